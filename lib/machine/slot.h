@@ -1,0 +1,23 @@
+/* Processes of a machine: who is attached, and what the dead leave behind. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "machine.h"
+
+/* Takes a slot for the calling thread's process. The calling thread holds it until it ends: call
+ * it from a thread that lives as long as the process. -EUSERS: all slots are taken. */
+int slot_attach(struct machine *machine, struct machine_slot **ret_slot);
+
+/* Gives up everything the slot holds; the slot is free afterwards. Only the attached thread. */
+void slot_detach(struct machine *machine, struct machine_slot *slot);
+
+/* Frees what dead processes held: memory, work, exports. Returns how many were found. */
+unsigned slot_reap(struct machine *machine);
+
+bool slot_is_alive(struct machine *machine, uint32_t index);
+static inline uint32_t slot_index(const struct machine *machine, const struct machine_slot *slot)
+{
+        return (uint32_t)(slot - machine->file->slots);
+}

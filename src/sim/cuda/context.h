@@ -1,0 +1,54 @@
+/* Contexts: primary, created, green; the stack of each thread. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver.h"
+
+#define CONTEXT_MAGIC UINT32_C(0x78746376)
+
+enum { CONTEXT_LIMITS = 16 };
+
+struct stream;
+struct module;
+struct allocation;
+
+struct context {
+        uint32_t magic;                 /* first: a handle that is no context is told apart */
+        unsigned flags;
+        struct device *device;
+        bool is_primary;
+        bool is_green;
+        unsigned api_version;
+        uint64_t number;                /* cuCtxGetId */
+        _Atomic int error;              /* sticky CUresult of a kernel that failed; 0: none */
+        size_t limits[CONTEXT_LIMITS];
+        uint64_t charged_bytes;         /* what the context itself takes on the card */
+        unsigned sm_count;              /* green: its share */
+        struct stream *legacy;          /* the NULL stream */
+        struct stream *streams;         /* all others; guarded by driver.lock */
+        struct module *modules;
+        uint64_t peers;                 /* devices whose memory it may use, one bit each */
+        struct context *next;
+};
+
+/* The thread's current context, or NULL. */
+struct context *context_current(void);
+/* The same, or the error a call returns without one: INVALID_CONTEXT, CONTEXT_IS_DESTROYED, or the
+ * context's sticky error. */
+CUresult context_need(struct context **ret_context);
+/* NULL: `handle` is no living context. */
+struct context *context_get(CUcontext handle);
+CUresult context_push(struct context *context);
+CUresult context_pop(struct context **ret_context);
+void context_set_current(struct context *context);
+/* Active primary context of the device, made and retained on demand. */
+CUresult context_retain_primary(struct device *device, struct context **ret_context);
+
+/* Called when a context goes: each owner frees what it keeps for it. */
+void memory_context_done(struct context *context);      /* memory.c */
+void module_context_done(struct context *context);      /* module.c */
+void export_table_context_done(struct context *context); /* export_table.c: context-local storage */

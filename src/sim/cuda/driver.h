@@ -1,0 +1,57 @@
+/* The driver's state in this process: the machine it is attached to and the devices it shows. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "cuda_prototypes.h"
+#include "machine.h"
+#include "slot.h"
+
+enum { DRIVER_DEVICES = 64 };
+
+struct context;
+struct pool;
+
+/* A CUDA device as this process counts them, after CUDA_VISIBLE_DEVICES. */
+struct device {
+        int ordinal;
+        unsigned gpu;                   /* index in the machine */
+        unsigned unit;                  /* the GPU itself, or a MIG GPU instance */
+        unsigned compute_instance;      /* of the GPU instance; 0 for a whole GPU */
+        uint32_t channel;               /* of this process on the unit; made with the first context */
+        struct context *primary;        /* NULL: not active */
+        unsigned primary_references;
+        unsigned primary_flags;
+        struct pool *default_pool;      /* memory owns these two */
+        struct pool *current_pool;
+        uint64_t graph_memory[4];       /* CUgraphMem_attribute */
+};
+
+struct driver {
+        struct machine machine;
+        struct machine_slot *slot;
+        struct device devices[DRIVER_DEVICES];
+        int device_count;
+        /* Guards objects' lists and life. Never held while waiting for the GPU or calling out. */
+        pthread_mutex_t lock;
+};
+extern struct driver driver;
+
+/* cuInit's work: once per process; a forked child starts without. */
+CUresult driver_start(unsigned flags);
+bool driver_is_started(void);
+
+/* NULL: no such ordinal. */
+struct device *driver_device(CUdevice ordinal);
+static inline struct machine_gpu *device_gpu(const struct device *device)
+{
+        return machine_gpu(&driver.machine, device->gpu);
+}
+static inline struct machine_unit *device_unit(const struct device *device)
+{
+        return machine_unit(&driver.machine, device->unit);
+}
+
+/* One line on stderr, once per distinct text and process: what the simulator could not do. */
+void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
