@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Prints one view of a symbol table: generate.py VIEW TABLE TYPES... > OUTPUT
+
+TABLE is cuda.tbl or nvml.tbl (its header comment documents the columns), TYPES are the headers
+that define types. `generate.py` alone lists the views.
+"""
+
+import os
+import re
+import sys
+
+ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*)\)\s*(.*)")
+TYPEDEF = re.compile(r"^(?:typedef\s[^;{]*?|}\s*)(?:\(?\*)?(\w+)\)?(?:\([^;{}]*\))?;", re.M)
+# library: its result type; the answer before initialisation, to a null pointer that the real one
+# dereferences, to what is not simulated, and after fork (-1: it works)
+LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
+
+
+class Function:
+    """One exported function; a twin shares the body of the function it is a twin of."""
+
+    def __init__(self, match):
+        self.verdict, self.family, returns, self.name, parameters, attributes = match.groups()
+        self.returns = returns.strip()
+        self.parameters = [] if parameters == "void" else parameters.split(", ")
+        self.attributes = dict(a.partition("=")[::2] for a in attributes.split())
+        self.body = self.name
+        self.suffix = ""
+        self.base, _, version = self.attributes.get("getproc", "").partition("@")
+        self.version = int(version or 0)
+        self.is_in_535 = self.attributes.get("535") != "n"
+
+    def twin(self):
+        for suffix in ("ptsz", "ptds"):
+            if suffix in self.attributes:
+                twin = Function.__new__(Function)
+                twin.__dict__.update(self.__dict__)
+                twin.name = f"{self.name}_{suffix}"
+                twin.suffix = suffix
+                twin.version = int(self.attributes[suffix])
+                twin.is_in_535 = self.is_in_535 and self.attributes.get(f"535-{suffix}") != "n"
+                return twin
+        return None
+
+    def signature(self, name):
+        space = "" if self.returns.endswith("*") else " "
+        return f"{self.returns}{space}{name}({', '.join(self.parameters) or 'void'})"
+
+    def names(self):
+        return [re.search(r"(\w+)(\[\w*\])?$", p).group(1) for p in self.parameters]
+
+
+class Table:
+    def __init__(self, path, headers):
+        self.library = os.path.basename(path).partition(".")[0]
+        codes = LIBRARIES[self.library]
+        self.result, self.uninitialised, self.crash, self.unsupported, self.forked = codes
+        self.headers = [os.path.basename(h) for h in headers]
+        self.types = []
+        self.functions = []
+        with open(path, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                self.add(f"{path}:{number}", line.strip())
+        defined = set()
+        for header in headers:
+            with open(header, encoding="utf-8") as text:
+                defined |= set(TYPEDEF.findall(text.read()))
+        self.by_value = {name for kind, name in self.types if kind == "value"}
+        self.undefined = [t for t in self.types if t[1] not in defined]
+
+    def add(self, where, line):
+        if not line or line.startswith("#"):
+            return
+        if line.startswith("type "):
+            self.types.append(tuple(line.split()[1:3]))
+            return
+        match = ROW.fullmatch(line)
+        if not match:
+            sys.exit(f"{where}: not a row: {line}")
+        function = Function(match)
+        self.functions.append(function)
+        twin = function.twin()
+        if twin:
+            self.functions.append(twin)
+
+    def preinit(self, function):
+        """The code before initialisation with all arguments zero; 0 lets the call through."""
+        code = function.attributes.get("preinit", str(self.uninitialised))
+        return self.crash if code == "crash" else int(code)
+
+
+def prototypes(table):
+    """header: the exported functions, and the types that no header defines"""
+    yield "#pragma once\n"
+    yield "#include <stddef.h>\n"
+    yield from (f'#include "{header}"' for header in table.headers)
+    yield ""
+    for kind, name in table.undefined:
+        yield f"typedef int {name};" if kind == "enum" else f"typedef struct {name}_st {name};"
+    yield ""
+    yield from (f"{f.signature(f.name)};" for f in table.functions)
+
+
+def exports(table):
+    """linker version script: exactly the functions of the table"""
+    yield "{\nglobal:"
+    yield from (f"\t{f.name};" for f in table.functions)
+    yield "local:\n\t*;\n};"
+
+
+def sim_header(table):
+    """header: the number of each function, and the simulated bodies sim_<name>"""
+    yield "#pragma once\n"
+    yield f'#include "{table.library}_prototypes.h"\n'
+    yield "enum {"
+    yield from (f"\tFN_{f.name}," for f in table.functions)
+    yield "\tFN_COUNT,\n};\n"
+    yield from (f"{f.signature('sim_' + f.name)};" for f in table.functions if f.name == f.body)
+
+
+def sim_names(table):
+    """C: what the entry knows of each function, and the rows of cuGetProcAddress"""
+    rows = [(f.base, 2 if f.suffix else 0, f.version, f.name) for f in table.functions if f.base]
+    yield f'#include "sim_{table.library}.h"'
+    yield '#include "entry.h"'
+    yield '#include "getproc.h"\n' if rows else ""
+    yield "static const struct entry_function functions[] = {"
+    for f in table.functions:
+        early = "true" if "early" in f.attributes else "false"
+        in_535 = "true" if f.is_in_535 else "false"
+        yield (f'\t[FN_{f.name}] = {{ "{f.name}", "{f.family}", {table.preinit(f)}, {early},'
+               f" {in_535} }},")
+    yield "};\n\nconst struct entry_library entry_library = {"
+    yield f"\tfunctions, FN_COUNT, {table.uninitialised}, {table.unsupported}, {table.forked}\n}};"
+    if rows:
+        yield "\nconst struct getproc_row getproc_rows[] = {"
+        for base, flag, version, name in sorted(rows):
+            yield f'\t{{ "{base}", {version}, {flag}, "{name}", (void (*)(void)){name} }},'
+        yield f"}};\nconst unsigned getproc_row_count = {len(rows)};"
+
+
+def all_zero(table, function):
+    tests = []
+    for parameter, name in zip(function.parameters, function.names()):
+        if parameter.split()[0] not in table.by_value or "*" in parameter:
+            tests.append(f"!{name}")
+    return " && ".join(tests) or "true"
+
+
+def sim_shells(table):
+    """C: the exported functions of the simulated library"""
+    yield f'#include "sim_{table.library}.h"'
+    yield '#include "entry.h"\n'
+    for f in table.functions:
+        call = f"sim_{f.body}({', '.join(f.names())})"
+        streams = [n for p, n in zip(f.parameters, f.names()) if re.fullmatch(r"CUstream \w+", p)]
+        yield f'__attribute__((visibility("default")))\n{f.signature(f.name)}\n{{'
+        if f.suffix:
+            yield from (f"\tif (!{s})\n\t\t{s} = CU_STREAM_PER_THREAD;" for s in streams)
+        if f.returns != table.result:
+            yield f"\tentry_note(FN_{f.name});\n\treturn {call};\n}}\n"
+            continue
+        thread = f.suffix and not streams
+        if not thread:
+            yield f"\tif (entry_is_quiet())\n\t\treturn {call};"
+        yield f"\tint r = entry_begin(FN_{f.name}, {all_zero(table, f)});"
+        if thread:
+            yield "\tentry_per_thread_default = true;"
+        yield f"\tif (r == ENTRY_GO)\n\t\tr = (int){call};"
+        if thread:
+            yield "\tentry_per_thread_default = false;"
+        yield f"\treturn ({table.result})entry_end(FN_{f.name}, r);\n}}\n"
+
+
+def sim_defaults(table):
+    """C: a weak body for each function, which says that it is not simulated"""
+    yield f'#include "sim_{table.library}.h"'
+    yield '#include "entry.h"\n'
+    for f in table.functions:
+        if f.name != f.body:
+            continue
+        yield f"__attribute__((weak))\n{f.signature('sim_' + f.name)}\n{{"
+        yield from (f"\t(void){name};" for name in f.names())
+        answer = f"({table.result})entry_unsupported(FN_{f.name})"
+        yield f"\treturn {answer if f.returns == table.result else 0};\n}}\n"
+
+
+VIEWS = {
+    "prototypes": prototypes,
+    "exports": exports,
+    "sim-header": sim_header,
+    "sim-names": sim_names,
+    "sim-shells": sim_shells,
+    "sim-defaults": sim_defaults,
+}
+
+
+def main(arguments):
+    if len(arguments) < 2 or arguments[0] not in VIEWS:
+        listing = "\n".join(f"  {name:13} {view.__doc__}" for name, view in VIEWS.items())
+        sys.exit(f"{__doc__}\nViews:\n{listing}")
+    view, path, *headers = arguments
+    table = Table(path, headers)
+    mark = "" if view == "exports" else f"/* Made by generate.py {view} from {table.library}.tbl. */\n"
+    print(mark + "\n".join(VIEWS[view](table)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

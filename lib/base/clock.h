@@ -1,0 +1,17 @@
+/* clock: the time that only goes forward. */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_US 1000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_S  1000000000ull
+
+static inline uint64_t clock_now_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,20 @@
+/* log: one line per event on stderr, in one write(2); no stdio stream, no malloc, errno kept. */
+#pragma once
+
+enum log_level {
+        LOG_LEVEL_ERROR, /* someone must act */
+        LOG_LEVEL_WARN,  /* degraded, we go on */
+        LOG_LEVEL_INFO,  /* rare: a state changed */
+        LOG_LEVEL_DEBUG,
+};
+
+/* The name that stands in every line: `info node: …`. The level is VGPU_LOG (error, warn, info,
+ * debug) or, where that is unset, the one given here. Without this call: "vgpu", warn. */
+void log_open(const char *program, enum log_level level);
+
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)  log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
