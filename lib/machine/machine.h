@@ -43,6 +43,8 @@ int machine_create(const char *path, const struct machine_spec *spec, struct err
 
 /* Maps an existing machine. -EPROTO: not a machine file, or another version. The caller closes it. */
 int machine_open(const char *path, struct machine *ret_machine, struct err *e);
+/* The machine that the environment names: VGPU_SIM. -ENOENT: it names none. */
+int machine_open_default(struct machine *ret_machine, struct err *e);
 void machine_close(struct machine *machine);
 
 /* Simulated nanoseconds since the machine's epoch; never 0. */

@@ -8,6 +8,7 @@
  *   - the time step of a unit is a redo journal: applied twice, it gives the same state. */
 #pragma once
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -16,6 +16,9 @@ void slot_detach(struct machine *machine, struct machine_slot *slot);
 /* Frees what dead processes held: memory, work, exports. Returns how many were found. */
 unsigned slot_reap(struct machine *machine);
 
+/* Makes the unit's used_bytes from the slots again. The caller holds memory_lock. */
+void slot_sum_unit(struct machine *machine, unsigned unit);
+
 bool slot_is_alive(struct machine *machine, uint32_t index);
 static inline uint32_t slot_index(const struct machine *machine, const struct machine_slot *slot)
 {

@@ -48,7 +48,10 @@ int timeline_wait(struct machine *machine, machine_ref ref);
 int timeline_wait_due(struct machine *machine, machine_ref ref);
 /* When it ended; 0 if it has not, or its place in the ring was used again. */
 uint64_t timeline_end_ns(struct machine *machine, machine_ref ref);
-/* The operation whose place the next submission to this engine takes, 0: none. Read its end before. */
+/* Waits until the queue has room for one more: timeline_submit() will not wait then. */
+int timeline_make_room(struct machine *machine, uint32_t channel, enum machine_engine engine);
+/* The operation whose place the next submission takes, 0: none. It is complete once there is room:
+ * the last chance to read its end. */
 machine_ref timeline_victim(struct machine *machine, uint32_t channel, enum machine_engine engine);
 
 /* Moves the unit's clock up to now. */

@@ -1,0 +1,296 @@
+/* Moves a unit's clock: who runs, for how long, what completes. One step at a time, each through
+ * the journal, so that a process killed in a step costs nobody a nanosecond. */
+#include <stdbool.h>
+
+#include "slot.h"
+#include "timeline_internal.h"
+
+enum { WINDOW = 16 };                   /* how far past a blocked operation another may overtake */
+
+/* A step under way: the new values of words of the file. */
+struct step {
+        struct machine_file *file;
+        struct machine_journal *journal;
+        uint64_t count;
+};
+
+static void step_set(struct step *step, const void *word, uint64_t value)
+{
+        step->journal->words[step->count].offset = (uint64_t)((const char *)word
+                                                              - (const char *)step->file);
+        step->journal->words[step->count].value = value;
+        step->count++;
+}
+
+static void journal_apply(struct machine_file *file, struct machine_journal *journal)
+{
+        uint64_t count = atomic_load_explicit(&journal->count, memory_order_acquire);
+
+        for (uint64_t i = 0; i < count && i < MACHINE_JOURNAL; i++) {
+                _Atomic uint64_t *word = (_Atomic uint64_t *)((char *)file
+                                                              + journal->words[i].offset);
+                atomic_store_explicit(word, journal->words[i].value, memory_order_relaxed);
+        }
+        atomic_store_explicit(&journal->count, 0, memory_order_release);
+}
+
+static void step_commit(struct step *step)
+{
+        atomic_store_explicit(&step->journal->count, step->count, memory_order_release);
+        journal_apply(step->file, step->journal);
+        step->count = 0;
+}
+
+void timeline_lock(struct machine *machine, unsigned index)
+{
+        struct machine_unit *unit = machine_unit(machine, index);
+
+        machine_lock(&unit->time_lock);
+        if (atomic_load_explicit(&unit->journal.count, memory_order_relaxed))
+                journal_apply(machine->file, &unit->journal);
+}
+
+void timeline_unlock(struct machine *machine, unsigned index)
+{
+        machine_unlock(&machine_unit(machine, index)->time_lock);
+}
+
+bool ref_is_done(const struct machine *machine, machine_ref ref, uint64_t at_ns)
+{
+        struct machine_queue *queue = ref_queue(machine, ref);
+        uint64_t sequence = ref & REF_SEQUENCE;
+
+        if (sequence < atomic_load_explicit(&queue->head, memory_order_acquire))
+                return true;
+        if (ref & REF_ALL)
+                return false;
+        uint64_t end_ns = atomic_load_explicit(&queue_op(queue, sequence)->end_ns,
+                                               memory_order_acquire);
+        return end_ns && end_ns <= at_ns;
+}
+
+/* Ready at the unit's time? If only its time has not come, lowers *next_ns to that time. */
+static bool op_is_ready(struct machine *machine, const struct machine_op *op, uint64_t now_ns,
+                        uint64_t *next_ns)
+{
+        if (atomic_load_explicit(&op->end_ns, memory_order_relaxed))
+                return false;
+        if (atomic_load_explicit(&op->remaining_ns, memory_order_acquire) == MACHINE_NS_UNKNOWN)
+                return false;
+        for (unsigned i = 0; i < MACHINE_DEPS && op->deps[i]; i++)
+                if (!ref_is_done(machine, op->deps[i], now_ns))
+                        return false;
+        if (op->ready_ns <= now_ns)
+                return true;
+        if (op->ready_ns < *next_ns)
+                *next_ns = op->ready_ns;
+        return false;
+}
+
+/* What an engine does in one step. */
+struct pick {
+        uint32_t channel;
+        struct machine_op *op;          /* NULL: idle */
+        uint64_t sequence;
+        uint64_t slice_end_ns;
+};
+
+/* The first ready operation of the queue; one that has begun goes before all others. */
+static struct machine_op *queue_pick(struct machine *machine, struct machine_queue *queue,
+                                     uint64_t now_ns, uint64_t *next_ns, uint64_t *ret_sequence)
+{
+        uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
+        uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
+        struct machine_op *found = NULL;
+
+        for (uint64_t i = head; i < tail && i < head + WINDOW; i++) {
+                struct machine_op *op = queue_op(queue, i);
+                if (!op_is_ready(machine, op, now_ns, next_ns))
+                        continue;
+                if (found && !op->start_ns)
+                        continue;
+                found = op;
+                *ret_sequence = i;
+                if (op->start_ns)
+                        break;
+        }
+        return found;
+}
+
+static bool channel_pick(struct machine *machine, uint32_t channel, unsigned engine,
+                         uint64_t now_ns, uint64_t *next_ns, struct pick *pick)
+{
+        struct machine_channel *c = &machine->file->channels[channel];
+        uint32_t slot = atomic_load_explicit(&c->slot, memory_order_acquire);
+
+        /* The work of a dead process is gone, whoever cleans up after it. */
+        if (!slot || !slot_is_alive(machine, slot - 1))
+                return false;
+        pick->op = queue_pick(machine, &c->queues[engine], now_ns, next_ns, &pick->sequence);
+        pick->channel = channel;
+        return pick->op != NULL;
+}
+
+/* The next active channel at or after `from`, or channels_high. */
+static uint32_t active_next(const struct machine_unit *unit, uint32_t from, uint32_t high)
+{
+        while (from < high) {
+                uint64_t word = atomic_load_explicit(&unit->active[from / 64], memory_order_acquire)
+                                >> from % 64;
+                if (word)
+                        return from + (uint32_t)__builtin_ctzll(word);
+                from = (from / 64 + 1) * 64;
+        }
+        return high;
+}
+
+static void engine_pick(struct machine *machine, struct machine_unit *unit, unsigned engine,
+                        uint64_t *next_ns, struct pick *pick)
+{
+        const struct machine_engine_state *state = &unit->engines[engine];
+        uint64_t now_ns = unit->clock_ns;
+        uint32_t high = atomic_load_explicit(&machine->file->header.channels_high,
+                                             memory_order_acquire);
+        uint32_t current = (uint32_t)state->current;    /* index + 1: where the round goes on */
+
+        *pick = (struct pick){ .slice_end_ns = state->slice_end_ns };
+        if (current && now_ns < state->slice_end_ns
+            && channel_pick(machine, current - 1, engine, now_ns, next_ns, pick))
+                return;
+        pick->slice_end_ns = now_ns + machine->file->header.slice_ns;
+        for (uint32_t c = active_next(unit, current, high); c < high;
+             c = active_next(unit, c + 1, high))
+                if (channel_pick(machine, c, engine, now_ns, next_ns, pick))
+                        return;
+        for (uint32_t c = active_next(unit, 0, high); c < current && c < high;
+             c = active_next(unit, c + 1, high))
+                if (channel_pick(machine, c, engine, now_ns, next_ns, pick))
+                        return;
+        pick->op = NULL;
+}
+
+static void step_bucket(struct step *step, struct machine_bucket *buckets, uint64_t now_ns,
+                        uint64_t busy_ns)
+{
+        uint64_t index = now_ns / MACHINE_BUCKET_NS;
+        struct machine_bucket *bucket = &buckets[index % MACHINE_BUCKETS];
+
+        step_set(step, &bucket->busy_ns, busy_ns + (bucket->index == index ? bucket->busy_ns : 0));
+        step_set(step, &bucket->index, index);
+}
+
+/* The queue's head once `done` is complete. */
+static uint64_t queue_head_after(struct machine_queue *queue, uint64_t done)
+{
+        uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
+        uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
+
+        while (head < tail && (head == done || atomic_load_explicit(&queue_op(queue, head)->end_ns,
+                                                                    memory_order_relaxed)))
+                head++;
+        return head;
+}
+
+static void step_run(struct step *step, struct machine_unit *unit, unsigned engine,
+                     const struct pick *pick, uint64_t until_ns)
+{
+        struct machine_channel *channel = &step->file->channels[pick->channel];
+        struct machine_engine_state *state = &unit->engines[engine];
+        uint64_t span_ns = until_ns - unit->clock_ns;
+        uint64_t left_ns = pick->op->remaining_ns - span_ns;
+
+        if (!pick->op->start_ns)
+                step_set(step, &pick->op->start_ns, unit->clock_ns ? unit->clock_ns : 1);
+        step_set(step, &pick->op->remaining_ns, left_ns);
+        if (left_ns == 0) {
+                struct machine_queue *queue = &channel->queues[engine];
+                step_set(step, &pick->op->end_ns, until_ns);
+                step_set(step, &queue->head, queue_head_after(queue, pick->sequence));
+        }
+        step_set(step, &state->current, pick->channel + 1);
+        step_set(step, &state->slice_end_ns, pick->slice_end_ns);
+        step_set(step, &state->busy_ns, state->busy_ns + span_ns);
+        step_set(step, &channel->busy_ns[engine], channel->busy_ns[engine] + span_ns);
+        step_bucket(step, state->buckets, unit->clock_ns, span_ns);
+        if (engine == ENGINE_COMPUTE)
+                step_bucket(step, channel->buckets, unit->clock_ns, span_ns);
+}
+
+/* Host functions whose predecessors are complete are due from now on. */
+static void step_host(struct step *step, struct machine *machine, struct machine_unit *unit,
+                      uint64_t *next_ns)
+{
+        uint32_t high = atomic_load(&machine->file->header.channels_high);
+
+        for (uint32_t c = active_next(unit, 0, high); c < high; c = active_next(unit, c + 1, high)) {
+                struct machine_queue *queue = &machine->file->channels[c].queues[ENGINE_HOST];
+                uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
+                for (uint64_t i = queue->head; i < tail && step->count + 40 < MACHINE_JOURNAL; i++) {
+                        struct machine_op *op = queue_op(queue, i);
+                        if (!op->start_ns && op_is_ready(machine, op, unit->clock_ns, next_ns))
+                                step_set(step, &op->start_ns, unit->clock_ns + 1);
+                }
+        }
+}
+
+/* One step: from the clock to the next thing that happens, `until_ns` at most. */
+static void unit_step(struct machine *machine, struct machine_unit *unit, uint64_t until_ns)
+{
+        struct step step = { .file = machine->file, .journal = &unit->journal };
+        struct pick picks[ENGINE_HOST];
+        uint64_t next_ns = until_ns;
+        bool is_busy = false;
+
+        step_host(&step, machine, unit, &next_ns);
+        for (unsigned i = 0; i < ENGINE_HOST; i++) {
+                engine_pick(machine, unit, i, &next_ns, &picks[i]);
+                if (!picks[i].op)
+                        continue;
+                uint64_t end_ns = unit->clock_ns + picks[i].op->remaining_ns;
+                uint64_t turn_ns = end_ns < picks[i].slice_end_ns ? end_ns : picks[i].slice_end_ns;
+                if (turn_ns < next_ns)
+                        next_ns = turn_ns;
+                is_busy = true;
+        }
+        /* A step lies within one bucket of the history. */
+        uint64_t edge_ns = (unit->clock_ns / MACHINE_BUCKET_NS + 1) * MACHINE_BUCKET_NS;
+        if (is_busy && edge_ns < next_ns)
+                next_ns = edge_ns;
+        for (unsigned i = 0; i < ENGINE_HOST; i++)
+                if (picks[i].op)
+                        step_run(&step, unit, i, &picks[i], next_ns);
+        step_set(&step, &unit->clock_ns, next_ns);
+        step_commit(&step);
+}
+
+static bool channel_is_empty(const struct machine_channel *channel)
+{
+        for (unsigned i = 0; i < ENGINE_COUNT; i++)
+                if (atomic_load(&channel->queues[i].head) != atomic_load(&channel->queues[i].tail))
+                        return false;
+        return true;
+}
+
+static void active_clear(struct machine *machine, struct machine_unit *unit)
+{
+        uint32_t high = atomic_load(&machine->file->header.channels_high);
+
+        for (uint32_t c = active_next(unit, 0, high); c < high; c = active_next(unit, c + 1, high)) {
+                const struct machine_channel *channel = &machine->file->channels[c];
+                if (!channel_is_empty(channel))
+                        continue;
+                atomic_fetch_and(&unit->active[c / 64], ~(UINT64_C(1) << c % 64));
+                /* Its process may have submitted in between and seen the bit still set. */
+                if (!channel_is_empty(channel))
+                        atomic_fetch_or(&unit->active[c / 64], UINT64_C(1) << c % 64);
+        }
+}
+
+void timeline_move(struct machine *machine, unsigned index, uint64_t until_ns)
+{
+        struct machine_unit *unit = machine_unit(machine, index);
+
+        while (unit->clock_ns < until_ns)
+                unit_step(machine, unit, until_ns);
+        active_clear(machine, unit);
+}
