@@ -1,18 +1,42 @@
 # A front of short rules over meson; `make help` lists them.
 BUILD ?= build
+PREFIX ?= /usr/local
 
-.PHONY: all build help clean
+ninja = ninja -C $(1) $(if $(V),-v,--quiet)
+setup = tools/setup && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
+
+.PHONY: build test format tidy install clean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile everything into build/
-	@ninja -C $(BUILD) $(if $(V),-v,--quiet)
+	@$(call ninja,$(BUILD))
 
-$(BUILD)/build.ninja:
+test: build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
 	@tools/setup
-	@meson setup $(BUILD) >$(BUILD).log 2>&1 && mv $(BUILD).log $(BUILD)/setup.log || { cat $(BUILD).log; exit 1; }
+	@tools/test-report $(BUILD) build-asan:unit,sim build-tsan:threads
+
+format: ## clang-format the C files that differ from main
+	@tools/format
+
+tidy: build ## clang-tidy the whole tree
+	@clang-tidy --quiet -p $(BUILD) $$(git ls-files '*.c') 2>/dev/null
+
+install: build ## install below PREFIX (and DESTDIR)
+	@meson configure $(BUILD) --prefix=$(PREFIX) && meson install -C $(BUILD) --quiet
+
+clean: ## remove what was built
+	rm -rf build build-asan build-tsan
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-clean: ## remove what was built
-	rm -rf build build-asan build-tsan build.log
+$(BUILD)/build.ninja:
+	@$(call setup,$(BUILD))
+
+build-asan/build.ninja:
+	@$(call setup,build-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false -Dwerror=false -Doptimization=1)
+
+build-tsan/build.ninja:
+	@$(call setup,build-tsan,-Db_sanitize=thread -Db_lundef=false -Dwerror=false -Doptimization=1)
+
+comma := ,

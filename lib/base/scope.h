@@ -41,10 +41,10 @@ static inline int scope_steal_fd(int *fd)
 /* autounlock pthread_mutex_t *held = scope_lock(&mutex); */
 #define autounlock __attribute__((cleanup(scope_unlock), unused))
 
-#define steal(pointer)                          \
-        ({                                      \
+#define steal(pointer)                           \
+        ({                                       \
                 __auto_type stolen_ = (pointer); \
-                (pointer) = NULL;               \
-                stolen_;                        \
+                (pointer) = NULL;                \
+                stolen_;                         \
         })
 #define steal_fd(fd) scope_steal_fd(&(fd))

@@ -10,7 +10,10 @@ struct vec {
         size_t capacity;
 };
 
-#define VEC_OF(type) { .item_bytes = sizeof(type) }
+#define VEC_OF(type)                       \
+        {                                  \
+                .item_bytes = sizeof(type) \
+        }
 
 /* Copies the item to the end; NULL item adds a zeroed one. 0 or -ENOMEM. */
 int vec_push(struct vec *vec, const void *item);

@@ -31,8 +31,8 @@ void call_log_write(const char *function, int result)
         int saved_errno = errno;
         char line[160];
         unsigned long sequence = atomic_fetch_add(&call_log.sequence, 1);
-        int length = snprintf(line, sizeof line, "%d %lu %s %d\n", (int)getpid(), sequence, function,
-                              result);
+        int length = snprintf(line, sizeof line, "%d %lu %s %d\n", (int)getpid(), sequence,
+                              function, result);
         /* A full disk must not change what the program under test sees. */
         ssize_t ignored = write(call_log.fd, line, (size_t)length);
 
