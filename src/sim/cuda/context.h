@@ -15,6 +15,7 @@ enum { CONTEXT_LIMITS = 16 };
 struct stream;
 struct module;
 struct allocation;
+struct holdings;
 
 struct context {
         uint32_t magic;                 /* first: a handle that is no context is told apart */
@@ -31,6 +32,7 @@ struct context {
         struct stream *legacy;          /* the NULL stream */
         struct stream *streams;         /* all others; guarded by driver.lock */
         struct module *modules;
+        struct holdings *holdings;      /* memory.c: what it has allocated; NULL: nothing yet */
         uint64_t peers;                 /* devices whose memory it may use, one bit each */
         struct context *next;
 };
