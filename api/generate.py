@@ -108,6 +108,11 @@ def exports(table):
     yield "local:\n\t*;\n};"
 
 
+def symbols(table):
+    """text: the name of each function"""
+    yield from (f.name for f in table.functions)
+
+
 def sim_header(table):
     """header: the number of each function, and the simulated bodies sim_<name>"""
     yield "#pragma once\n"
@@ -147,27 +152,37 @@ def all_zero(table, function):
     return " && ".join(tests) or "true"
 
 
+def is_stream(parameter):
+    return re.fullmatch(r"CUstream \w+", parameter) is not None
+
+
+def body_call(function):
+    """The call of the body. In a twin, the null stream means the thread's own default stream."""
+    arguments = [
+        f"{name} ? {name} : CU_STREAM_PER_THREAD" if function.suffix and is_stream(parameter) else name
+        for parameter, name in zip(function.parameters, function.names())
+    ]
+    return f"sim_{function.body}({', '.join(arguments)})"
+
+
 def sim_shells(table):
     """C: the exported functions of the simulated library"""
     yield f'#include "sim_{table.library}.h"'
     yield '#include "entry.h"\n'
     for f in table.functions:
-        call = f"sim_{f.body}({', '.join(f.names())})"
-        streams = [n for p, n in zip(f.parameters, f.names()) if re.fullmatch(r"CUstream \w+", p)]
         yield f'__attribute__((visibility("default")))\n{f.signature(f.name)}\n{{'
-        if f.suffix:
-            yield from (f"\tif (!{s})\n\t\t{s} = CU_STREAM_PER_THREAD;" for s in streams)
         if f.returns != table.result:
-            yield f"\tentry_note(FN_{f.name});\n\treturn {call};\n}}\n"
+            yield f"\tentry_note(FN_{f.name});\n\treturn {body_call(f)};\n}}\n"
             continue
-        thread = f.suffix and not streams
-        if not thread:
-            yield f"\tif (entry_is_quiet())\n\t\treturn {call};"
+        # Without a stream among its parameters, a twin tells its body through a thread variable.
+        tells = f.suffix and not any(is_stream(p) for p in f.parameters)
+        if not tells:
+            yield f"\tif (entry_is_quiet())\n\t\treturn {body_call(f)};"
         yield f"\tint r = entry_begin(FN_{f.name}, {all_zero(table, f)});"
-        if thread:
+        if tells:
             yield "\tentry_per_thread_default = true;"
-        yield f"\tif (r == ENTRY_GO)\n\t\tr = (int){call};"
-        if thread:
+        yield f"\tif (r == ENTRY_GO)\n\t\tr = (int){body_call(f)};"
+        if tells:
             yield "\tentry_per_thread_default = false;"
         yield f"\treturn ({table.result})entry_end(FN_{f.name}, r);\n}}\n"
 
@@ -179,7 +194,9 @@ def sim_defaults(table):
     for f in table.functions:
         if f.name != f.body:
             continue
-        yield f"__attribute__((weak))\n{f.signature('sim_' + f.name)}\n{{"
+        # The section lets tools/unsupported see which defaults no body replaced.
+        attributes = '__attribute__((weak, section("unsupported")))'
+        yield f"{attributes}\n{f.signature('sim_' + f.name)}\n{{"
         yield from (f"\t(void){name};" for name in f.names())
         answer = f"({table.result})entry_unsupported(FN_{f.name})"
         yield f"\treturn {answer if f.returns == table.result else 0};\n}}\n"
@@ -188,6 +205,7 @@ def sim_defaults(table):
 VIEWS = {
     "prototypes": prototypes,
     "exports": exports,
+    "symbols": symbols,
     "sim-header": sim_header,
     "sim-names": sim_names,
     "sim-shells": sim_shells,
@@ -201,7 +219,7 @@ def main(arguments):
         sys.exit(f"{__doc__}\nViews:\n{listing}")
     view, path, *headers = arguments
     table = Table(path, headers)
-    mark = "" if view == "exports" else f"/* Made by generate.py {view} from {table.library}.tbl. */\n"
+    mark = "" if view in ("exports", "symbols") else f"/* Made by generate.py {view} from {table.library}.tbl. */\n"
     print(mark + "\n".join(VIEWS[view](table)))
 
 

@@ -1,0 +1,5 @@
+#!/bin/sh
+# build.sh: builds everything; the same as `make`.
+set -eu
+cd "$(dirname "$0")"
+exec make build

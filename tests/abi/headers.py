@@ -1,0 +1,44 @@
+"""headers SOURCE BUILD: every header compiles alone, has a name of its own, and says what it is for."""
+
+import pathlib
+import subprocess
+import sys
+
+from tap import Tap
+
+FOLDERS = ("api", "lib", "src")
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-xc"]
+
+
+def main(source, build):
+    tap = Tap()
+    source, build = pathlib.Path(source), pathlib.Path(build)
+    headers = sorted(h for folder in FOLDERS for h in (source / folder).rglob("*.h"))
+    made = sorted(h for folder in FOLDERS for h in (build / folder).rglob("*.h"))
+    folders = sorted({h.parent for h in headers + made})
+    includes = [f"-I{folder}" for folder in folders]
+
+    broken = []
+    for header in headers + made:
+        run = subprocess.run(["cc", *FLAGS, *includes, "-"], input=f'#include "{header}"\n',
+                             capture_output=True, text=True, check=False)
+        if run.returncode:
+            broken.append(f"{header.name}: {run.stderr.splitlines()[0]}")
+    tap.check(f"{len(headers) + len(made)} headers compile alone", broken)
+
+    seen = {}
+    for header in headers + made:
+        seen.setdefault(header.name, []).append(str(header))
+    tap.check("a header's name is unique", [" ".join(p) for p in seen.values() if len(p) > 1])
+
+    files = headers + sorted(c for folder in FOLDERS for c in (source / folder).rglob("*.c"))
+    tap.check("every file begins with what it is for",
+              [str(f.relative_to(source)) for f in files
+               if not f.read_text(encoding="utf-8").startswith("/* ")])
+    tap.check("every header is included once",
+              [str(h.relative_to(source)) for h in headers
+               if "#pragma once" not in h.read_text(encoding="utf-8")])
+    tap.done()
+
+
+main(*sys.argv[1:])
