@@ -130,6 +130,7 @@ struct machine_unit {
 /* MIG. The profile is a row of the preset's table (mig.h). */
 struct machine_compute_instance {
         uint32_t is_used, id, profile, slices;
+        uint32_t start, reserved;       /* start: compute slice */
         char uuid[48];
 };
 struct machine_gpu_instance {
