@@ -10,10 +10,22 @@ import re
 import sys
 
 ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*)\)\s*(.*)")
-TYPEDEF = re.compile(r"^(?:typedef\s[^;{]*?|}\s*)(?:\(?\*)?(\w+)\)?(?:\([^;{}]*\))?;", re.M)
+NAME = re.compile(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*\(|(\w+)\s*(?:\[[^\]]*\])*\s*$")
+ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds"}
 # library: its result type; the answer before initialisation, to a null pointer that the real one
 # dereferences, to what is not simulated, and after fork (-1: it works)
 LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
+
+
+def typedefs(text):
+    """The names that a header defines with typedef."""
+    text = re.sub(r"/\*.*?\*/|^\s*#.*?$", "", text, flags=re.S | re.M)
+    while "{" in text:
+        text, count = re.subn(r"{[^{}]*}", " ", text)
+        if not count:
+            break
+    found = (NAME.search(definition) for definition in re.findall(r"\btypedef\b([^;]*);", text))
+    return {next(name for name in match.groups() if name) for match in found if match}
 
 
 class Function:
@@ -58,13 +70,14 @@ class Table:
         self.headers = [os.path.basename(h) for h in headers]
         self.types = []
         self.functions = []
+        self.known = set()
         with open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 self.add(f"{path}:{number}", line.strip())
         defined = set()
         for header in headers:
             with open(header, encoding="utf-8") as text:
-                defined |= set(TYPEDEF.findall(text.read()))
+                defined |= typedefs(text.read())
         self.by_value = {name for kind, name in self.types if kind == "value"}
         self.undefined = [t for t in self.types if t[1] not in defined]
 
@@ -78,6 +91,12 @@ class Table:
         if not match:
             sys.exit(f"{where}: not a row: {line}")
         function = Function(match)
+        for attribute in function.attributes:
+            if attribute not in ATTRIBUTES:
+                sys.exit(f"{where}: unknown attribute '{attribute}'")
+        if function.name in self.known:
+            sys.exit(f"{where}: {function.name} has a row already")
+        self.known.add(function.name)
         self.functions.append(function)
         twin = function.twin()
         if twin:

@@ -14,7 +14,8 @@ class Tap:
         print(f"{'not ok' if complaints else 'ok'} {self.count} - {sentence}")
         if complaints:
             self.failed += 1
-            lines = [complaints] if isinstance(complaints, str) else list(complaints)
+            text = complaints if isinstance(complaints, str) else "\n".join(complaints)
+            lines = text.splitlines()
             for line in lines[:40]:
                 print(f"# {line}")
             if len(lines) > 40:

@@ -9,30 +9,34 @@
 #include "log.h"
 
 static const _Atomic uint32_t entry_calm;
-static const struct entry_machine *entry_machine;
 
 struct entry entry = { .local = ENTRY_NOT_INITIALISED, .shared = &entry_calm };
 _Thread_local bool entry_per_thread_default;
 
+static bool entry_has(enum entry_bit bit)
+{
+        return atomic_load_explicit(&entry.local, memory_order_relaxed) & bit;
+}
+
 /* A child shares nothing with the device its parent initialised; the driver refuses it. */
 static void entry_forked(void)
 {
-        if (!(entry.local & ENTRY_NOT_INITIALISED) && entry_library.forked != ENTRY_GO)
-                entry.local |= ENTRY_FORKED;
+        if (!entry_has(ENTRY_NOT_INITIALISED) && entry_library.forked != ENTRY_GO)
+                atomic_fetch_or(&entry.local, ENTRY_FORKED);
 }
 
-/* Before initialisation no call is quiet, so the first one always comes through here. */
 static void entry_configure(void)
 {
         const char *strict = getenv("VGPU_SIM_STRICT");
 
         if (call_log_open(getenv("VGPU_SIM_LOG")))
-                entry.local |= ENTRY_LOG;
+                atomic_fetch_or(&entry.local, ENTRY_LOG);
         if (strict && *strict == '1')
-                entry.local |= ENTRY_STRICT;
+                atomic_fetch_or(&entry.local, ENTRY_STRICT);
         pthread_atfork(NULL, NULL, entry_forked);
 }
 
+/* Before initialisation no call is quiet, so the first one always comes through here. */
 static void entry_configure_once(void)
 {
         static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -49,28 +53,33 @@ static int entry_before_initialisation(const struct entry_function *function, bo
         return function->preinit ? function->preinit : ENTRY_GO;
 }
 
-int entry_begin(unsigned function, bool are_arguments_zero)
+static int entry_ask_machine(const char *function)
 {
-        const struct entry_function *row = &entry_library.functions[function];
+        const struct entry_machine *machine = atomic_load(&entry.machine);
         int result;
 
-        entry_configure_once();
-        if (entry.local & ENTRY_FORKED)
-                return row->is_early ? ENTRY_GO : entry_library.forked;
-        if (entry.local & ENTRY_NOT_INITIALISED) {
-                result = entry_before_initialisation(row, are_arguments_zero);
-                if (result != ENTRY_GO)
-                        return result;
-        }
-        if (entry_machine && entry_machine->fault && atomic_load(entry.shared) &&
-            entry_machine->fault(row->name, &result))
+        if (machine && machine->fault && machine->attention && atomic_load(machine->attention) &&
+            machine->fault(function, &result))
                 return result;
         return ENTRY_GO;
 }
 
+int entry_begin(unsigned function, bool are_arguments_zero)
+{
+        const struct entry_function *row = &entry_library.functions[function];
+        int result = ENTRY_GO;
+
+        entry_configure_once();
+        if (entry_has(ENTRY_FORKED))
+                return row->is_early ? ENTRY_GO : entry_library.forked;
+        if (entry_has(ENTRY_NOT_INITIALISED))
+                result = entry_before_initialisation(row, are_arguments_zero);
+        return result == ENTRY_GO ? entry_ask_machine(row->name) : result;
+}
+
 int entry_end(unsigned function, int result)
 {
-        if (entry.local & ENTRY_LOG)
+        if (entry_has(ENTRY_LOG))
                 call_log_write(entry_library.functions[function].name, result);
         return result;
 }
@@ -86,11 +95,12 @@ void entry_note(unsigned function)
 int entry_unsupported(unsigned function)
 {
         const char *name = entry_library.functions[function].name;
+        const struct entry_machine *machine = atomic_load(&entry.machine);
 
-        if (entry_machine && entry_machine->unsupported)
-                entry_machine->unsupported(name);
+        if (machine && machine->unsupported)
+                machine->unsupported(name);
         log_debug("%s is not simulated", name);
-        if (entry.local & ENTRY_STRICT) {
+        if (entry_has(ENTRY_STRICT)) {
                 fprintf(stderr, "vgpu-sim: %s is not simulated (VGPU_SIM_STRICT)\n", name);
                 abort();
         }
@@ -101,13 +111,14 @@ void entry_set_initialised(bool is_initialised)
 {
         entry_configure_once();
         if (is_initialised)
-                entry.local &= ~(uint32_t)ENTRY_NOT_INITIALISED;
+                atomic_fetch_and(&entry.local, ~(uint32_t)ENTRY_NOT_INITIALISED);
         else
-                entry.local |= ENTRY_NOT_INITIALISED;
+                atomic_fetch_or(&entry.local, ENTRY_NOT_INITIALISED);
 }
 
 void entry_attach(const struct entry_machine *machine)
 {
-        entry_machine = machine;
-        entry.shared = machine && machine->attention ? machine->attention : &entry_calm;
+        atomic_store(&entry.machine, machine);
+        atomic_store(&entry.shared,
+                     machine && machine->attention ? machine->attention : &entry_calm);
 }

@@ -17,9 +17,12 @@ enum entry_bit {
         ENTRY_FORKED = 1 << 3,
 };
 
+struct entry_machine;
+
 struct entry {
-        uint32_t local;                 /* enum entry_bit */
-        const _Atomic uint32_t *shared; /* the machine's attention word; not 0: ask fault() */
+        _Atomic uint32_t local;                      /* enum entry_bit */
+        const _Atomic uint32_t *_Atomic shared;      /* the machine's attention word */
+        const struct entry_machine *_Atomic machine; /* NULL: not attached */
 };
 
 /* One row per function and what the library as a whole answers; the generator writes both. */
@@ -41,7 +44,7 @@ struct entry_library {
 
 /* What the machine adds once it is attached; any member may be NULL. */
 struct entry_machine {
-        const _Atomic uint32_t *attention;
+        const _Atomic uint32_t *attention; /* not 0: ask fault() */
         /* True: the call must not run and answers *ret_result instead. */
         bool (*fault)(const char *function, int *ret_result);
         /* A function that is not simulated was called. */
@@ -57,13 +60,16 @@ extern _Thread_local bool entry_per_thread_default;
 
 static inline bool entry_is_quiet(void)
 {
-        return !(entry.local | atomic_load_explicit(entry.shared, memory_order_relaxed));
+        const _Atomic uint32_t *shared = atomic_load_explicit(&entry.shared, memory_order_relaxed);
+
+        return !(atomic_load_explicit(&entry.local, memory_order_relaxed) |
+                 atomic_load_explicit(shared, memory_order_relaxed));
 }
 
 /* True in the child of a process that had initialised: cuInit must refuse, like all others. */
 static inline bool entry_is_forked(void)
 {
-        return entry.local & ENTRY_FORKED;
+        return atomic_load_explicit(&entry.local, memory_order_relaxed) & ENTRY_FORKED;
 }
 
 /* ENTRY_GO, or the result to answer without running the body. */

@@ -1,0 +1,104 @@
+"""generator: what generate.py makes of a small table, and what it says of a bad one."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import generate
+from tap import Tap
+
+TABLE = """
+type  enum    CUmode
+type  opaque  CUdesc
+type  value   CUlocation
+hook  memory  CUresult cuTake(CUdeviceptr *p, size_t n)  getproc=cuTake@2000 preinit=3
+hook  copy    CUresult cuMove_v2(CUdeviceptr to, CUlocation where, CUstream s)  getproc=cuMove@3020 ptsz=7000
+pass  copy    CUresult cuFill(CUmode mode, const CUdesc *desc)  getproc=cuFill@2000 ptds=7000 535=n
+pass  init    const char *cuName(CUresult r)
+"""
+TYPES = """
+typedef enum { CUDA_SUCCESS } CUresult;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUstream_st *CUstream;
+typedef struct { int id; } CUlocation;
+#define CU_STREAM_PER_THREAD ((CUstream)2)
+"""
+
+
+def views(folder, *headers):
+    table = generate.Table(str(folder / "cuda.tbl"), [str(folder / h) for h in headers])
+    return {name: "\n".join(view(table)) for name, view in generate.VIEWS.items()}
+
+
+def complaint(folder, row):
+    (folder / "cuda.tbl").write_text(row, encoding="utf-8")
+    run = subprocess.run([sys.executable, generate.__file__, "symbols", folder / "cuda.tbl"],
+                         capture_output=True, text=True, check=False)
+    return run.returncode, run.stderr.strip().replace(str(folder), "")
+
+
+def lacks(text, *parts):
+    return [f"no {part!r} in:\n{text}" for part in parts if part not in text]
+
+
+def check_views(tap, folder):
+    made = views(folder, "cuda_types.h")
+    tap.check("a twin is a symbol of its own",
+              [] if made["symbols"].split() == ["cuTake", "cuMove_v2", "cuMove_v2_ptsz", "cuFill",
+                                                "cuFill_ptds", "cuName"] else made["symbols"])
+    tap.check("types that no header defines are declared",
+              lacks(made["prototypes"], "typedef int CUmode;", "typedef struct CUdesc_st CUdesc;"))
+    tap.check("types that a header defines are not",
+              [] if "CUlocation_st" not in made["prototypes"] else made["prototypes"])
+    tap.check("a twin's null stream is the thread's own", lacks(
+        made["sim-shells"], "sim_cuMove_v2(to, where, s ? s : CU_STREAM_PER_THREAD)"))
+    tap.check("a twin without a stream tells its body", lacks(
+        made["sim-shells"], "\tentry_per_thread_default = true;\n"))
+    tap.check("a struct passed by value is left out of the question whether all is zero",
+              lacks(made["sim-shells"], "entry_begin(FN_cuMove_v2, !to && !s)"))
+    tap.check("the rows of cuGetProcAddress are sorted by name, flag and version",
+              lacks(made["sim-names"], '"cuFill", 2000, 0,', '"cuFill", 7000, 2,')
+              + ([] if made["sim-names"].index('"cuFill", 7') < made["sim-names"].index('"cuMove"')
+                 else ["cuFill comes after cuMove"]))
+    tap.check("only the driver that has a function says so", lacks(
+        made["sim-names"], '"cuFill", "copy", 3, false, false', '"cuTake", "memory", 3, false, true'))
+    return made
+
+
+def check_compiles(tap, folder, made):
+    names = {"prototypes": "cuda_prototypes.h", "sim-header": "sim_cuda.h",
+             "sim-names": "names.c", "sim-shells": "shells.c", "sim-defaults": "defaults.c"}
+    for view, name in names.items():
+        (folder / name).write_text(made[view] + "\n", encoding="utf-8")
+    source = pathlib.Path(generate.__file__).parent.parent / "src" / "sim"
+    run = subprocess.run(
+        ["cc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes", "-fsyntax-only",
+         f"-I{folder}", f"-I{source / 'entry'}", f"-I{source / 'cuda'}",
+         *(str(folder / n) for n in names.values() if n.endswith(".c"))],
+        capture_output=True, text=True, check=False)
+    tap.check("the views compile together", run.stderr)
+
+
+def main():
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "cuda.tbl").write_text(TABLE, encoding="utf-8")
+        (folder / "cuda_types.h").write_text("#pragma once" + TYPES, encoding="utf-8")
+        check_compiles(tap, folder, check_views(tap, folder))
+        tap.check("a row that is none is named with its line",
+                  [] if complaint(folder, "\nhook memory cuTake\n") ==
+                  (1, "/cuda.tbl:2: not a row: hook memory cuTake") else "no")
+        tap.check("a function with two rows is refused",
+                  [] if complaint(folder, "pass a int cuA(void)\npass a int cuA(void)\n") ==
+                  (1, "/cuda.tbl:2: cuA has a row already") else "no")
+        tap.check("an unknown attribute is refused",
+                  [] if complaint(folder, "pass a int cuA(void)  ptszz=1\n") ==
+                  (1, "/cuda.tbl:1: unknown attribute 'ptszz'") else "no")
+    tap.done()
+
+
+main()
