@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 ninja = ninja -C $(1) $(if $(V),-v,--quiet)
 setup = tools/setup && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
 
-.PHONY: build test format tidy install clean help
+.PHONY: build test test-clients format tidy install clean help
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile everything into build/
@@ -14,6 +14,9 @@ build: $(BUILD)/build.ninja ## compile everything into build/
 test: build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
 	@tools/setup
 	@tools/test-report $(BUILD) build-asan:unit,sim build-tsan:threads
+
+test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
+	@tests/clients/run $(BUILD)
 
 format: ## clang-format the C files that differ from main
 	@tools/format

@@ -1,0 +1,93 @@
+"""check_programs: nvtop, gpustat, hashcat, pycuda, cuBLAS, mumax3, lstopo, llama.cpp."""
+
+import os
+
+import terminal
+from harness import CACHE, CUDA13, DEBIAN, HERE, PYTHON, Failed, Result, check
+
+HELD_MIB = 2048
+
+
+@check("nvtop draws the GPUs and the process of another program in a terminal")
+def nvtop(clients):
+    command = [os.path.join(DEBIAN, "bin", "nvtop"), "-d", "2"]
+    with clients.holder(HELD_MIB) as pid:
+        status, text = terminal.run(command, clients.environment(), 2.5, b"q")
+    Result(command, status, text).expect(r"NVIDIA A100-SXM4-40GB", r"\b2\.\d+Gi/40\.\d+Gi|/40\.000Gi",
+                                         rf"\b{pid}\b", r"Compute", r"hold")
+
+
+@check("gpustat lists the GPUs, and the process with its memory")
+def gpustat(clients):
+    with clients.holder(HELD_MIB) as pid:
+        result = clients.run(PYTHON, os.path.join(DEBIAN, "bin", "gpustat"), "--no-color", "-p", "-c")
+    result.expect(r"\[0\] NVIDIA A100-SXM4-40GB +\| +\d+.C, +\d+ %", r"\[1\] NVIDIA A100-SXM4-40GB",
+                  rf"hold/{pid}\(\d+M\)")
+    if int(result.find(rf"hold/{pid}\((\d+)M\)")) < HELD_MIB:
+        raise Failed(result.shown())
+
+
+@check("gpustat --json answers every field")
+def gpustat_json(clients):
+    clients.run(PYTHON, os.path.join(DEBIAN, "bin", "gpustat"), "--json").expect(
+        r'"memory.total": 40960', r'"utilization.gpu": \d', r'"power.draw": \d', r'"uuid": "GPU-')
+
+
+@check("hashcat -I finds both GPUs through CUDA")
+def hashcat_devices(clients):
+    hashcat(clients, "-I").expect(r"CUDA Info", r"CUDA\.Version\.: \d+\.\d", r"Backend Device ID #1",
+                                  r"Backend Device ID #2", r"Name\.+: NVIDIA A100-SXM4-40GB",
+                                  r"Processor\(s\)\.+: 108", r"Memory\.Total\.+: 40\d\d\d MB")
+
+
+@check("hashcat benchmarks MD5")
+def hashcat_benchmark(clients):
+    result = hashcat(clients, "-b", "-m", "0", "--force", "--runtime=2", "-d", "1", "--self-test-disable",
+                     timeout=120)
+    result.expect(r"Hash-Mode 0 \(MD5\)", r"Speed\.#1\.+: +[\d.]+ [kMGT]?H/s", status=None)
+    if result.status not in (0, 1):         # 1: "exhausted", its way to say that all went well
+        raise Failed(result.shown())
+
+
+def hashcat(clients, *arguments, **options):
+    folder = os.path.join(CACHE, "hashcat")
+    return clients.run(os.path.join(folder, "hashcat"), *arguments, cwd=folder, **options)
+
+
+@check("pycuda computes with a kernel, streams, events and arrays")
+def pycuda(clients):
+    clients.run(PYTHON, os.path.join(HERE, "programs", "pycuda_check.py")).expect(
+        r"devices 2", r"NVIDIA A100-SXM4-40GB 40\d\d\d \(8, 0\)", r"pycuda is fine")
+
+
+@check("cuBLAS 11.8: every call of an sgemm answers 0")
+def cublas11(clients):
+    clients.built("d", "sgemm").expect(SGEMM)
+
+
+@check("cuBLAS 13: every call of an sgemm answers 0")
+def cublas13(clients):
+    clients.built("D", "sgemm").expect(SGEMM)
+
+
+SGEMM = r"create 0 alloc 0 set 0 sgemm 0 sync 0 get 0 sscal 0 destroy 0"
+
+
+@check("mumax3 -test finds the GPU")
+def mumax3(clients):
+    clients.run(os.path.join(DEBIAN, "bin", "mumax3"), "-test").expect(r"NVIDIA A100-SXM4-40GB", r"40\d+ ?MB")
+
+
+@check("lstopo shows the GPUs as CUDA and NVML devices")
+def lstopo(clients):
+    clients.run(os.path.join(DEBIAN, "bin", "lstopo-no-graphics"), "--of", "console", "-v",
+                HWLOC_PLUGINS_PATH=os.path.join(DEBIAN, "lib", "x86_64-linux-gnu", "hwloc")).expect(
+        r"CUDA", r"cuda0", r"cuda1", r"nvml0")
+
+
+@check("llama.cpp's CUDA backend loads, lists the devices and fills a buffer")
+def llama(clients):
+    folder = os.path.join(CACHE, "llama", "bins", "linux-x64-cuda")
+    clients.run(PYTHON, os.path.join(HERE, "programs", "llama_check.py"), folder,
+                libraries=(f"{CUDA13}/lib", folder)).expect(
+        r"devices 2", r"0 NVIDIA A100-SXM4-40GB \d+ 40\d+", r"llama is fine")

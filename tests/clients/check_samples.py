@@ -1,0 +1,95 @@
+"""check_samples: CUDA's own samples, built with the static and the shared runtime of two releases."""
+
+from harness import Failed, check
+
+RELEASES = {
+    "s": "CUDA 11.8, static runtime", "d": "CUDA 11.8, shared runtime",
+    "n": "CUDA 11.8, default code", "S": "CUDA 13.0, static runtime", "D": "CUDA 13.0, shared runtime",
+}
+
+# variants, name, arguments, what a good run prints (its exit status is 0 besides)
+SAMPLES = (
+    ("sdn", "deviceQuery", (), r"Result = PASS"),
+    ("sd", "deviceQueryDrv", (), r"Result = PASS"),
+    ("sdSD", "bandwidthTest", (), r"Result = PASS"),
+    ("s", "topologyQuery", (), r"GPU0 <-> GPU1"),
+    ("sdnSD", "vectorAdd", (), r"Test PASSED"),
+    ("sdSD", "asyncAPI", (), r"CPU executed \d+ iterations while waiting for GPU to finish"),
+    ("sdSD", "simpleOccupancy", (), r"Test PASSED"),
+    ("sdSD", "streamOrderedAllocation", (), r"basicStreamOrderedAllocation PASSED"),
+    ("s", "UnifiedMemoryStreams", (), r"All Done!"),
+    ("s", "clock", (), r"Average clocks/block = \d"),
+    ("s", "concurrentKernels", (), r"Test passed"),
+    ("s", "cppIntegration", (), r"Hello World"),
+    ("s", "cppOverload", (), r"simple_kernel\(const int \*pIn, int \*pOut, int a\) PASSED"),
+    ("s", "cudaOpenMP", (), r"number of CUDA devices:\s+2"),
+    ("s", "fp16ScalarProduct", (), r"PASSED"),
+    ("sS", "matrixMul", ("-wA=64", "-hA=64", "-wB=64", "-hB=64"), r"Result = PASS"),
+    ("s", "matrixMulDrv", (), r"Result = PASS"),
+    ("s", "mergeSort", (), r"OK"),
+    ("s", "simpleAWBarrier", (), r"Result = PASSED"),
+    ("s", "simpleAssert", (), r"Device assert failed as expected"),
+    ("sS", "simpleAtomicIntrinsics", (), r"completed, returned OK"),
+    ("s", "simpleAttributes", (), r"accessPropertyPersisting"),
+    ("sS", "simpleCallback", (), r"Total of 8 workloads finished"),
+    ("s", "simpleCooperativeGroups", (), r"Sum of all ranks 0\.\.63 in the thread block is 2016"),
+    ("s", "simpleCubemapTexture", (), r"Test PASSED|Comparing kernel output to expected data"),
+    ("s", "simpleDrvRuntime", (), r"Result = PASS"),
+    ("s", "simpleHyperQ", (), r"Measured time for sample"),
+    ("sS", "simpleIPC", (), r"Process 0 complete|complete!"),
+    ("s", "simpleLayeredTexture", (), r"Comparing kernel output to expected data"),
+    ("s", "simpleMultiCopy", (), r"Avg\. time when execution fully overlapped"),
+    ("s", "simpleMultiGPU", (), r"Comparing GPU and Host CPU results"),
+    ("s", "simpleP2P", (), r"Test passed"),
+    ("s", "simplePitchLinearTexture", (), r"returned OK"),
+    ("s", "simplePrintf", (), r"\[3, 3\]:\s+Value is:10"),
+    ("s", "simpleSeparateCompilation", (), r"completed successfully|PASS|OK|[Cc]omputations were correct"),
+    ("s", "simpleStreams", (), r"4 streams:"),
+    ("s", "simpleSurfaceWrite", (), r"returned OK"),
+    ("s", "simpleTemplates", (), r"Test Results: 0 Failures"),
+    ("s", "simpleTexture", (), r"returned OK"),
+    ("s", "simpleTextureDrv", (), r"Processing time"),
+    ("s", "simpleVoteIntrinsics", (), r"OK"),
+    ("s", "simpleZeroCopy", (), r"OK!"),
+    ("s", "systemWideAtomics", (), r"returned OK"),
+    ("s", "template", (), r"Processing time"),
+    ("s", "vectorAddDrv", (), r"Result = PASS"),
+    ("s", "vectorAddMMAP", (), r"Result = PASS"),
+    ("s", "vectorAdd_nvrtc", (), r"Test PASSED"),
+    ("s", "inlinePTX", (), r"Test Successful"),
+    ("s", "reduction", ("--n=65536",), r"Test passed"),
+    ("s", "reductionMultiBlockCG", ("--n=65536",), r"GPU result"),
+    ("s", "scalarProd", (), r"Test passed"),
+    ("s", "scan", (), r"Results Match"),
+    ("s", "shfl_scan", (), r"Test Summary dev|Checksum"),
+    ("s", "sortingNetworks", (), r"OK"),
+    ("s", "streamOrderedAllocationIPC", (), r"complete"),
+    ("s", "streamOrderedAllocationP2P", (), r"PASSED"),
+    ("s", "threadFenceReduction", ("--n=65536",), r"GPU result"),
+    ("s", "threadMigration", (), r"SimpleThreadMigration|Test PASSED|simpleThreadMigration"),
+    ("s", "StreamPriorities", (), r"elapsed time of kernels"),
+    ("s", "graphMemoryFootprint", (), r"footprint"),
+    ("s", "graphMemoryNodes", (), r"Validation PASSED"),
+    ("s", "jacobiCudaGraphs", (), r"PASSED"),
+    ("s", "memMapIPCDrv", (), r"complete"),
+    ("s", "newdelete", (), r"OK"),
+    ("s", "ptxjit", (), r"CUDA kernel launched"),
+    ("sS", "simpleCudaGraphs", (), r"final reduced sum"),
+    ("s", "warpAggregatedAtomicsCG", (), r"PASSED"),
+    ("s", "UnifiedMemoryPerf", (), r"Overall Time|Printing Average"),
+    ("s", "alignedTypes", (), r"Test passed"),
+    ("s", "transpose", (), r"Test passed"),
+)
+
+
+def sample_check(variant, name, arguments, pattern):
+    @check(f"{name} runs ({RELEASES[variant]})")
+    def run(clients):
+        result = clients.built(variant, name, *arguments).expect(pattern)
+        if "FAIL" in result.text.replace("0 Failures", ""):
+            raise Failed(f"something failed\n{result.shown()}")
+
+
+for row in SAMPLES:
+    for one in row[0]:
+        sample_check(one, *row[1:])
