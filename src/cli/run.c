@@ -1,0 +1,233 @@
+/* vgpu run: runs a program on a simulated or real GPU, as if it had been started itself. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "ephemeral.h"
+#include "machine_option.h"
+#include "places.h"
+#include "quantity.h"
+#include "scan.h"
+#include "scope.h"
+
+enum { SIM, MACHINE, NAME, MEMORY, CORES, CORES_MAX, MEMORY_RATIO, OVERSOLD, KERNEL };
+
+const struct cli_option run_options[] = {
+        [SIM] = { "sim", "PRESET[:COUNT]", "on a simulated machine that vanishes afterwards",
+                  "preset" },
+        [MACHINE] = { "machine", "PATH", "on this simulated machine (vgpu sim create)", "file" },
+        [NAME] = { "name", "NAME", "what to call the program's share *", NULL },
+        [MEMORY] = { "memory", "SIZE", "GPU memory it may hold, e.g. 200Mi *", NULL },
+        [CORES] = { "cores", "PERCENT", "GPU time it may use *", NULL },
+        [CORES_MAX] = { "cores-max", "PERCENT", "GPU time it may borrow when there is some *",
+                        NULL },
+        [MEMORY_RATIO] = { "memory-ratio", "R", "virtual memory per physical memory *", NULL },
+        [OVERSOLD] = { "oversold", NULL, "memory beyond the card goes to the host *", NULL },
+        [KERNEL] = { "kernel", "NAME=MICROSECONDS",
+                     "this kernel takes exactly so long (simulated; repeatable)", NULL },
+        { 0 },
+};
+
+struct run_request {
+        char *sim;                      /* PRESET[:COUNT] */
+        const char *machine_path;
+        const char *limit;              /* the first limit asked for */
+        struct vec kernels;
+        char **program;
+};
+
+/* Limits are checked like everything else, so that a command line that is right today stays right. */
+static int limit_check(int option, const char *value, struct err *e)
+{
+        double ratio;
+        uint64_t bytes;
+        unsigned percent;
+
+        switch (option) {
+        case MEMORY:
+                if (quantity_parse_bytes(value, &bytes, e) < 0)
+                        return -1;
+                return bytes ? 0 : err_set(e, -1, "--memory must be more than 0");
+        case CORES:
+                return quantity_parse_percent(value, "--cores", &percent, e);
+        case CORES_MAX:
+                return quantity_parse_percent(value, "--cores-max", &percent, e);
+        case MEMORY_RATIO:
+                return quantity_parse_number(value, "--memory-ratio", 1, 100, &ratio, e);
+        case NAME:
+                if (!*value || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789._-") != strlen(value))
+                        return err_set(e, -1, "a name has letters, digits, '.', '_' and '-', not "
+                                       "'%.60s'", value);
+                return 0;
+        default:
+                return 0;
+        }
+}
+
+static int run_option(struct run_request *request, int option, char *value, struct err *e)
+{
+        switch (option) {
+        case SIM:
+                request->sim = value;
+                return 0;
+        case MACHINE:
+                request->machine_path = value;
+                return 0;
+        case KERNEL:
+                return machine_option_kernel(value, &request->kernels, e);
+        default:
+                if (!request->limit)
+                        request->limit = run_options[option].name;
+                return limit_check(option, value, e);
+        }
+}
+
+/* "a100-40gb:2" */
+static int sim_parse(char *text, struct machine_spec *spec, struct err *e)
+{
+        char *colon = strchr(text, ':');
+        uint64_t count = 1;
+
+        if (colon) {
+                *colon = '\0';
+                if (quantity_parse_whole(colon + 1, "the number of GPUs", 1, MACHINE_GPUS, &count,
+                                         e) < 0)
+                        return -1;
+        }
+        spec->preset = text;
+        spec->gpu_count = (unsigned)count;
+        return machine_option_check_preset(text, e);
+}
+
+/* Puts the simulated libraries before everything else that the program's loader would find. */
+static int environment_set(const char *machine_path, struct err *e)
+{
+        const char *old = getenv("LD_LIBRARY_PATH");
+        autofree char *library = places_sim_library(), *path = NULL;
+        autofree char *machine = realpath(machine_path, NULL);
+
+        if (!library)
+                return err_set(e, -1, "the simulated libcuda.so.1 was not found; set VGPU_SIM_LIB "
+                               "to its folder");
+        if (strchr(library, ':'))
+                return err_set(e, -1, "the folder '%s' of the simulated driver has a ':' in its "
+                               "name, which LD_LIBRARY_PATH cannot hold", library);
+        if (asprintf(&path, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0) {
+                path = NULL;
+                return err_set(e, -1, "out of memory");
+        }
+        if (!machine || setenv("VGPU_SIM", machine, 1) < 0 || setenv("LD_LIBRARY_PATH", path, 1) < 0)
+                return err_set(e, -1, "cannot set the environment: %s", strerror(errno));
+        return 0;
+}
+
+static int prepare_sim(struct run_request *request, int argc, char **argv, struct err *e)
+{
+        struct machine_spec spec;
+        char path[EPHEMERAL_PATH_BYTES];
+
+        machine_spec_init(&spec);
+        if (sim_parse(request->sim, &spec, e) < 0)
+                return -1;
+        spec.kernels = request->kernels.items;
+        spec.kernel_count = request->kernels.count;
+        spec.is_ephemeral = true;
+        if (ephemeral_create(&spec, path, argc, argv, e) < 0)
+                return -1;
+        return environment_set(path, e);
+}
+
+static int prepare_machine(struct run_request *request, struct err *e)
+{
+        struct machine machine;
+        int r = machine_open(request->machine_path, &machine, e);
+
+        if (r < 0)
+                return r;
+        r = machine_option_set_kernels(&machine, &request->kernels, e);
+        machine_close(&machine);
+        return r < 0 ? r : environment_set(request->machine_path, e);
+}
+
+static int prepare_real(const struct run_request *request, struct err *e)
+{
+        void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+        if (!driver)
+                return err_set(e, -1, "there is no GPU driver here (libcuda.so.1); run it on a "
+                               "simulated GPU with --sim=a100-40gb");
+        if (request->kernels.count > 0)
+                return err_set(e, -1, "--kernel is for simulated GPUs; add --sim=PRESET or "
+                               "--machine PATH");
+        return 0;
+}
+
+static int run_prepare(struct run_request *request, int argc, char **argv, struct err *e)
+{
+        const char *named = getenv("VGPU_SIM");
+
+        if (request->limit)
+                return err_set(e, -1, "limits (--%s) are not in this release: they arrive with "
+                               "libvgpu.so; nothing was run", request->limit);
+        if (request->sim && request->machine_path)
+                return err_set(e, -1, "--sim makes a machine and --machine uses one; give one of "
+                               "them");
+        if (!request->program)
+                return err_set(e, -1, "which program? vgpu run [OPTION]… -- PROGRAM [ARGUMENT]…");
+        if (!request->sim && !request->machine_path && named && *named)
+                request->machine_path = named;
+        if (request->sim)
+                return prepare_sim(request, argc, argv, e);
+        if (request->machine_path)
+                return prepare_machine(request, e);
+        return prepare_real(request, e);
+}
+
+static int run_program(struct run_request *request, int argc, char **argv)
+{
+        struct err e = { 0 };
+        void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+        const int r = run_prepare(request, argc, argv, &e);
+
+        /* What we ignore, the program would ignore too. */
+        signal(SIGXFSZ, old);
+        if (r < 0)
+                return complain(EXIT_RUN_FAILED, "%s", e.text);
+        execvp(request->program[0], request->program);
+        return complain(errno == ENOENT ? EXIT_RUN_NOT_FOUND : EXIT_RUN_NOT_EXECUTABLE,
+                        "cannot run '%s': %s", request->program[0], strerror(errno));
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+        struct run_request request = { .kernels = VEC_OF(struct machine_kernel_time) };
+        struct err e = { 0 };
+        struct scan scan;
+        int option, code;
+
+        scan_init(&scan, command, argc, argv);
+        while ((option = scan_next(&scan)) != SCAN_END) {
+                if (option == SCAN_BAD || option == SCAN_HELP) {
+                        code = scan_exit(&scan, option);
+                        goto done;
+                }
+                if (option == SCAN_WORD) {      /* everything from here on is the program's */
+                        request.program = argv + scan.index - 1;
+                        break;
+                }
+                if (run_option(&request, option, (char *)scan.value, &e) < 0) {
+                        code = complain(EXIT_RUN_FAILED, "%s", e.text);
+                        goto done;
+                }
+        }
+        code = run_program(&request, argc, argv);
+done:
+        vec_done(&request.kernels);
+        return code;
+}
