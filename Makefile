@@ -5,18 +5,25 @@ PREFIX ?= /usr/local
 ninja = ninja -C $(1) $(if $(V),-v,--quiet)
 setup = tools/setup && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
 
-.PHONY: build test test-clients format tidy install clean help
+# A rule with a ## comment is a command, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*[#][#] .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile everything into build/
 	@$(call ninja,$(BUILD))
 
-test: build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
-	@tools/setup
+test: setup build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
 	@tools/test-report $(BUILD) build-asan:unit,sim build-tsan:threads
 
 test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
 	@tests/clients/run $(BUILD)
+
+setup: ## install the Debian packages that are missing
+	@tools/setup
+
+docs: build ## bring docs/unsupported.md up to date
+	@tools/unsupported $(BUILD)/lib/sim/libcuda.so.1 $(BUILD)/lib/sim/libnvidia-ml.so.1 >$(BUILD)/unsupported.md
+	@mv $(BUILD)/unsupported.md docs/unsupported.md
 
 format: ## clang-format the C files that differ from main
 	@tools/format
