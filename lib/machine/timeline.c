@@ -89,6 +89,14 @@ machine_ref timeline_victim(struct machine *machine, uint32_t channel, enum mach
         return tail >= MACHINE_RING ? ref_make(channel, engine, tail - MACHINE_RING) : 0;
 }
 
+bool timeline_has_room(struct machine *machine, uint32_t channel, enum machine_engine engine)
+{
+        const struct machine_queue *queue = &machine->file->channels[channel].queues[engine];
+
+        return atomic_load_explicit(&queue->tail, memory_order_relaxed)
+               - atomic_load_explicit(&queue->head, memory_order_acquire) < MACHINE_RING;
+}
+
 int timeline_make_room(struct machine *machine, uint32_t channel, enum machine_engine engine)
 {
         machine_ref victim = timeline_victim(machine, channel, engine);
@@ -176,6 +184,11 @@ static bool ref_is_due(const struct machine *machine, machine_ref ref)
         return queue_op(ref_queue(machine, ref), ref & REF_SEQUENCE)->start_ns != 0;
 }
 
+bool timeline_was_done(struct machine *machine, machine_ref ref)
+{
+        return !ref || ref_is_done(machine, ref, UINT64_MAX);
+}
+
 bool timeline_is_done(struct machine *machine, machine_ref ref)
 {
         if (!ref || ref_is_done(machine, ref, UINT64_MAX))
@@ -229,6 +242,19 @@ static uint64_t ref_left_ns(const struct machine *machine, machine_ref ref, uint
         }
         /* What it waits for may run beside those before it. */
         return sum > after ? sum : after + atomic_load(&last->remaining_ns);
+}
+
+uint64_t timeline_left_ns(struct machine *machine, machine_ref ref)
+{
+        unsigned unit = ref_unit(machine, ref);
+
+        timeline_lock(machine, unit);
+        uint64_t now_ns = machine_now_ns(machine);
+        timeline_move(machine, unit, now_ns);
+        uint64_t left_ns = ref_is_done(machine, ref, UINT64_MAX)
+                           ? 0 : ref_left_ns(machine, ref, now_ns, 3);
+        timeline_unlock(machine, unit);
+        return machine_real_ns(machine, left_ns);
 }
 
 static void nap(uint64_t real_ns)

@@ -41,6 +41,10 @@ void timeline_end_host(struct machine *machine, machine_ref ref);
 /* True when a HOST operation's predecessors are complete. */
 bool timeline_host_is_due(struct machine *machine, machine_ref ref);
 
+/* Done already, without moving any clock: cheap, and never wrong when true. */
+bool timeline_was_done(struct machine *machine, machine_ref ref);
+/* Real nanoseconds before which it cannot be done: how long to sleep before asking again. */
+uint64_t timeline_left_ns(struct machine *machine, machine_ref ref);
 bool timeline_is_done(struct machine *machine, machine_ref ref);
 /* Sleeps until it is done. -ENODEV: the GPU was lost. */
 int timeline_wait(struct machine *machine, machine_ref ref);
@@ -48,6 +52,8 @@ int timeline_wait(struct machine *machine, machine_ref ref);
 int timeline_wait_due(struct machine *machine, machine_ref ref);
 /* When it ended; 0 if it has not, or its place in the ring was used again. */
 uint64_t timeline_end_ns(struct machine *machine, machine_ref ref);
+/* True when the next submission will not wait. Costs two loads. */
+bool timeline_has_room(struct machine *machine, uint32_t channel, enum machine_engine engine);
 /* Waits until the queue has room for one more: timeline_submit() will not wait then. */
 int timeline_make_room(struct machine *machine, uint32_t channel, enum machine_engine engine);
 /* The operation whose place the next submission takes, 0: none. It is complete once there is room:

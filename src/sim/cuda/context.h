@@ -28,9 +28,10 @@ struct context {
         _Atomic int error;              /* sticky CUresult of a kernel that failed; 0: none */
         size_t limits[CONTEXT_LIMITS];
         uint64_t charged_bytes;         /* what the context itself takes on the card */
+        uint64_t limit_bytes;           /* what cuCtxSetLimit added to that */
         unsigned sm_count;              /* green: its share */
         struct stream *legacy;          /* the NULL stream */
-        struct stream *streams;         /* all others; guarded by driver.lock */
+        struct stream *streams;         /* all others; guarded by work.c */
         struct module *modules;
         struct holdings *holdings;      /* memory.c: what it has allocated; NULL: nothing yet */
         uint64_t peers;                 /* devices whose memory it may use, one bit each */

@@ -31,14 +31,19 @@ struct stream {
         struct context *context;
         bool is_legacy, is_per_thread;
         struct mark last;               /* the newest work */
-        struct mark waits[MACHINE_DEPS]; /* joined by the next work: cuStreamWaitEvent */
-        unsigned wait_count;
+        struct mark *waits;             /* joined by the next work: cuStreamWaitEvent */
+        unsigned wait_count, wait_capacity;
         struct capture *capture;        /* ≠ NULL: calls are recorded, not run (capture.h) */
         struct task *first, *end;       /* tasks not yet run, oldest first */
         _Atomic uint64_t task_done;     /* number of the newest task that has run */
         uint32_t attached_flags;
         struct stream *next;            /* in the context, or in the pool */
+        struct stream *busy_next;       /* among those that have tasks */
 };
+
+/* Starts the thread that runs tasks. It attaches the process to the machine and holds its slot for
+ * as long as the process lives. */
+CUresult work_start(void);
 
 /* What to do. `run` may be NULL: it only takes time. */
 struct work {

@@ -1,0 +1,208 @@
+/* Contexts as objects: made on a device, charged to the card, current in threads. */
+#include "context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context_internal.h"
+#include "sim_cuda.h"
+#include "unit.h"
+#include "work.h"
+
+enum { STACK_DEPTH = 64 };
+
+static _Thread_local struct {
+        struct context *contexts[STACK_DEPTH];
+        unsigned depth;
+} context_stack;
+
+static struct context *context_list;    /* guarded by driver.lock */
+
+struct context *context_current(void)
+{
+        return context_stack.depth ? context_stack.contexts[context_stack.depth - 1] : NULL;
+}
+
+CUresult context_need(struct context **ret_context)
+{
+        struct context *context = context_current();
+
+        if (!context)
+                return CUDA_ERROR_INVALID_CONTEXT;
+        if (context->magic != CONTEXT_MAGIC)
+                return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        int error = atomic_load_explicit(&context->error, memory_order_relaxed);
+        if (error)
+                return (CUresult)error;
+        *ret_context = context;
+        return CUDA_SUCCESS;
+}
+
+struct context *context_get(CUcontext handle)
+{
+        struct context *found = NULL;
+
+        pthread_mutex_lock(&driver.lock);
+        for (struct context *c = context_list; c && !found; c = c->next)
+                if (c == (struct context *)handle && c->magic == CONTEXT_MAGIC)
+                        found = c;
+        pthread_mutex_unlock(&driver.lock);
+        return found;
+}
+
+CUresult context_push(struct context *context)
+{
+        if (context_stack.depth == STACK_DEPTH)
+                return CUDA_ERROR_INVALID_VALUE;
+        context_stack.contexts[context_stack.depth++] = context;
+        return CUDA_SUCCESS;
+}
+
+CUresult context_pop(struct context **ret_context)
+{
+        if (!context_stack.depth)
+                return CUDA_ERROR_INVALID_CONTEXT;
+        *ret_context = context_stack.contexts[--context_stack.depth];
+        return CUDA_SUCCESS;
+}
+
+void context_set_current(struct context *context)
+{
+        if (context_stack.depth)
+                context_stack.depth--;
+        if (context)
+                context_stack.contexts[context_stack.depth++] = context;
+}
+
+static void limits_init(struct context *context)
+{
+        context->limits[CU_LIMIT_STACK_SIZE] = 1024;
+        context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 6656 << 10;
+        context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
+        context->limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+        context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+        context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+}
+
+static CUresult device_open(struct device *device)
+{
+        if (device->channel != UINT32_MAX)
+                return CUDA_SUCCESS;
+        int r = timeline_channel(&driver.machine, driver.slot, device->unit, &device->channel);
+        return r < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+static CUresult context_charge(struct context *context, uint64_t bytes)
+{
+        struct device *device = context->device;
+
+        if (unit_charge_context(&driver.machine, device->unit, driver.slot, bytes) < 0)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        context->charged_bytes = bytes;
+        return CUDA_SUCCESS;
+}
+
+static uint64_t round_up_granule(uint64_t bytes)
+{
+        return (bytes + MACHINE_GRANULE_BYTES - 1) & ~(MACHINE_GRANULE_BYTES - 1);
+}
+
+CUresult context_new(struct device *device, unsigned flags, struct context **ret_context)
+{
+        static _Atomic uint64_t number;
+        struct context *context;
+        CUresult r;
+
+        if (atomic_load(&device_gpu(device)->is_lost))
+                return CUDA_ERROR_DEVICE_UNAVAILABLE;
+        if (device_gpu(device)->compute_mode == CU_COMPUTEMODE_PROHIBITED)
+                return CUDA_ERROR_DEVICE_UNAVAILABLE;
+        r = device_open(device);
+        if (r != CUDA_SUCCESS)
+                return r;
+        context = calloc(1, sizeof *context);
+        if (!context)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        context->device = device;
+        context->flags = flags;
+        context->number = atomic_fetch_add(&number, 1) + 1;
+        context->sm_count = device_unit(device)->sm_count;
+        context->api_version = 3020;
+        limits_init(context);
+        r = context_charge(context, round_up_granule(device_gpu(device)->context_bytes));
+        if (r == CUDA_SUCCESS) {
+                r = stream_new(context, CU_STREAM_DEFAULT, 0, &context->legacy);
+                if (r != CUDA_SUCCESS)
+                        unit_release_context(&driver.machine, device->unit, driver.slot,
+                                             context->charged_bytes);
+        }
+        if (r != CUDA_SUCCESS) {
+                free(context);
+                return r;
+        }
+        context->legacy->is_legacy = true;
+        context->magic = CONTEXT_MAGIC;
+        pthread_mutex_lock(&driver.lock);
+        context->next = context_list;
+        context_list = context;
+        pthread_mutex_unlock(&driver.lock);
+        *ret_context = context;
+        return CUDA_SUCCESS;
+}
+
+static void context_unlist(struct context *context)
+{
+        pthread_mutex_lock(&driver.lock);
+        for (struct context **link = &context_list; *link; link = &(*link)->next) {
+                if (*link == context) {
+                        *link = context->next;
+                        break;
+                }
+        }
+        pthread_mutex_unlock(&driver.lock);
+}
+
+static void streams_free(struct context *context)
+{
+        while (context->streams)
+                stream_free(context->streams);
+        stream_free(context->legacy);
+}
+
+/* The object stays, without its magic: threads may still have it on their stacks. */
+void context_end(struct context *context)
+{
+        context_wait(context);
+        export_table_context_done(context);
+        module_context_done(context);
+        memory_context_done(context);
+        context->magic = 0;
+        context_unlist(context);
+        streams_free(context);
+        unit_release(&driver.machine, context->device->unit, driver.slot, context->limit_bytes);
+        unit_release_context(&driver.machine, context->device->unit, driver.slot,
+                             context->charged_bytes);
+}
+
+CUresult context_set_limit(struct context *context, CUlimit limit, size_t value)
+{
+        uint64_t before = context->limits[limit];
+
+        /* Heap and printf buffers are device memory of the context. */
+        if (limit == CU_LIMIT_MALLOC_HEAP_SIZE || limit == CU_LIMIT_PRINTF_FIFO_SIZE) {
+                uint64_t old_bytes = round_up_granule(before), new_bytes = round_up_granule(value);
+                struct device *device = context->device;
+                if (new_bytes > old_bytes) {
+                        if (unit_charge(&driver.machine, device->unit, driver.slot,
+                                        new_bytes - old_bytes) < 0)
+                                return CUDA_ERROR_OUT_OF_MEMORY;
+                } else {
+                        value = before;         /* never shrinks, as on hardware */
+                        new_bytes = old_bytes;
+                }
+                context->limit_bytes += new_bytes - old_bytes;
+        }
+        context->limits[limit] = value;
+        return CUDA_SUCCESS;
+}

@@ -1,0 +1,122 @@
+/* The driver's start in a process: the machine, the devices it may see, the worker. */
+#include "driver.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "entry.h"
+#include "event.h"
+#include "visible.h"
+#include "work.h"
+
+struct driver driver = { .machine.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+
+bool driver_is_started(void)
+{
+        return driver.slot != NULL;
+}
+
+struct device *driver_device(CUdevice ordinal)
+{
+        return ordinal >= 0 && ordinal < driver.device_count ? &driver.devices[ordinal] : NULL;
+}
+
+void driver_say(const char *format, ...)
+{
+        static _Atomic uint32_t said[256];
+        char text[512] = "vgpu-sim: ";
+        size_t start = strlen(text);
+        va_list arguments;
+
+        va_start(arguments, format);
+        int length = vsnprintf(text + start, sizeof text - start - 1, format, arguments);
+        va_end(arguments);
+        if (length < 0)
+                return;
+        uint32_t hash = 2166136261u;
+        for (const char *p = text; *p; p++)
+                hash = (hash ^ (uint8_t)*p) * 16777619u;
+        hash |= 1;
+        if (atomic_exchange(&said[hash % 256], hash) == hash)
+                return;
+        size_t end = strlen(text);
+        text[end++] = '\n';
+        int saved = errno;
+        ssize_t written = write(STDERR_FILENO, text, end);
+        (void)written;
+        errno = saved;
+}
+
+static bool driver_fault(const char *function, int *ret_result)
+{
+        int32_t result;
+
+        if (fault_strikes(&driver.machine, function, &result)) {
+                *ret_result = result;
+                return true;
+        }
+        struct context *context = context_current();
+        if (context && atomic_load(&device_gpu(context->device)->is_lost)) {
+                *ret_result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+                return true;
+        }
+        return false;
+}
+
+static void driver_unsupported(const char *function)
+{
+        machine_count(&driver.machine, COUNTER_UNSUPPORTED_CALLS, 1);
+        driver_say("%s is not simulated; it answers CUDA_ERROR_NOT_SUPPORTED", function);
+}
+
+static CUresult driver_start_locked(void)
+{
+        static struct entry_machine watch = {
+                .fault = driver_fault,
+                .unsupported = driver_unsupported,
+        };
+        struct err e;
+
+        if (driver_is_started())
+                return driver.device_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+        if (!driver.machine.file) {
+                int r = machine_open_default(&driver.machine, &e);
+                if (r == -ENOENT)
+                        return CUDA_ERROR_NO_DEVICE;
+                if (r < 0) {
+                        driver_say("%s", e.text);
+                        return CUDA_ERROR_SYSTEM_NOT_READY;
+                }
+        }
+        visible_devices();
+        if (!driver.device_count)
+                return CUDA_ERROR_NO_DEVICE;
+        CUresult r = work_start();
+        if (r != CUDA_SUCCESS)
+                return r;
+        watch.attention = &driver.machine.file->header.attention;
+        entry_attach(&watch);
+        entry_set_initialised(true);
+        return CUDA_SUCCESS;
+}
+
+CUresult driver_start(unsigned flags)
+{
+        if (flags)
+                return CUDA_ERROR_INVALID_VALUE;
+        if (entry_is_forked())
+                return CUDA_ERROR_NOT_INITIALIZED;
+        pthread_mutex_lock(&driver.lock);
+        CUresult r = driver_start_locked();
+        pthread_mutex_unlock(&driver.lock);
+        return r;
+}
+
+CUresult sim_cuInit(unsigned flags)
+{
+        return driver_start(flags);
+}
