@@ -30,7 +30,7 @@ CUresult context_need(struct context **ret_context)
 
         if (!context)
                 return CUDA_ERROR_INVALID_CONTEXT;
-        if (context->magic != CONTEXT_MAGIC)
+        if (!context->is_active)
                 return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         int error = atomic_load_explicit(&context->error, memory_order_relaxed);
         if (error)
@@ -108,46 +108,64 @@ static uint64_t round_up_granule(uint64_t bytes)
         return (bytes + MACHINE_GRANULE_BYTES - 1) & ~(MACHINE_GRANULE_BYTES - 1);
 }
 
-CUresult context_new(struct device *device, unsigned flags, struct context **ret_context)
+uint64_t context_bytes(const struct device *device)
+{
+        return round_up_granule(device_gpu(device)->context_bytes);
+}
+
+struct context *context_alloc(struct device *device, unsigned flags)
 {
         static _Atomic uint64_t number;
-        struct context *context;
-        CUresult r;
+        struct context *context = calloc(1, sizeof *context);
 
-        if (atomic_load(&device_gpu(device)->is_lost))
-                return CUDA_ERROR_DEVICE_UNAVAILABLE;
-        if (device_gpu(device)->compute_mode == CU_COMPUTEMODE_PROHIBITED)
-                return CUDA_ERROR_DEVICE_UNAVAILABLE;
-        r = device_open(device);
-        if (r != CUDA_SUCCESS)
-                return r;
-        context = calloc(1, sizeof *context);
         if (!context)
-                return CUDA_ERROR_OUT_OF_MEMORY;
+                return NULL;
+        context->magic = CONTEXT_MAGIC;
         context->device = device;
         context->flags = flags;
         context->number = atomic_fetch_add(&number, 1) + 1;
         context->sm_count = device_unit(device)->sm_count;
         context->api_version = 3020;
-        limits_init(context);
-        r = context_charge(context, round_up_granule(device_gpu(device)->context_bytes));
-        if (r == CUDA_SUCCESS) {
-                r = stream_new(context, CU_STREAM_DEFAULT, 0, &context->legacy);
-                if (r != CUDA_SUCCESS)
-                        unit_release_context(&driver.machine, device->unit, driver.slot,
-                                             context->charged_bytes);
-        }
-        if (r != CUDA_SUCCESS) {
-                free(context);
-                return r;
-        }
-        context->legacy->is_legacy = true;
-        context->magic = CONTEXT_MAGIC;
         pthread_mutex_lock(&driver.lock);
         context->next = context_list;
         context_list = context;
         pthread_mutex_unlock(&driver.lock);
-        *ret_context = context;
+        return context;
+}
+
+static CUresult device_check(const struct device *device)
+{
+        const struct machine_gpu *gpu = device_gpu(device);
+
+        if (atomic_load(&gpu->is_lost) || gpu->compute_mode == CU_COMPUTEMODE_PROHIBITED)
+                return CUDA_ERROR_DEVICE_UNAVAILABLE;
+        return CUDA_SUCCESS;
+}
+
+CUresult context_activate(struct context *context, uint64_t bytes)
+{
+        struct device *device = context->device;
+        CUresult r = device_check(device);
+
+        if (r == CUDA_SUCCESS)
+                r = device_open(device);
+        if (r == CUDA_SUCCESS)
+                r = context_charge(context, bytes);
+        if (r != CUDA_SUCCESS)
+                return r;
+        context->legacy = NULL;
+        r = stream_new(context, CU_STREAM_DEFAULT, 0, &context->legacy);
+        if (r != CUDA_SUCCESS) {
+                unit_release_context(&driver.machine, device->unit, driver.slot,
+                                     context->charged_bytes);
+                return r;
+        }
+        context->legacy->is_legacy = true;
+        limits_init(context);
+        context->limit_bytes = 0;
+        context->peers = 0;
+        atomic_store(&context->error, 0);
+        context->is_active = true;
         return CUDA_SUCCESS;
 }
 
@@ -170,19 +188,22 @@ static void streams_free(struct context *context)
         stream_free(context->legacy);
 }
 
-/* The object stays, without its magic: threads may still have it on their stacks. */
+/* The object stays: threads may still have it on their stacks. */
 void context_end(struct context *context)
 {
+        if (!context->is_active)
+                return;
         context_wait(context);
         export_table_context_done(context);
         module_context_done(context);
         memory_context_done(context);
-        context->magic = 0;
-        context_unlist(context);
+        context->is_active = false;
         streams_free(context);
         unit_release(&driver.machine, context->device->unit, driver.slot, context->limit_bytes);
         unit_release_context(&driver.machine, context->device->unit, driver.slot,
                              context->charged_bytes);
+        if (!context->is_primary)
+                context_unlist(context);
 }
 
 CUresult context_set_limit(struct context *context, CUlimit limit, size_t value)

@@ -21,6 +21,7 @@ struct context {
         uint32_t magic;                 /* first: a handle that is no context is told apart */
         unsigned flags;
         struct device *device;
+        bool is_active;                 /* false: a primary context that nobody has retained */
         bool is_primary;
         bool is_green;
         unsigned api_version;
@@ -30,6 +31,7 @@ struct context {
         uint64_t charged_bytes;         /* what the context itself takes on the card */
         uint64_t limit_bytes;           /* what cuCtxSetLimit added to that */
         unsigned sm_count;              /* green: its share */
+        unsigned cache_config;
         struct stream *legacy;          /* the NULL stream */
         struct stream *streams;         /* all others; guarded by work.c */
         struct module *modules;
@@ -48,7 +50,10 @@ struct context *context_get(CUcontext handle);
 CUresult context_push(struct context *context);
 CUresult context_pop(struct context **ret_context);
 void context_set_current(struct context *context);
-/* Active primary context of the device, made and retained on demand. */
+/* The device's primary context: one object for the life of the process, active or not. NULL: no
+ * memory for it. */
+struct context *context_primary(struct device *device);
+/* The same, activated and retained. */
 CUresult context_retain_primary(struct device *device, struct context **ret_context);
 
 /* Called when a context goes: each owner frees what it keeps for it. */

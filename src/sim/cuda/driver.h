@@ -20,7 +20,7 @@ struct device {
         unsigned unit;                  /* the GPU itself, or a MIG GPU instance */
         unsigned compute_instance;      /* of the GPU instance; 0 for a whole GPU */
         uint32_t channel;               /* of this process on the unit; made with the first context */
-        struct context *primary;        /* NULL: not active */
+        struct context *primary;        /* NULL: never asked for; see context_primary() */
         unsigned primary_references;
         unsigned primary_flags;
         struct pool *default_pool;      /* memory owns these two */
