@@ -10,6 +10,7 @@
 #include "context.h"
 #include "entry.h"
 #include "event.h"
+#include "sim_cuda.h"
 #include "visible.h"
 #include "work.h"
 

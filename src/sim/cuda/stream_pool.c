@@ -94,7 +94,7 @@ CUresult stream_get(CUstream handle, struct stream **ret_stream)
                 return CUDA_SUCCESS;
         }
         struct stream *stream = (struct stream *)handle;
-        if ((uintptr_t)handle % alignof(struct stream) || stream->magic != STREAM_MAGIC)
+        if ((uintptr_t)handle % _Alignof(struct stream) || stream->magic != STREAM_MAGIC)
                 return CUDA_ERROR_INVALID_HANDLE;
         *ret_stream = stream;
         return CUDA_SUCCESS;
