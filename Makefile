@@ -32,7 +32,8 @@ tidy: build ## clang-tidy the whole tree
 	@clang-tidy --quiet -p $(BUILD) $$(git ls-files '*.c') 2>/dev/null
 
 install: build ## install below PREFIX (and DESTDIR)
-	@meson configure $(BUILD) --prefix=$(PREFIX) && meson install -C $(BUILD) --quiet
+	@meson configure $(BUILD) --prefix=$(PREFIX) && $(call ninja,$(BUILD)) >$(BUILD)/install.log
+	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean: ## remove what was built
 	rm -rf build build-asan build-tsan
