@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,29 +13,41 @@ static const char *const level_names[] = { "error", "warn", "info", "debug" };
 
 static struct {
         const char *program;
-        enum log_level level;
-        bool is_open;
-} log_state = { .program = "vgpu", .level = LOG_LEVEL_WARN };
+        atomic_int level; /* negative: VGPU_LOG has not been read */
+} log_state = { .program = "vgpu", .level = -1 };
 
-void log_open(const char *program, enum log_level level)
+static int log_level_read(enum log_level level)
 {
         const char *wanted = getenv("VGPU_LOG");
 
-        for (unsigned i = 0; wanted && i <= LOG_LEVEL_DEBUG; i++)
+        for (int i = 0; wanted && i <= LOG_LEVEL_DEBUG; i++)
                 if (!strcmp(wanted, level_names[i]))
-                        level = (enum log_level)i;
+                        return i;
+        return (int)level;
+}
+
+void log_open(const char *program, enum log_level level)
+{
         log_state.program = program;
-        log_state.level = level;
-        log_state.is_open = true;
+        atomic_store(&log_state.level, log_level_read(level));
+}
+
+static int log_level(void)
+{
+        int level = atomic_load_explicit(&log_state.level, memory_order_relaxed);
+
+        if (level < 0) {
+                level = log_level_read(LOG_LEVEL_WARN);
+                atomic_store(&log_state.level, level);
+        }
+        return level;
 }
 
 void log_write(enum log_level level, const char *format, ...)
 {
         int saved_errno = errno;
 
-        if (!log_state.is_open)
-                log_open(log_state.program, log_state.level);
-        if (level > log_state.level)
+        if ((int)level > log_level())
                 return;
 
         char line[512];

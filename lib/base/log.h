@@ -9,7 +9,8 @@ enum log_level {
 };
 
 /* The name that stands in every line: `info node: …`. The level is VGPU_LOG (error, warn, info,
- * debug) or, where that is unset, the one given here. Without this call: "vgpu", warn. */
+ * debug) or, where that is unset, the one given here. Without this call: "vgpu", warn. Call it before
+ * there are other threads. */
 void log_open(const char *program, enum log_level level);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
