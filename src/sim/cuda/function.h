@@ -8,28 +8,52 @@
 
 struct ptx_kernel;
 struct module;
+struct program_kernel;
 
 #define FUNCTION_MAGIC UINT32_C(0x6e756676)
 
-/* A CUfunction, and a CUkernel as well (one object serves as both). */
+struct function_parameter {
+        size_t offset, size;
+};
+
+/* A CUfunction: a kernel in a module, that is, on one context. Never freed, only pooled, so that
+ * an old handle is told apart (magic 0) and work that is still queued may look at it. */
 struct function {
         uint32_t magic;
         struct module *module;
-        const char *name;
+        const char *name;               /* the program's */
         const struct ptx_kernel *ptx;   /* NULL: no PTX, costs time only */
         const char *reason;             /* why it cannot be interpreted; NULL: it can */
         bool is_said;                   /* the reason was printed */
+        bool is_loaded;                 /* lazy loading: somebody has asked for it or run it */
         bool has_fixed_duration;        /* --kernel NAME=MICROSECONDS */
         uint64_t fixed_duration_ns;
         unsigned parameter_count;
         size_t parameter_bytes;
-        const struct function_parameter { size_t offset, size; } *parameters;
-        int attributes[16];             /* CUfunction_attribute */
-        struct function *next;
+        const struct function_parameter *parameters;
+        const struct program_kernel *kernel;
+        int attributes[CU_FUNC_ATTRIBUTE_MAX];
+        struct function *next;          /* in the pool */
 };
 
-/* NULL: `handle` is neither a function nor a kernel. */
+/* The function behind a CUfunction, or behind a CUkernel on the current context, whose library is
+ * loaded there on first use. NULL: `handle` is neither, or the library could not be loaded. */
 struct function *function_get(CUfunction handle);
+/* The same with the reason: INVALID_HANDLE, INVALID_CONTEXT, OUT_OF_MEMORY … */
+CUresult function_need(CUfunction handle, struct function **ret_function);
+
+/* Made by the module; the pool's to keep. NULL: no memory. */
+struct function *function_new(struct module *module, const struct program_kernel *kernel,
+                              const struct ptx_kernel *ptx);
+void function_free(struct function *function);
+
+/* What cuFuncGetAttribute answers for a kernel on this GPU before anybody sets anything. */
+void function_attributes(const struct program_kernel *kernel, const struct machine_gpu *gpu,
+                         int ret_attributes[CU_FUNC_ATTRIBUTE_MAX]);
+/* Checks and stores; the attributes that describe the kernel are refused. */
+CUresult function_set_attribute(int attributes[CU_FUNC_ATTRIBUTE_MAX], const struct machine_gpu *gpu,
+                                CUfunction_attribute attribute, int value);
+
 /* Simulated time of a launch by the model (docs/simulator.md): grid × block on this device. */
 uint64_t function_duration_ns(const struct function *function, const struct device *device,
                               unsigned sm_count, const unsigned grid[3], const unsigned block[3]);

@@ -1,0 +1,29 @@
+/* Libraries: programs that load themselves into every context that uses them. */
+#pragma once
+
+#include <pthread.h>
+
+#include "kernel.h"
+#include "module.h"
+#include "program.h"
+
+#define LIBRARY_MAGIC UINT32_C(0x7262696c)
+
+struct library {
+        uint32_t magic;                 /* 0 while in the pool */
+        struct program *program;        /* counted */
+        struct kernel **kernels;        /* as the program's */
+        /* Guards what follows; held while a module is being made, so that there is one only. */
+        pthread_mutex_t lock;
+        struct module **modules;        /* one per context that used it */
+        size_t module_count;
+        struct library *next;           /* in the list of all, or in the pool */
+};
+
+/* NULL: `handle` is no living library. */
+struct library *library_get(CUlibrary handle);
+/* The module on the context, made on first use. */
+CUresult library_module(struct library *library, struct context *context,
+                        struct module **ret_module);
+/* The context goes: forget its module, which the caller frees. */
+void library_forget(struct library *library, struct module *module);
