@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "driver.h"
+#include "getproc.h"
 #include "md2.h"
 #include "module.h"
 #include "scope.h"
@@ -65,23 +66,20 @@ static CUresult slot_load_header(const void *header, CUmodule *ret_module, void 
         return load_image(ret_module, header);
 }
 
-/* The primary context without retaining it: the pointer is what it will be. */
+/* The primary context without retaining it: the pointer that retaining will give. */
 static CUresult slot_primary_context(CUcontext *ret_context, CUdevice ordinal)
 {
         struct device *device = driver_device(ordinal);
         struct context *context;
 
-        if (!device)
-                return CUDA_ERROR_INVALID_DEVICE;
         if (!ret_context)
                 return CUDA_ERROR_INVALID_VALUE;
-        if (!device->primary) {
-                CUresult r = context_retain_primary(device, &context);
-
-                if (r != CUDA_SUCCESS)
-                        return r;
-        }
-        *ret_context = (CUcontext)device->primary;
+        if (!device)
+                return CUDA_ERROR_INVALID_DEVICE;
+        context = context_primary(device);
+        if (!context)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        *ret_context = (CUcontext)context;
         return CUDA_SUCCESS;
 }
 

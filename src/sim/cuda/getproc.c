@@ -7,9 +7,22 @@
 #include <string.h>
 
 #include "driver.h"
+#include "scope.h"
 #include "sim_cuda.h"
 
+enum { VERSION_WITHOUT_MACHINE = 13000 };
 enum { FLAG_PER_THREAD = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, FLAGS_KNOWN = 3 };
+
+/* Runtimes ask before cuInit: the machine is opened for the answer, nothing is attached. */
+unsigned driver_version(void)
+{
+        autounlock pthread_mutex_t *held = scope_lock(&driver.lock);
+        struct err e;
+
+        if (!driver.machine.file && machine_open_default(&driver.machine, &e) < 0)
+                return VERSION_WITHOUT_MACHINE;
+        return driver.machine.file->header.driver_version;
+}
 
 /* The first row of the name, or NULL. */
 static const struct getproc_row *row_find(const char *name)

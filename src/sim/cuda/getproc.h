@@ -11,3 +11,6 @@ struct getproc_row {
 
 extern const struct getproc_row getproc_rows[]; /* sorted by name, flag, version */
 extern const unsigned getproc_row_count;
+
+/* The version the driver says it has, before cuInit too. Functions newer than it do not exist. */
+unsigned driver_version(void);
