@@ -1,7 +1,4 @@
 /* cuModule*: load, look up, unload. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "jit.h"
 #include "module.h"
 #include "program.h"
@@ -143,16 +140,5 @@ CUresult sim_cuModuleGetGlobal(CUdeviceptr_v1 *dptr, unsigned int *bytes, CUmodu
                 *dptr = (CUdeviceptr_v1)address;
         if (bytes)
                 *bytes = (unsigned)size;
-        return CUDA_SUCCESS;
-}
-
-CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
-{
-        const char *wish = getenv("CUDA_MODULE_LOADING");
-
-        if (!mode)
-                return CUDA_ERROR_INVALID_VALUE;
-        *mode = wish && strcmp(wish, "EAGER") == 0 ? CU_MODULE_EAGER_LOADING
-                                                   : CU_MODULE_LAZY_LOADING;
         return CUDA_SUCCESS;
 }
