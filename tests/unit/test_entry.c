@@ -1,6 +1,7 @@
 /* Tests of entry: what a call meets before its body, with a library of four functions. */
 #include "entry.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,36 @@ TEST(a_log_that_cannot_be_written_is_no_obstacle)
         unsetenv("VGPU_SIM_LOG");
 }
 
+static void *call_many(void *unused)
+{
+        for (unsigned i = 0; i < 2000; i++) {
+                int r = entry_is_quiet() ? ENTRY_GO : entry_begin(PLAIN, false);
+                if (r != ENTRY_GO && r != 3 && r != 999)
+                        return (void *)1;
+                entry_end(PLAIN, r);
+                entry_unsupported(RECORDED);
+        }
+        return unused;
+}
+
+TEST(threads_may_call_while_another_initialises_and_attaches)
+{
+        pthread_t threads[4];
+        void *failed;
+
+        for (unsigned i = 0; i < 4; i++)
+                CHECK_EQ(pthread_create(&threads[i], NULL, call_many, NULL), 0);
+        for (unsigned i = 0; i < 500; i++) {
+                entry_set_initialised(i % 2);
+                entry_attach(i % 3 ? &machine : NULL);
+                attention = i % 5 == 0;
+        }
+        for (unsigned i = 0; i < 4; i++) {
+                pthread_join(threads[i], &failed);
+                CHECK(!failed);
+        }
+}
+
 static int run_mode(const char *mode)
 {
         if (!strcmp(mode, "calls")) {
@@ -202,5 +233,6 @@ int main(int argc, char **argv)
                    FRESH(the_child_of_an_initialised_process_is_refused),
                    FRESH(a_child_forked_before_initialisation_is_free),
                    FRESH(strict_mode_ends_the_program), FRESH(the_call_log_has_each_call_in_order),
-                   FRESH(a_log_that_cannot_be_written_is_no_obstacle));
+                   FRESH(a_log_that_cannot_be_written_is_no_obstacle),
+                   FRESH(threads_may_call_while_another_initialises_and_attaches));
 }
