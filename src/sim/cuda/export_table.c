@@ -19,7 +19,12 @@
 typedef void (*table_slot)(void);
 typedef void (*storage_destructor)(CUcontext context, void *key, void *value);
 
-enum { FLAG_BYTES = 64 << 10, TABLE_BLAS_SLOTS = 77, VERSION_INTERFACE_12_3 = 12030 };
+enum {
+        RUNTIME_SLOTS = 20,             /* 535 has 11; runtimes since 13.4 use slot 12 */
+        BLAS_SLOTS = 77,
+        FLAG_BYTES = 64 << 10,
+        VERSION_INTERFACE_12_3 = 12030,
+};
 
 /* A value that a runtime keeps with a context. */
 struct storage {
@@ -83,7 +88,7 @@ static CUresult slot_primary_context(CUcontext *ret_context, CUdevice ordinal)
         return CUDA_SUCCESS;
 }
 
-static const table_slot runtime_table[11] = {
+static const table_slot runtime_table[RUNTIME_SLOTS] = {
         (table_slot)sizeof runtime_table,
         [1] = (table_slot)slot_load_wrapper,
         [2] = (table_slot)slot_primary_context,
@@ -91,7 +96,7 @@ static const table_slot runtime_table[11] = {
         [6] = (table_slot)slot_load_wrapper_extended,
         [7] = (table_slot)slot_unused,
         [8] = (table_slot)slot_load_header,
-        [9 ... 10] = (table_slot)slot_unused,
+        [9 ... RUNTIME_SLOTS - 1] = (table_slot)slot_unused,
 };
 
 /* Tools: arrays of flags that say which calls a profiler wants to hear of. */
@@ -318,11 +323,11 @@ static CUresult slot_blas(uintptr_t zero, void **ret_pointer)
         return slot_nothing(ret_pointer);
 }
 
-static const table_slot blas_table[TABLE_BLAS_SLOTS] = {
+static const table_slot blas_table[BLAS_SLOTS] = {
         (table_slot)sizeof blas_table,
         [1 ... 3] = (table_slot)slot_unused,
         [4] = (table_slot)slot_blas,
-        [5 ... TABLE_BLAS_SLOTS - 1] = (table_slot)slot_unused,
+        [5 ... BLAS_SLOTS - 1] = (table_slot)slot_unused,
 };
 
 static const struct {
