@@ -1,0 +1,42 @@
+/* CUevent: a point in a stream that others wait for and time is measured between. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "work.h"
+
+#define EVENT_MAGIC UINT32_C(0x6e657665)
+
+struct node;
+
+/* Where a capture stood when the event was recorded in it. */
+struct event_capture {
+        uint64_t session;               /* number of the capture; 0: last recorded outside of any */
+        size_t count;
+        struct node **nodes;
+};
+
+/* Events are pooled and never freed: a late look at a destroyed one finds no magic. */
+struct event {
+        uint32_t magic;                 /* 0 while in the pool */
+        unsigned flags;                 /* CUevent_flags */
+        struct context *context;
+        pthread_mutex_t lock;           /* guards what follows */
+        bool is_recorded;
+        struct mark mark;
+        uint64_t record_ns;             /* the event is not before this */
+        struct event_capture capture;
+        uint32_t export;                /* interprocess: index + 1 in the machine's table */
+        struct event *next;
+};
+
+/* NULL: `handle` is no living event. */
+struct event *event_get(CUevent handle);
+/* Remembers the stream's newest point. */
+CUresult event_record(struct event *event, struct stream *stream);
+/* The next work on the stream waits for the event as it was last recorded. */
+CUresult event_join(struct event *event, struct stream *stream);
+/* Remembers a place in a capture instead; takes `nodes`. */
+void event_set_capture(struct event *event, uint64_t session, struct node **nodes, size_t count);
