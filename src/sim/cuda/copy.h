@@ -2,9 +2,10 @@
 #pragma once
 
 #include "context.h"
+#include "cuda_memory_types.h"
 #include "work.h"
 
-/* One copy of any shape; memory types already resolved (no UNIFIED left), arrays allowed. */
+/* One copy of any shape; arrays allowed. A copy that copy_check() accepts. */
 CUresult copy_submit(struct stream *stream, const CUDA_MEMCPY3D_PEER *copy, struct mark *ret_mark);
 /* Fills width × height elements of element_bytes (1, 2, 4) with value; pitch in bytes. */
 CUresult fill_submit(struct stream *stream, CUdeviceptr to, size_t pitch, unsigned value,
@@ -12,3 +13,10 @@ CUresult fill_submit(struct stream *stream, CUdeviceptr to, size_t pitch, unsign
 /* The checks alone, for cuGraphAddMemcpyNode and capture: the error the call must return. */
 CUresult copy_check(const CUDA_MEMCPY3D_PEER *copy);
 CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t width, size_t height);
+
+/* What a call does: check, then record it (while the stream captures) or do it. With `is_async` it
+ * returns as soon as the program may go on. */
+CUresult copy_call(CUstream stream, const CUDA_MEMCPY3D_PEER *copy, bool is_async);
+
+/* True when all of the range is memory the driver knows. */
+bool range_is_known(CUdeviceptr address, size_t count);

@@ -1,0 +1,79 @@
+/* The GPU driver as vgpu-burn uses it: found at run time. */
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "nvml_prototypes.h"
+
+int burn_driver_open(struct burn_driver *ret_driver, struct err *e)
+{
+        void *library = dlopen("libcuda.so.1", RTLD_NOW);
+        const char *missing = NULL;
+        CUresult r;
+
+        if (!library)
+                return err_set(e, -ENOENT, "there is no GPU driver here (libcuda.so.1); without a "
+                               "GPU, try: vgpu run --sim=a100-40gb -- vgpu-burn");
+#define DRIVER_LOAD(name)                                                                           \
+        ret_driver->name = (__typeof__(&name))dlsym(library, #name);                                \
+        if (!ret_driver->name && !missing)                                                          \
+                missing = #name;
+        DRIVER_FUNCTIONS(DRIVER_LOAD)
+#undef DRIVER_LOAD
+        if (missing)
+                return err_set(e, -ENOSYS, "the GPU driver is too old: it has no %s", missing);
+        r = ret_driver->cuInit(0);
+        if (r != CUDA_SUCCESS)
+                return err_set(e, -ENODEV, "the GPU driver does not start: %s",
+                               burn_driver_error(ret_driver, r));
+        return 0;
+}
+
+const char *burn_driver_error(const struct burn_driver *driver, CUresult result)
+{
+        const char *name = NULL;
+
+        if (driver->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+                return "an unknown error";
+        return name;
+}
+
+struct nvml {
+        __typeof__(&nvmlDeviceGetHandleByPciBusId_v2) handle_by_bus;
+        __typeof__(&nvmlDeviceGetTemperature) temperature;
+};
+
+static bool nvml_open(struct nvml *ret_nvml)
+{
+        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+        __typeof__(&nvmlInit_v2) start;
+
+        if (!library)
+                return false;
+        start = (__typeof__(start))dlsym(library, "nvmlInit_v2");
+        ret_nvml->handle_by_bus =
+                (__typeof__(ret_nvml->handle_by_bus))dlsym(library,
+                                                           "nvmlDeviceGetHandleByPciBusId_v2");
+        ret_nvml->temperature =
+                (__typeof__(ret_nvml->temperature))dlsym(library, "nvmlDeviceGetTemperature");
+        return start && ret_nvml->handle_by_bus && ret_nvml->temperature && start() == NVML_SUCCESS;
+}
+
+int burn_temperature(const char *pci_bus_id)
+{
+        static struct { int is_tried, is_open; struct nvml nvml; } state;
+        nvmlDevice_t device;
+        unsigned degrees;
+
+        if (!state.is_tried) {
+                state.is_tried = 1;
+                state.is_open = nvml_open(&state.nvml);
+        }
+        if (!state.is_open || state.nvml.handle_by_bus(pci_bus_id, &device) != NVML_SUCCESS ||
+            state.nvml.temperature(device, 0, &degrees) != NVML_SUCCESS)
+                return -1;
+        return (int)degrees;
+}

@@ -1,0 +1,305 @@
+/* Managed memory: the pages of each allocation, where they are, and moving them. */
+#include "managed.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "heap.h"
+#include "holdings.h"
+#include "unit.h"
+
+#define PART_BYTES UINT64_C(65536)      /* the card holds less than a page in such parts */
+
+/* All managed allocations of the process, most recently used first. */
+static struct {
+        pthread_mutex_t lock;
+        struct managed *first, *last;
+        _Atomic size_t count;
+        uint64_t resident_bytes[MACHINE_UNITS];
+} managed = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void list_remove(struct managed *m)
+{
+        *(m->previous ? &m->previous->next : &managed.first) = m->next;
+        *(m->next ? &m->next->previous : &managed.last) = m->previous;
+        m->next = m->previous = NULL;
+}
+
+static void list_insert(struct managed *m)
+{
+        m->next = managed.first;
+        *(m->next ? &m->next->previous : &managed.last) = m;
+        managed.first = m;
+}
+
+static uint64_t page_charge(const struct managed *m, size_t index)
+{
+        uint64_t left = m->allocation->size - index * PAGE_BYTES;
+
+        return left >= PAGE_BYTES ? PAGE_BYTES : (left + PART_BYTES - 1) & ~(PART_BYTES - 1);
+}
+
+static unsigned place_unit(int place)
+{
+        return driver.devices[place].unit;
+}
+
+/* The page is no longer on its card; whether the card's sum knows is the caller's business. */
+static uint64_t page_leave(struct managed *m, size_t index)
+{
+        uint64_t bytes = page_charge(m, index);
+
+        managed.resident_bytes[place_unit(m->pages[index].place)] -= bytes;
+        m->pages[index].place = PLACE_HOST;
+        return bytes;
+}
+
+/* Until no more than this is resident, the least recently used pages have left the card. */
+static void managed_shed(unsigned unit, uint64_t keep_bytes)
+{
+        for (struct managed *m = managed.last; m; m = m->previous)
+                for (size_t i = 0; i < m->page_count; i++) {
+                        if (managed.resident_bytes[unit] <= keep_bytes)
+                                return;
+                        if (m->pages[i].place >= 0 && place_unit(m->pages[i].place) == unit)
+                                page_leave(m, i);
+                }
+}
+
+static uint64_t unit_held(unsigned unit)
+{
+        return __atomic_load_n(&driver.slot->units[unit].managed_bytes, __ATOMIC_RELAXED);
+}
+
+/* Others may have pushed pages of ours off the cards. */
+static void managed_notice(void)
+{
+        for (int i = 0; i < driver.device_count; i++)
+                managed_shed(driver.devices[i].unit, unit_held(driver.devices[i].unit));
+}
+
+static uint64_t managed_out(struct managed *m, size_t first, size_t end)
+{
+        uint64_t moved = 0;
+
+        for (size_t i = first; i < end; i++) {
+                if (m->pages[i].place < 0)
+                        continue;
+                unsigned unit = place_unit(m->pages[i].place);
+                uint64_t bytes = page_leave(m, i);
+                unit_managed_out(&driver.machine, unit, driver.slot, bytes);
+                moved += bytes;
+        }
+        return moved;
+}
+
+/* Kept elsewhere by advice and mapped from here: reached over the link, not moved. */
+static bool page_wants(const struct managed_page *page, int place, bool is_prefetch)
+{
+        if (page->place == place)
+                return false;
+        return is_prefetch || page->preferred == PLACE_NONE || page->preferred == place
+               || !(page->accessed_by >> place & 1);
+}
+
+/* Puts pages on the card as far as `room` bytes go; returns what is left of it. */
+static uint64_t managed_settle(struct managed *m, size_t first, size_t end, int place,
+                               bool is_prefetch, uint64_t room)
+{
+        for (size_t i = first; i < end && room; i++) {
+                uint64_t bytes = page_charge(m, i);
+                if (!page_wants(&m->pages[i], place, is_prefetch) || bytes > room)
+                        continue;
+                m->pages[i].place = (int16_t)place;
+                managed.resident_bytes[place_unit(place)] += bytes;
+                room -= bytes;
+        }
+        return room;
+}
+
+/* Moves pages to a device as far as there is room. Returns the bytes that had to move. */
+static uint64_t managed_in(struct managed *m, size_t first, size_t end, int place, bool is_prefetch)
+{
+        unsigned unit = place_unit(place);
+        uint64_t wanted = 0;
+
+        for (size_t i = first; i < end; i++) {
+                if (!page_wants(&m->pages[i], place, is_prefetch))
+                        continue;
+                managed_out(m, i, i + 1);
+                wanted += page_charge(m, i);
+        }
+        list_remove(m);
+        list_insert(m);
+        if (!wanted)
+                return 0;
+        uint64_t room = unit_managed_in(&driver.machine, unit, driver.slot, wanted);
+        uint64_t held = unit_held(unit);
+        managed_shed(unit, held > room ? held - room : 0);
+        room = managed_settle(m, first, end, place, is_prefetch, room);
+        if (room)
+                unit_managed_out(&driver.machine, unit, driver.slot, room);
+        return wanted;
+}
+
+CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags, CUdeviceptr *ret_address)
+{
+        struct holdings *holdings = context_holdings(context);
+        struct allocation *allocation;
+        size_t pages = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
+
+        if (!holdings || bytes > HEAP_MOST_BYTES)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        struct managed *m = calloc(1, sizeof *m + pages * sizeof *m->pages);
+        if (!m)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        CUresult r = heap_alloc(&holdings->managed, bytes, MEMORY_MANAGED, &allocation);
+        if (r != CUDA_SUCCESS) {
+                free(m);
+                return r;
+        }
+        m->allocation = allocation;
+        m->page_count = pages;
+        for (size_t i = 0; i < pages; i++)
+                m->pages[i] = (struct managed_page){ PLACE_HOST, PLACE_NONE, PLACE_NONE, false, false, 0 };
+        allocation->device = context->device;
+        allocation->charged_bytes = 0;
+        allocation->flags = flags;
+        pthread_mutex_lock(&managed.lock);
+        allocation->owner = m;
+        list_insert(m);
+        pthread_mutex_unlock(&managed.lock);
+        atomic_fetch_add(&managed.count, 1);
+        *ret_address = allocation->base;
+        return CUDA_SUCCESS;
+}
+
+/* With the lock held. */
+static void managed_forget(struct managed *m)
+{
+        managed_notice();
+        managed_out(m, 0, m->page_count);
+        list_remove(m);
+        m->allocation->owner = NULL;
+        atomic_fetch_sub(&managed.count, 1);
+        free(m);
+}
+
+void managed_free(struct allocation *allocation)
+{
+        pthread_mutex_lock(&managed.lock);
+        if (allocation->owner)
+                managed_forget(allocation->owner);
+        pthread_mutex_unlock(&managed.lock);
+        heap_free(allocation);
+}
+
+void managed_context_done(struct context *context)
+{
+        struct managed *next;
+
+        pthread_mutex_lock(&managed.lock);
+        for (struct managed *m = managed.first; m; m = next) {
+                next = m->next;
+                if (m->allocation->context == context)
+                        managed_forget(m);
+        }
+        pthread_mutex_unlock(&managed.lock);
+}
+
+static void page_range(const struct allocation *allocation, CUdeviceptr address, size_t count,
+                       size_t *ret_first, size_t *ret_end)
+{
+        *ret_first = (address - allocation->base) / PAGE_BYTES;
+        *ret_end = (address - allocation->base + count + PAGE_MASK) / PAGE_BYTES;
+}
+
+struct managed_page *managed_lock(CUdeviceptr address, size_t count, size_t *ret_count)
+{
+        struct allocation *allocation = memory_find(address);
+        size_t first, end;
+
+        if (!allocation || allocation->kind != MEMORY_MANAGED || !count
+            || count > allocation->base + allocation->size - address)
+                return NULL;
+        pthread_mutex_lock(&managed.lock);
+        struct managed *m = allocation->owner;
+        if (!m) {
+                pthread_mutex_unlock(&managed.lock);
+                return NULL;
+        }
+        managed_notice();
+        page_range(allocation, address, count, &first, &end);
+        *ret_count = end - first;
+        return &m->pages[first];
+}
+
+void managed_unlock(void)
+{
+        pthread_mutex_unlock(&managed.lock);
+}
+
+bool managed_is_resident(struct allocation *allocation, CUdeviceptr address, size_t count)
+{
+        size_t pages, resident = 0;
+        struct managed_page *page = managed_lock(address, count, &pages);
+
+        (void)allocation;
+        if (!page)
+                return false;
+        for (size_t i = 0; i < pages; i++)
+                resident += page[i].place >= 0;
+        managed_unlock();
+        return 2 * resident > pages;
+}
+
+uint64_t managed_move(struct allocation *allocation, CUdeviceptr address, size_t count, int place)
+{
+        size_t pages, first, end;
+        struct managed_page *page = managed_lock(address, count, &pages);
+        uint64_t moved;
+
+        if (!page)
+                return 0;
+        page_range(allocation, address, count, &first, &end);
+        if (place < 0)
+                moved = managed_out(allocation->owner, first, end);
+        else
+                moved = managed_in(allocation->owner, first, end, place, true);
+        for (size_t i = 0; i < pages; i++)
+                page[i].prefetched = (int16_t)place;
+        managed_unlock();
+        return moved;
+}
+
+/* A kernel gets this allocation: what it does not find on its card comes by page faults. */
+static uint64_t managed_touch(struct allocation *allocation, struct context *context)
+{
+        size_t pages;
+        uint64_t moved;
+
+        if (!managed_lock(allocation->base, allocation->size, &pages))
+                return 0;
+        moved = managed_in(allocation->owner, 0, pages, context->device->ordinal, false);
+        managed_unlock();
+        return moved;
+}
+
+uint64_t memory_touch(struct context *context, const void *params, size_t size)
+{
+        uint64_t rate = device_gpu(context->device)->fault_bytes_per_s;
+        uint64_t moved = 0;
+
+        if (!atomic_load_explicit(&managed.count, memory_order_relaxed) || !rate)
+                return 0;
+        for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+                uint64_t word;
+                memcpy(&word, (const char *)params + at, sizeof word);
+                struct allocation *allocation = memory_find(word);
+                if (allocation && allocation->kind == MEMORY_MANAGED)
+                        moved += managed_touch(allocation, context);
+        }
+        return (uint64_t)((double)moved * 1e9 / (double)rate);
+}

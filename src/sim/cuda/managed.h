@@ -1,0 +1,38 @@
+/* Managed memory: which pages are on which device, and what moving them costs. */
+#pragma once
+
+#include "memory.h"
+
+/* Where a page is, or should be: a device ordinal, or one of these. */
+enum { PLACE_HOST = -1, PLACE_NONE = -2 };
+
+struct managed_page {
+        int16_t place;                  /* never PLACE_NONE */
+        int16_t preferred;
+        int16_t prefetched;             /* where to, last; PLACE_NONE: never */
+        bool is_read_mostly;
+        bool is_accessed_by_host;
+        uint64_t accessed_by;           /* devices, one bit each */
+};
+
+struct managed {
+        struct allocation *allocation;
+        size_t page_count;
+        struct managed *next, *previous;
+        struct managed_page pages[];
+};
+
+CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags, CUdeviceptr *ret_address);
+void managed_free(struct allocation *allocation);
+/* The context goes: its managed memory leaves the cards. */
+void managed_context_done(struct context *context);
+
+/* True when most of [address, address + count) is on a device now. */
+bool managed_is_resident(struct allocation *allocation, CUdeviceptr address, size_t count);
+/* Moves the pages of a range. Returns the bytes that had to move. */
+uint64_t managed_move(struct allocation *allocation, CUdeviceptr address, size_t count, int place);
+
+/* The pages of a range, with the lock held until managed_unlock(); NULL (and no lock): the range is
+ * not managed memory. Residency is up to date. */
+struct managed_page *managed_lock(CUdeviceptr address, size_t count, size_t *ret_count);
+void managed_unlock(void);
