@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "burn_kernel.h"
 #include "clock.h"
-#include "kernel.h"
 #include "scope.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "driver.h"
+#include "burn_driver.h"
 
 struct burn_plan {
         const struct burn_driver *driver;

@@ -13,7 +13,7 @@ MAY_SEE = {
     "lib/machine": ["lib/base"],
     "lib/model": ["lib/base"],
     "src/cli": ["lib/base", "lib/machine", "lib/model", "api"],
-    "src/burn": ["lib/base", "api"],
+    "src/burn": ["lib/base", "lib/model", "api"],
     "src/sim/entry": ["lib/base"],
     "src/sim/cuda": ["src/sim/entry", "src/sim/ptx", "lib/machine", "lib/base", "api"],
     "src/sim/nvml": ["src/sim/entry", "lib/machine", "lib/base", "api"],

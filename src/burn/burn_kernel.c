@@ -1,5 +1,5 @@
 /* The kernels of vgpu-burn, and what they must compute. */
-#include "kernel.h"
+#include "burn_kernel.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The GPU driver as vgpu-burn uses it: found at run time. */
-#include "driver.h"
+#include "burn_driver.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,0 +1,106 @@
+/* Conversions of the 16-bit float formats: rounding is exact, from a double in one step. */
+#include "ptx_half.h"
+
+#include <math.h>
+#include <string.h>
+
+double half_to_double(uint16_t bits)
+{
+        int exponent = bits >> 10 & 31, fraction = bits & 1023;
+        double value;
+
+        if (exponent == 31)
+                value = fraction ? (double)NAN : (double)INFINITY;
+        else if (exponent == 0)
+                value = ldexp(fraction, -24);
+        else
+                value = ldexp(fraction + 1024, exponent - 25);
+        return bits & 0x8000 ? -value : value;
+}
+
+static double round_units(double units, enum rounding rounding)
+{
+        double below = floor(units), rest = units - below;
+
+        switch (rounding) {
+        case ROUND_ZERO: return trunc(units);
+        case ROUND_DOWN: return below;
+        case ROUND_UP: return ceil(units);
+        case ROUND_AWAY: return units < 0 ? -floor(-units + 0.5) : floor(units + 0.5);
+        case ROUND_NEAREST: break;
+        }
+        if (rest > 0.5 || (rest == 0.5 && fmod(below, 2.0) != 0.0))
+                return below + 1;
+        return below;
+}
+
+double narrow_round(double value, int mantissa, int minimum, enum rounding rounding)
+{
+        int exponent;
+
+        if (value == 0 || !isfinite(value))
+                return value;
+        frexp(value, &exponent);
+        exponent--;
+        if (exponent < minimum)
+                exponent = minimum;
+        return ldexp(round_units(ldexp(value, mantissa - exponent), rounding), exponent - mantissa);
+}
+
+/* What lies beyond the largest number depends on where rounding leads. */
+static bool overflow_is_infinite(bool is_negative, enum rounding rounding)
+{
+        return rounding == ROUND_NEAREST || rounding == ROUND_AWAY ||
+               (rounding == ROUND_UP && !is_negative) || (rounding == ROUND_DOWN && is_negative);
+}
+
+uint16_t half_from_double(double value, enum rounding rounding)
+{
+        uint16_t sign = signbit(value) ? 0x8000 : 0;
+        double size;
+        int exponent;
+
+        if (isnan(value))
+                return 0x7fff;
+        size = fabs(narrow_round(value, 10, -14, rounding));
+        if (isinf(value))
+                return sign | 0x7c00;
+        if (size > 65504.0)
+                return sign | (overflow_is_infinite(sign, rounding) ? 0x7c00 : 0x7bff);
+        if (size < ldexp(1, -14))
+                return (uint16_t)(sign | (uint16_t)ldexp(size, 24));
+        frexp(size, &exponent);
+        return (uint16_t)(sign | (exponent + 14) << 10 |
+                          ((int)ldexp(size, 11 - exponent) & 1023));
+}
+
+float bhalf_to_float(uint16_t bits)
+{
+        uint32_t wide = (uint32_t)bits << 16;
+        float value;
+
+        memcpy(&value, &wide, sizeof value);
+        return value;
+}
+
+uint16_t bhalf_from_float(float value, enum rounding rounding)
+{
+        uint32_t bits, rest;
+        bool is_up;
+
+        memcpy(&bits, &value, sizeof bits);
+        if (isnan(value))
+                return 0x7fff;
+        rest = bits & 0xffff;
+        bits >>= 16;
+        if (isinf(value))
+                return (uint16_t)bits;
+        switch (rounding) {
+        case ROUND_ZERO: is_up = false; break;
+        case ROUND_DOWN: is_up = rest && bits & 0x8000; break;
+        case ROUND_UP: is_up = rest && !(bits & 0x8000); break;
+        case ROUND_AWAY: is_up = rest >= 0x8000; break;
+        default: is_up = rest > 0x8000 || (rest == 0x8000 && bits & 1);
+        }
+        return (uint16_t)(bits + is_up);
+}
