@@ -13,7 +13,11 @@ build: $(BUILD)/build.ninja ## compile everything into build/
 	@$(call ninja,$(BUILD))
 
 test: setup build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
-	@tools/test-report $(BUILD) build-asan:unit,sim build-tsan:threads
+	@tools/test-report $(BUILD):unit,sim,abi build-asan:unit,sim,fuzz build-tsan:threads
+
+fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guided by coverage
+	@meson configure build-fuzz -Dfuzz-seconds=$(or $(FUZZ_SECONDS),60)
+	@tools/test-report build-fuzz:fuzz
 
 test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
 	@tests/clients/run $(BUILD)
@@ -36,7 +40,7 @@ install: build ## install below PREFIX (and DESTDIR)
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean: ## remove what was built
-	rm -rf build build-asan build-tsan
+	rm -rf build build-asan build-tsan build-fuzz
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -49,5 +53,8 @@ build-asan/build.ninja:
 
 build-tsan/build.ninja:
 	@$(call setup,build-tsan,-Db_sanitize=thread -Db_lundef=false -Dwerror=false -Doptimization=1)
+
+build-fuzz/build.ninja:
+	@$(call setup,build-fuzz,-Db_sanitize=address$(comma)undefined -Db_lundef=false -Dwerror=false -Dfuzz-guided=true)
 
 comma := ,
