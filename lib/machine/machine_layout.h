@@ -176,6 +176,9 @@ struct machine_gpu {
         /* State. */
         uint32_t persistence_mode, compute_mode;
         uint32_t mig_mode, mig_mode_pending;
+        uint32_t is_ecc_off, is_ecc_off_pending, accounting_mode;
+        uint32_t application_sm_mhz, application_memory_mhz; /* 0: the default */
+        uint32_t locked_sm_mhz;         /* 0: not locked */
         _Atomic uint32_t is_lost;
         uint32_t reserved;
         _Atomic uint64_t ecc_corrected, ecc_uncorrected;

@@ -1,0 +1,152 @@
+/* export_table: the private functions that nvidia-smi takes from nvmlInternalGetExportTable.
+ *
+ * Only what its release 535 needs is known: a table of pointers that begins with its size in bytes.
+ * A slot that is not named here answers success and writes nothing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "process_list.h"
+
+enum {
+        SLOT_COUNT = 245,
+        SLOT_TRACE = 26,
+        SLOT_HAS_SAMPLES = 72,
+        SLOT_HANDLE_BY_INDEX = 81,
+        SLOT_PROCESS_UTILIZATION = 145,
+        SLOT_COMPUTE_PROCESSES = 213,
+        SLOT_MPS_PROCESSES = 214,
+        SLOT_GRAPHICS_PROCESSES = 215,
+        SLOT_HOST_PCIE_GENERATION = 230,
+};
+
+typedef void slot_fn(void);         /* of whatever type; the caller knows */
+
+struct table {
+        uint64_t bytes;
+        slot_fn *slots[SLOT_COUNT - 1]; /* slot n is slots[n - 1] */
+};
+static_assert(sizeof(struct table) == 1960, "as the real table");
+
+/* {6c3efec4-8fc9-4e6c-a327-ee696e12f7c4} */
+static const unsigned char table_id[16] = {
+        0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e,
+        0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4,
+};
+
+struct entry_item {
+        uint32_t pid;
+        uint64_t used_bytes;
+        uint32_t gpu_instance, compute_instance;
+        uint64_t protected_bytes;
+        char name[4096];
+};
+static_assert(sizeof(struct entry_item) == 4128, "as nvidia-smi steps through them");
+
+static nvmlReturn_t slot_nothing(void)
+{
+        return NVML_SUCCESS;
+}
+
+static nvmlReturn_t slot_handle_by_index(unsigned index, nvmlDevice_t *device, unsigned flags)
+{
+        (void)flags;
+        return sim_nvmlDeviceGetHandleByIndex_v2(index, device);
+}
+
+static nvmlReturn_t slot_has_samples(nvmlDevice_t device, unsigned *is_supported)
+{
+        struct target t;
+        nvmlReturn_t r = target_any(device, is_supported, &t);
+
+        if (r == NVML_SUCCESS)
+                *is_supported = 1;
+        return r;
+}
+
+static nvmlReturn_t slot_host_pcie_generation(nvmlDevice_t device, unsigned *generation)
+{
+        return sim_nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
+}
+
+static nvmlReturn_t slot_compute_processes(nvmlDevice_t device, unsigned *count,
+                                           struct entry_item *items)
+{
+        struct vec list = VEC_OF(struct process);
+        struct target t;
+        nvmlReturn_t r = target_any(device, count, &t);
+
+        if (r == NVML_SUCCESS)
+                r = process_list(&t, &list);
+        if (r == NVML_SUCCESS && target_list_fits(count, (unsigned)list.count, items, &r)) {
+                for (size_t i = 0; i < list.count; i++) {
+                        const struct process *process = vec_at(&list, i);
+                        items[i] = (struct entry_item){
+                                .pid = process->pid,
+                                .used_bytes = process->bytes,
+                                .gpu_instance = process->gpu_instance,
+                                .compute_instance = process->compute_instance,
+                                .protected_bytes = NVML_VALUE_NONE,
+                        };
+                        snprintf(items[i].name, sizeof items[i].name, "%s", process->path);
+                }
+        }
+        vec_done(&list);
+        return r;
+}
+
+static nvmlReturn_t slot_no_processes(nvmlDevice_t device, unsigned *count, struct entry_item *items)
+{
+        struct target t;
+        nvmlReturn_t r = target_any(device, count, &t);
+
+        (void)items;
+        if (r == NVML_SUCCESS)
+                *count = 0;
+        return r;
+}
+
+static nvmlReturn_t slot_process_utilization(nvmlDevice_t device, unsigned long long last_seen_us,
+                                             unsigned *ret_count, unsigned *capacity,
+                                             nvmlProcessUtilizationSample_t *samples)
+{
+        unsigned count;
+        nvmlReturn_t r;
+
+        if (!ret_count || !capacity)
+                return NVML_ERROR_INVALID_ARGUMENT;
+        count = *capacity;
+        r = sim_nvmlDeviceGetProcessUtilization(device, samples, &count, last_seen_us);
+        *ret_count = r == NVML_SUCCESS ? count : 0;
+        return r == NVML_ERROR_NOT_FOUND ? NVML_SUCCESS : r;
+}
+
+static const struct table *table_get(void)
+{
+        static struct table table;
+
+        if (__atomic_load_n(&table.bytes, __ATOMIC_ACQUIRE))
+                return &table;
+        /* Several threads may write the same values. */
+        for (unsigned i = 1; i < SLOT_COUNT; i++)
+                table.slots[i - 1] = (slot_fn *)slot_nothing;
+        table.slots[SLOT_TRACE - 1] = (slot_fn *)slot_nothing;
+        table.slots[SLOT_HAS_SAMPLES - 1] = (slot_fn *)slot_has_samples;
+        table.slots[SLOT_HANDLE_BY_INDEX - 1] = (slot_fn *)slot_handle_by_index;
+        table.slots[SLOT_PROCESS_UTILIZATION - 1] = (slot_fn *)slot_process_utilization;
+        table.slots[SLOT_COMPUTE_PROCESSES - 1] = (slot_fn *)slot_compute_processes;
+        table.slots[SLOT_MPS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
+        table.slots[SLOT_GRAPHICS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
+        table.slots[SLOT_HOST_PCIE_GENERATION - 1] = (slot_fn *)slot_host_pcie_generation;
+        __atomic_store_n(&table.bytes, sizeof table, __ATOMIC_RELEASE);
+        return &table;
+}
+
+nvmlReturn_t sim_nvmlInternalGetExportTable(const void **table, const void *id)
+{
+        if (!table || !id)
+                return NVML_ERROR_INVALID_ARGUMENT;
+        if (memcmp(id, table_id, sizeof table_id) != 0)
+                return NVML_ERROR_NOT_FOUND;
+        *table = table_get();
+        return NVML_SUCCESS;
+}
