@@ -22,6 +22,18 @@ fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guide
 test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
 	@tests/clients/run $(BUILD)
 
+demo: setup build ## a GPU program at work on a simulated machine, and nvidia-smi's view of it
+	@tools/demo $(BUILD)
+
+bench: build ## measure what the simulator's calls cost the host; writes build/bench.json
+	@bench/run $(BUILD)
+
+bench-hot: build ## the per-call part of bench, in seconds
+	@bench/run $(BUILD) hot
+
+soak: build ## kill ten thousand processes and look at what they leave
+	@$(BUILD)/tests/soak/soak 10000
+
 setup: ## install the Debian packages that are missing
 	@tools/setup
 
