@@ -166,6 +166,7 @@ static int ptx_gather(struct program *program, const struct ptx_module *ptx)
         program->ptx_version = ptx_module_target_sm(ptx);
         for (size_t i = 0; r == 0 && i < ptx_module_kernel_count(ptx); i++)
                 r = kernel_add_ptx(program, ptx_module_kernel(ptx, i));
+        program->ptx_kernel_count = program->kernel_count;
         for (size_t i = 0; r == 0 && i < ptx_module_variable_count(ptx); i++)
                 r = variable_add_ptx(program, ptx_module_variable(ptx, i), i);
         return r;
@@ -176,7 +177,7 @@ int program_add_binary(struct program *program, const struct program_binary *bin
 {
         struct program_kernel *kernel = NULL;
 
-        for (size_t i = 0; i < program->kernel_count && !kernel; i++)
+        for (size_t i = 0; i < program->ptx_kernel_count && !kernel; i++)
                 if (strcmp(program->kernels[i].name, binary->name) == 0)
                         kernel = &program->kernels[i];
         if (!kernel) {
@@ -231,17 +232,17 @@ CUresult program_new(const void *image, size_t bytes, const struct machine_gpu *
         program->references = 1;
         program->source = program_source_new();
 
-        CUresult r = program->source ? program_source_read(program->source, program, image, bytes,
-                                                           gpu, e)
+        CUresult r = program->source ? program_source_read(program->source, image, bytes, gpu, e)
                                      : CUDA_ERROR_OUT_OF_MEMORY;
 
         if (r == CUDA_SUCCESS)
                 r = program_source_parse(program->source, gpu, &ptx, e);
         if (r == CUDA_SUCCESS && ptx && ptx_gather(program, ptx) < 0)
                 r = CUDA_ERROR_OUT_OF_MEMORY;
-        if (r == CUDA_SUCCESS)
-                r = program_source_add_binaries(program->source, program);
-        program_give_ptx(program, ptx);
+        if (r == CUDA_SUCCESS && program_source_add_binaries(program->source, program) < 0)
+                r = CUDA_ERROR_OUT_OF_MEMORY;
+        if (program->source)
+                program_give_ptx(program, ptx);
         if (r != CUDA_SUCCESS) {
                 program_free(program);
                 return r;

@@ -34,13 +34,14 @@ struct program_variable {
         bool is_undefined;              /* .extern: the loader must say where it is */
         bool has_ptx;
         size_t ptx_index;
-        const void *initial;            /* of a variable that only the ELF image has; may be NULL */
+        void *initial;                  /* of a variable that only the ELF image has; may be NULL */
 };
 
 struct program {
         _Atomic unsigned references;
         struct program_kernel *kernels; /* sorted by name */
         size_t kernel_count;
+        size_t ptx_kernel_count;        /* those that have PTX: the first while gathering */
         struct program_variable *variables;
         size_t variable_count;
         size_t code_bytes;              /* what the code takes on the card */
