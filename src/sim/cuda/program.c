@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fatbin.h"
 #include "fd.h"
 #include "program_source.h"
 #include "ptx.h"
@@ -132,31 +133,42 @@ static int kernel_add_ptx(struct program *program, const struct ptx_kernel *ptx)
         return 0;
 }
 
-static int variable_add_ptx(struct program *program, const struct ptx_variable *ptx, size_t index)
+static struct program_variable *variable_add(struct program *program, const char *name)
 {
         void *array = array_grow(program->variables, sizeof *program->variables,
                                  &program->variable_count);
         struct program_variable *variable;
 
         if (!array)
-                return -ENOMEM;
+                return NULL;
         program->variables = array;
         variable = &program->variables[program->variable_count - 1];
-        *variable = (struct program_variable){
-                .name = strdup(ptx->name),
-                .bytes = ptx->size,
-                .align = ptx->align,
-                .is_const = ptx->is_const,
-                .is_managed = ptx->is_managed,
-                .is_reference = ptx->kind != PTX_VARIABLE_PLAIN,
-                .is_surface = ptx->kind == PTX_VARIABLE_SURFACE,
-                .is_undefined = ptx->is_undefined,
-                .has_ptx = true,
-                .ptx_index = index,
-        };
+        variable->name = strdup(name);
+        if (!variable->name) {
+                program->variable_count--;
+                return NULL;
+        }
+        return variable;
+}
+
+static int variable_add_ptx(struct program *program, const struct ptx_variable *ptx, size_t index)
+{
+        struct program_variable *variable = variable_add(program, ptx->name);
+
+        if (!variable)
+                return -ENOMEM;
+        variable->bytes = ptx->size;
+        variable->align = ptx->align;
+        variable->is_const = ptx->is_const;
+        variable->is_managed = ptx->is_managed;
+        variable->is_reference = ptx->kind != PTX_VARIABLE_PLAIN;
+        variable->is_surface = ptx->kind == PTX_VARIABLE_SURFACE;
+        variable->is_undefined = ptx->is_undefined;
+        variable->has_ptx = true;
+        variable->ptx_index = index;
         if (ptx->is_const)
                 program->const_bytes += ptx->size;
-        return variable->name ? 0 : -ENOMEM;
+        return 0;
 }
 
 static int ptx_gather(struct program *program, const struct ptx_module *ptx)
@@ -172,10 +184,27 @@ static int ptx_gather(struct program *program, const struct ptx_module *ptx)
         return r;
 }
 
-/* Machine code knows the registers that the PTX can only estimate. */
-int program_add_binary(struct program *program, const struct program_binary *binary)
+static int kernel_describe(struct program_kernel *kernel, const struct fatbin_kernel *binary)
+{
+        kernel->shared_bytes = binary->shared_bytes;
+        kernel->local_bytes = binary->local_bytes;
+        kernel->max_threads = binary->max_threads;
+        kernel->parameter_bytes = binary->param_bytes;
+        kernel->parameters = calloc(binary->param_count + 1u, sizeof *kernel->parameters);
+        if (!kernel->parameters)
+                return -ENOMEM;
+        kernel->parameter_count = binary->param_count;
+        for (unsigned i = 0; i < binary->param_count; i++)
+                kernel->parameters[i] = (struct function_parameter){ binary->params[i].offset,
+                                                                     binary->params[i].size };
+        return 0;
+}
+
+/* Machine code knows the registers that PTX can only estimate. */
+int program_add_kernel(struct program *program, const struct fatbin_kernel *binary)
 {
         struct program_kernel *kernel = NULL;
+        int r = 0;
 
         for (size_t i = 0; i < program->ptx_kernel_count && !kernel; i++)
                 if (strcmp(program->kernels[i].name, binary->name) == 0)
@@ -184,20 +213,34 @@ int program_add_binary(struct program *program, const struct program_binary *bin
                 kernel = kernel_add(program, binary->name);
                 if (!kernel)
                         return -ENOMEM;
-                kernel->shared_bytes = binary->shared_bytes;
-                kernel->local_bytes = binary->local_bytes;
-                kernel->max_threads = binary->max_threads;
-                kernel->parameter_bytes = binary->parameter_bytes;
-                kernel->parameters = calloc(binary->parameter_count + 1u,
-                                            sizeof *kernel->parameters);
-                if (!kernel->parameters)
-                        return -ENOMEM;
-                kernel->parameter_count = binary->parameter_count;
-                for (unsigned i = 0; i < binary->parameter_count; i++)
-                        kernel->parameters[i] = binary->parameters[i];
+                r = kernel_describe(kernel, binary);
         }
         if (binary->registers > 0)
                 kernel->registers = binary->registers;
+        return r;
+}
+
+int program_add_variable(struct program *program, const struct fatbin_variable *binary)
+{
+        enum { ALIGN = 16 };
+        struct program_variable *variable;
+
+        if (program_variable(program, binary->name))
+                return 0;
+        variable = variable_add(program, binary->name);
+        if (!variable)
+                return -ENOMEM;
+        variable->bytes = binary->size;
+        variable->align = ALIGN;
+        variable->is_const = binary->is_const;
+        if (binary->is_const)
+                program->const_bytes += binary->size;
+        if (!binary->initial || binary->size == 0)
+                return 0;
+        variable->initial = malloc(binary->size);
+        if (!variable->initial)
+                return -ENOMEM;
+        memcpy(variable->initial, binary->initial, binary->size);
         return 0;
 }
 
@@ -239,7 +282,7 @@ CUresult program_new(const void *image, size_t bytes, const struct machine_gpu *
                 r = program_source_parse(program->source, gpu, &ptx, e);
         if (r == CUDA_SUCCESS && ptx && ptx_gather(program, ptx) < 0)
                 r = CUDA_ERROR_OUT_OF_MEMORY;
-        if (r == CUDA_SUCCESS && program_source_add_binaries(program->source, program) < 0)
+        if (r == CUDA_SUCCESS && program_source_gather(program->source, program) < 0)
                 r = CUDA_ERROR_OUT_OF_MEMORY;
         if (program->source)
                 program_give_ptx(program, ptx);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "container.h"
+#include "fatbin.h"
 #include "getproc.h"
 #include "ptx.h"
 #include "scope.h"
@@ -17,6 +18,7 @@ enum { NESTING_MAX = 3, TEXT_LOOK_BYTES = 64 << 10 };
 
 struct program_source {
         struct vec texts;               /* struct ptx_text; the bytes are ours */
+        struct vec images;              /* struct fatbin: the parts that are not bare PTX */
         /* Guards the module that the next context can have without parsing. */
         pthread_mutex_t lock;
         struct ptx_module *spare;
@@ -29,6 +31,7 @@ struct program_source *program_source_new(void)
         if (!source)
                 return NULL;
         source->texts = (struct vec)VEC_OF(struct ptx_text);
+        source->images = (struct vec)VEC_OF(struct fatbin);
         pthread_mutex_init(&source->lock, NULL);
         return source;
 }
@@ -39,7 +42,10 @@ void program_source_free(struct program_source *source)
                 return;
         for (size_t i = 0; i < source->texts.count; i++)
                 free((void *)((struct ptx_text *)vec_at(&source->texts, i))->text);
+        for (size_t i = 0; i < source->images.count; i++)
+                fatbin_done(vec_at(&source->images, i));
         vec_done(&source->texts);
+        vec_done(&source->images);
         ptx_module_free(source->spare);
         pthread_mutex_destroy(&source->lock);
         free(source);
@@ -68,6 +74,39 @@ static bool image_is_text(const unsigned char *image, size_t bytes)
         while (i < limit && isspace(image[i]))
                 i++;
         return i < limit && (image[i] == '.' || image[i] == '/');
+}
+
+static unsigned capability(const struct machine_gpu *gpu)
+{
+        return gpu->capability_major * 10 + gpu->capability_minor;
+}
+
+/* Machine code is never run, so that of any device will do; PTX must not be too new. */
+static CUresult fatbin_add(struct program_source *source, const void *image, size_t bytes,
+                           const struct machine_gpu *gpu, struct err *e)
+{
+        struct fatbin fatbin = { 0 };
+        int r = fatbin_read(image, bytes, capability(gpu), &fatbin, e);
+
+        if (r < 0)
+                return r == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
+        if (!fatbin.ptx && !fatbin.has_elf && fatbin.least_sm > 0) {
+                err_set(e, -EINVAL, "the image is for sm_%u and newer, the device is sm_%u",
+                        fatbin.least_sm, capability(gpu));
+                fatbin_done(&fatbin);
+                return CUDA_ERROR_NO_BINARY_FOR_GPU;
+        }
+
+        CUresult result = fatbin.ptx ? text_add(source, fatbin.ptx, fatbin.ptx_length)
+                                     : CUDA_SUCCESS;
+
+        free(fatbin.ptx);
+        fatbin.ptx = NULL;
+        if (result == CUDA_SUCCESS && vec_push(&source->images, &fatbin) < 0)
+                result = CUDA_ERROR_OUT_OF_MEMORY;
+        if (result != CUDA_SUCCESS)
+                fatbin_done(&fatbin);
+        return result;
 }
 
 static CUresult image_add(struct program_source *source, const void *image, size_t bytes,
@@ -106,8 +145,7 @@ static CUresult image_add(struct program_source *source, const void *image, size
                 return text_add(source, image, bytes ? bytes : strlen(image));
         if (container_is(image, bytes))
                 return container_add(source, image, bytes, gpu, depth, e);
-        err_set(e, -EINVAL, "the image is neither PTX nor a fat binary nor machine code");
-        return CUDA_ERROR_INVALID_IMAGE;
+        return fatbin_add(source, image, bytes, gpu, e);
 }
 
 CUresult program_source_read(struct program_source *source, const void *image, size_t bytes,
@@ -131,7 +169,7 @@ static unsigned ptx_version_limit(void)
 
 static CUresult ptx_check(const struct ptx_module *ptx, const struct machine_gpu *gpu, struct err *e)
 {
-        unsigned device = gpu->capability_major * 10 + gpu->capability_minor;
+        unsigned device = capability(gpu);
         unsigned version = ptx_module_ptx_version(ptx), target = ptx_module_target_sm(ptx);
 
         if (version > ptx_version_limit()) {
@@ -179,11 +217,23 @@ CUresult program_source_parse(struct program_source *source, const struct machin
         return r;
 }
 
-int program_source_add_binaries(struct program_source *source, struct program *program)
+int program_source_gather(struct program_source *source, struct program *program)
 {
+        int r = 0;
+
         for (size_t i = 0; i < source->texts.count; i++)
                 program->code_bytes += ((struct ptx_text *)vec_at(&source->texts, i))->length;
-        return 0;
+        for (size_t i = 0; r == 0 && i < source->images.count; i++) {
+                const struct fatbin *fatbin = vec_at(&source->images, i);
+
+                if (fatbin->has_elf)
+                        program->binary_version = fatbin->elf_sm;
+                for (size_t k = 0; r == 0 && k < fatbin->kernel_count; k++)
+                        r = program_add_kernel(program, &fatbin->kernels[k]);
+                for (size_t k = 0; r == 0 && k < fatbin->variable_count; k++)
+                        r = program_add_variable(program, &fatbin->variables[k]);
+        }
+        return r;
 }
 
 /* A module knows the addresses of one context's variables: every context needs its own. */
@@ -211,4 +261,16 @@ void program_give_ptx(struct program *program, struct ptx_module *ptx)
                 source->spare = steal(ptx);
         pthread_mutex_unlock(&source->lock);
         ptx_module_free(ptx);
+}
+
+__attribute__((weak)) int fatbin_read(const void *image, size_t length, unsigned device_sm,
+                                      struct fatbin *ret_fatbin, struct err *e)
+{
+        (void)image, (void)length, (void)device_sm, (void)ret_fatbin;
+        return err_set(e, -EINVAL, "the image is not PTX");
+}
+
+__attribute__((weak)) void fatbin_done(struct fatbin *fatbin)
+{
+        (void)fatbin;
 }

@@ -3,16 +3,9 @@
 
 #include "program.h"
 
+struct fatbin_kernel;
+struct fatbin_variable;
 struct program_source;
-
-/* A kernel as machine code describes it. */
-struct program_binary {
-        const char *name;
-        unsigned registers, shared_bytes, local_bytes, max_threads;
-        unsigned parameter_count;
-        size_t parameter_bytes;
-        const struct function_parameter *parameters;
-};
 
 struct program_source *program_source_new(void);        /* NULL: no memory */
 void program_source_free(struct program_source *source); /* NULL is fine */
@@ -24,7 +17,9 @@ CUresult program_source_read(struct program_source *source, const void *image, s
  * for a newer device. */
 CUresult program_source_parse(struct program_source *source, const struct machine_gpu *gpu,
                               struct ptx_module **ret_ptx, struct err *e);
-/* Adds the kernels of the machine code to the program: -ENOMEM. */
-int program_source_add_binaries(struct program_source *source, struct program *program);
+/* Adds to the program what the machine code has and the PTX has not. -ENOMEM. */
+int program_source_gather(struct program_source *source, struct program *program);
 
-int program_add_binary(struct program *program, const struct program_binary *binary);
+/* The program's side of it. -ENOMEM. */
+int program_add_kernel(struct program *program, const struct fatbin_kernel *binary);
+int program_add_variable(struct program *program, const struct fatbin_variable *binary);
