@@ -70,6 +70,16 @@ def cublas13(clients):
     clients.built("D", "sgemm").expect(SGEMM)
 
 
+@check("NVRTC 11.8 compiles a kernel at run time and its PTX computes")
+def nvrtc11(clients):
+    clients.built("d", "compile").expect(r"sum of 1000 squares: 332833500")
+
+
+@check("NVRTC 13 compiles a kernel at run time and its PTX computes")
+def nvrtc13(clients):
+    clients.built("D", "compile").expect(r"sum of 1000 squares: 332833500")
+
+
 SGEMM = r"create 0 alloc 0 set 0 sgemm 0 sync 0 get 0 sscal 0 destroy 0"
 
 

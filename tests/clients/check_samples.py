@@ -55,7 +55,6 @@ SAMPLES = (
     ("s", "template", (), r"Processing time"),
     ("s", "vectorAddDrv", (), r"Result = PASS"),
     ("s", "vectorAddMMAP", (), r"Result = PASS"),
-    ("s", "vectorAdd_nvrtc", (), r"Test PASSED"),
     ("s", "inlinePTX", (), r"Test Successful"),
     ("s", "reduction", ("--n=65536",), r"Test passed"),
     ("s", "reductionMultiBlockCG", ("--n=65536",), r"GPU result"),

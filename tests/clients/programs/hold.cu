@@ -40,7 +40,9 @@ int main(int argc, char **argv)
         while (input_is_open()) {
                 for (int i = 0; i < 32; i++)
                         spin<<<1, 1>>>(word);
-                error = cudaDeviceSynchronize();
+                error = cudaGetLastError();
+                if (error == cudaSuccess)
+                        error = cudaDeviceSynchronize();
                 if (error != cudaSuccess)
                         return fail("kernel", error);
                 usleep(1000);
