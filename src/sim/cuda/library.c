@@ -6,8 +6,10 @@
 
 #include "clock.h"
 #include "jit.h"
+#include "memory.h"
 #include "scope.h"
 #include "sim_cuda.h"
+#include "work.h"
 
 static struct {
         pthread_mutex_t lock;
@@ -43,6 +45,7 @@ static void library_free(struct library *library)
                 kernel_free(library->kernels[i]);
         free(library->kernels);
         free(library->modules);
+        free(library->managed);
         program_unref(library->program);
         pthread_mutex_destroy(&library->lock);
 
@@ -65,13 +68,14 @@ static struct library *library_new(struct program *program)
         }
         *library = (struct library){ .program = program };
         pthread_mutex_init(&library->lock, NULL);
+        library->managed = calloc(program->variable_count + 1, sizeof *library->managed);
         library->kernels = calloc(program->kernel_count + 1, sizeof *library->kernels);
         for (size_t i = 0; library->kernels && i < program->kernel_count; i++) {
                 library->kernels[i] = kernel_new(library, &program->kernels[i], i);
                 if (!library->kernels[i])
                         break;
         }
-        if (!library->kernels ||
+        if (!library->managed || !library->kernels ||
             (program->kernel_count > 0 && !library->kernels[program->kernel_count - 1])) {
                 library_free(library);
                 return NULL;
@@ -80,11 +84,26 @@ static struct library *library_new(struct program *program)
         return library;
 }
 
+CUresult library_managed(struct library *library, size_t index, struct context *context,
+                         CUdeviceptr *ret_address, bool *ret_is_old)
+{
+        struct library_managed *managed = &library->managed[index];
+        CUresult r = CUDA_SUCCESS;
+
+        *ret_is_old = managed->address != 0;
+        if (!*ret_is_old) {
+                r = memory_alloc(context, library->program->variables[index].bytes, MEMORY_MANAGED,
+                                 &managed->address);
+                managed->context = context;
+        }
+        *ret_address = managed->address;
+        return r;
+}
+
 static void settings_apply(const struct library *library, struct module *module)
 {
         int ordinal = module->context->device->ordinal;
 
-        module->library = (struct library *)library;
         for (size_t i = 0; i < library->program->kernel_count; i++)
                 if (library->kernels[i]->settings)
                         memcpy(module->functions[i]->attributes,
@@ -102,7 +121,7 @@ static CUresult module_make(struct library *library, struct context *context,
         if (!modules)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         library->modules = modules;
-        r = module_new(context, library->program, NULL, ret_module);
+        r = module_new(context, library->program, library, NULL, ret_module);
         if (r != CUDA_SUCCESS)
                 return r;
         settings_apply(library, *ret_module);
@@ -131,6 +150,14 @@ void library_forget(struct library *library, struct module *module)
         for (size_t i = 0; i < library->module_count; i++)
                 if (library->modules[i] == module)
                         library->modules[i--] = library->modules[--library->module_count];
+        for (size_t i = 0; i < library->program->variable_count; i++) {
+                struct library_managed *managed = &library->managed[i];
+
+                if (managed->address && managed->context == module->context) {
+                        memory_free(managed->address);
+                        managed->address = 0;
+                }
+        }
 }
 
 static CUresult load(CUlibrary *ret_library, const void *image, size_t bytes, struct jit *jit)
@@ -212,6 +239,8 @@ CUresult sim_cuLibraryUnload(CUlibrary library)
 
         if (!found)
                 return CUDA_ERROR_INVALID_HANDLE;
+        for (size_t i = 0; i < found->module_count; i++)
+                context_wait(found->modules[i]->context);
         while (found->module_count > 0) {
                 struct module *module = found->modules[found->module_count - 1];
 

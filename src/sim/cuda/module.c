@@ -71,6 +71,9 @@ static CUresult variable_place(struct module *module, size_t index, uint64_t *en
         }
         if (variable->is_managed && variable->bytes > 0) {
                 ours->is_managed = true;
+                if (module->library)
+                        return library_managed(module->library, index, module->context,
+                                               &ours->address, &ours->is_borrowed);
                 return memory_alloc(module->context, variable->bytes, MEMORY_MANAGED,
                                     &ours->address);
         }
@@ -111,7 +114,8 @@ static void variable_fill(const struct module *module, size_t index)
         uint64_t low, high;
         void *bytes;
 
-        if (variable->is_reference || variable->is_undefined || variable->bytes == 0)
+        if (variable->is_reference || variable->is_undefined || variable->bytes == 0 ||
+            module->variables[index].is_borrowed)
                 return;
         bytes = memory_resolve(module->context, module->variables[index].address, variable->bytes,
                                true, &low, &high);
@@ -174,7 +178,7 @@ static void module_release(struct module *module)
         for (size_t i = 0; module->functions && i < program->kernel_count; i++)
                 function_free(module->functions[i]);
         for (size_t i = 0; module->variables && i < program->variable_count; i++)
-                if (module->variables[i].is_managed)
+                if (module->variables[i].is_managed && !module->library)
                         block_free(module, module->variables[i].address);
         block_free(module, module->block);
         free(module->functions);
@@ -188,8 +192,8 @@ static void module_release(struct module *module)
         modules.pool = module;
 }
 
-CUresult module_new(struct context *context, struct program *program, const struct jit *jit,
-                    struct module **ret_module)
+CUresult module_new(struct context *context, struct program *program, struct library *library,
+                    const struct jit *jit, struct module **ret_module)
 {
         struct module *module = pool_take();
 
@@ -197,7 +201,9 @@ CUresult module_new(struct context *context, struct program *program, const stru
                 module = malloc(sizeof *module);
         if (!module)
                 return CUDA_ERROR_OUT_OF_MEMORY;
-        *module = (struct module){ .context = context, .program = program_ref(program) };
+        *module = (struct module){
+                .context = context, .program = program_ref(program), .library = library,
+        };
 
         CUresult r = program_take_ptx(program, &module->ptx);
 
@@ -229,7 +235,7 @@ CUresult module_load(struct context *context, const void *image, size_t bytes, s
         CUresult r = program_new(image, bytes, device_gpu(context->device), &program, &e);
 
         if (r == CUDA_SUCCESS)
-                r = module_new(context, program, jit, ret_module);
+                r = module_new(context, program, NULL, jit, ret_module);
         if (r == CUDA_ERROR_INVALID_PTX && !e.text[0])
                 err_set(&e, -EINVAL, "an external variable is not defined");
         if (r != CUDA_SUCCESS && e.text[0])

@@ -19,6 +19,7 @@ struct library;
 struct module_variable {
         CUdeviceptr address;            /* of the bytes; 0: a reference */
         bool is_managed;
+        bool is_borrowed;               /* managed, of the library: another context filled it */
         void *reference;                /* of the texture and surface files */
 };
 
@@ -41,9 +42,10 @@ struct module *module_get(CUmodule handle);
  * needed afterwards. */
 CUresult module_load(struct context *context, const void *image, size_t bytes, struct jit *jit,
                      struct module **ret_module);
-/* The same for a program that is parsed already; takes its own reference. */
-CUresult module_new(struct context *context, struct program *program, const struct jit *jit,
-                    struct module **ret_module);
+/* The same for a program that is parsed already; takes its own reference. `library` and `jit` may be
+ * NULL. */
+CUresult module_new(struct context *context, struct program *program, struct library *library,
+                    const struct jit *jit, struct module **ret_module);
 /* Waits for the context's work, then gives everything back. */
 void module_free(struct module *module);
 
