@@ -262,15 +262,3 @@ void program_give_ptx(struct program *program, struct ptx_module *ptx)
         pthread_mutex_unlock(&source->lock);
         ptx_module_free(ptx);
 }
-
-__attribute__((weak)) int fatbin_read(const void *image, size_t length, unsigned device_sm,
-                                      struct fatbin *ret_fatbin, struct err *e)
-{
-        (void)image, (void)length, (void)device_sm, (void)ret_fatbin;
-        return err_set(e, -EINVAL, "the image is not PTX");
-}
-
-__attribute__((weak)) void fatbin_done(struct fatbin *fatbin)
-{
-        (void)fatbin;
-}
