@@ -103,7 +103,7 @@ class Table:
             self.functions.append(twin)
 
     def preinit(self, function):
-        """The code before initialisation with all arguments zero; 0 lets the call through."""
+        """The answer before initialisation when all arguments are zero."""
         code = function.attributes.get("preinit", str(self.uninitialised))
         return self.crash if code == "crash" else int(code)
 

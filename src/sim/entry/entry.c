@@ -48,9 +48,7 @@ static int entry_before_initialisation(const struct entry_function *function, bo
 {
         if (function->is_early)
                 return ENTRY_GO;
-        if (!are_zero)
-                return entry_library.not_initialised;
-        return function->preinit ? function->preinit : ENTRY_GO;
+        return are_zero ? function->preinit : entry_library.not_initialised;
 }
 
 static int entry_ask_machine(const char *function)

@@ -39,11 +39,19 @@ nvmlReturn_t sim_nvmlSystemGetDriverVersion(char *version, unsigned int length)
         return target_text(header()->driver_text, version, length);
 }
 
+/* Works without nvmlInit too. */
 nvmlReturn_t sim_nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
         char text[64];
+        nvmlReturn_t r;
 
+        if (!version)
+                return NVML_ERROR_INVALID_ARGUMENT;
+        r = session_open();
+        if (r != NVML_SUCCESS)
+                return r;
         snprintf(text, sizeof text, "%u.%s", header()->driver_version / 1000, header()->driver_text);
+        session_close();
         return target_text(text, version, length);
 }
 
