@@ -65,7 +65,8 @@ struct machine_bucket {
 struct machine_channel {
         _Atomic uint32_t slot;          /* slot index + 1 */
         uint32_t unit;
-        uint64_t reserved[7];
+        _Atomic uint64_t sources[MACHINE_UNITS / 64]; /* other units whose work it has waited for */
+        uint64_t reserved[5];
         uint64_t busy_ns[ENGINE_COUNT];
         struct machine_bucket buckets[MACHINE_BUCKETS]; /* compute engine */
         struct machine_queue queues[ENGINE_COUNT];

@@ -19,6 +19,8 @@ enum {
 static void channel_reset(struct machine_channel *channel, uint32_t unit)
 {
         channel->unit = unit;
+        for (unsigned i = 0; i < MACHINE_UNITS / 64; i++)
+                channel->sources[i] = 0;
         memset(channel->busy_ns, 0, sizeof channel->busy_ns);
         memset(channel->buckets, 0, sizeof channel->buckets);
         for (unsigned i = 0; i < ENGINE_COUNT; i++) {
@@ -106,6 +108,18 @@ int timeline_make_room(struct machine *machine, uint32_t channel, enum machine_e
         return timeline_wait(machine, timeline_all_before(victim));
 }
 
+/* Remembers which other clocks the channel's work depends on. */
+static void channel_add_sources(struct machine *machine, struct machine_channel *channel,
+                                const machine_ref deps[MACHINE_DEPS])
+{
+        for (unsigned i = 0; i < MACHINE_DEPS && deps[i]; i++) {
+                unsigned unit = machine->file->channels[ref_channel(deps[i])].unit;
+                uint64_t bit = UINT64_C(1) << unit % 64;
+                if (unit != channel->unit && !(atomic_load(&channel->sources[unit / 64]) & bit))
+                        atomic_fetch_or(&channel->sources[unit / 64], bit);
+        }
+}
+
 int timeline_submit(struct machine *machine, uint32_t channel, const struct timeline_op *op,
                     machine_ref *ret_ref)
 {
@@ -121,6 +135,7 @@ int timeline_submit(struct machine *machine, uint32_t channel, const struct time
         entry->ready_ns = machine_now_ns(machine) + op->delay_ns;
         entry->start_ns = 0;
         memcpy(entry->deps, op->deps, sizeof entry->deps);
+        channel_add_sources(machine, c, op->deps);
         atomic_store_explicit(&entry->remaining_ns, op->duration_ns, memory_order_relaxed);
         atomic_store_explicit(&entry->end_ns, 0, memory_order_relaxed);
         atomic_store_explicit(&queue->tail, sequence + 1, memory_order_seq_cst);

@@ -1,5 +1,6 @@
 /* Moves a unit's clock: who runs, for how long, what completes. One step at a time, each through
  * the journal, so that a process killed in a step costs nobody a nanosecond. */
+#include <errno.h>
 #include <stdbool.h>
 
 #include "slot.h"
@@ -55,17 +56,27 @@ void timeline_unlock(struct machine *machine, unsigned index)
         machine_unlock(&machine_unit(machine, index)->time_lock);
 }
 
-bool ref_is_done(const struct machine *machine, machine_ref ref, uint64_t at_ns)
+/* When it completed; 0: it has not. The clock of another unit may be behind that time. */
+static uint64_t ref_end_ns(const struct machine *machine, machine_ref ref)
 {
         struct machine_queue *queue = ref_queue(machine, ref);
         uint64_t sequence = ref & REF_SEQUENCE;
+        bool is_past = sequence < atomic_load_explicit(&queue->head, memory_order_acquire);
 
-        if (sequence < atomic_load_explicit(&queue->head, memory_order_acquire))
-                return true;
-        if (ref & REF_ALL)
-                return false;
+        if ((ref & REF_ALL) && !is_past)
+                return 0;
         uint64_t end_ns = atomic_load_explicit(&queue_op(queue, sequence)->end_ns,
                                                memory_order_acquire);
+        /* Its place is another's: so long ago that no clock is behind it. */
+        if (atomic_load_explicit(&queue->tail, memory_order_acquire) > sequence + MACHINE_RING)
+                return 1;
+        return end_ns || !is_past ? end_ns : 1;
+}
+
+bool ref_is_done(const struct machine *machine, machine_ref ref, uint64_t at_ns)
+{
+        uint64_t end_ns = ref_end_ns(machine, ref);
+
         return end_ns && end_ns <= at_ns;
 }
 
@@ -77,13 +88,18 @@ static bool op_is_ready(struct machine *machine, const struct machine_op *op, ui
                 return false;
         if (atomic_load_explicit(&op->remaining_ns, memory_order_acquire) == MACHINE_NS_UNKNOWN)
                 return false;
-        for (unsigned i = 0; i < MACHINE_DEPS && op->deps[i]; i++)
-                if (!ref_is_done(machine, op->deps[i], now_ns))
+        uint64_t ready_ns = op->ready_ns;
+        for (unsigned i = 0; i < MACHINE_DEPS && op->deps[i]; i++) {
+                uint64_t end_ns = ref_end_ns(machine, op->deps[i]);
+                if (!end_ns)
                         return false;
-        if (op->ready_ns <= now_ns)
+                if (end_ns > ready_ns)
+                        ready_ns = end_ns;
+        }
+        if (ready_ns <= now_ns)
                 return true;
-        if (op->ready_ns < *next_ns)
-                *next_ns = op->ready_ns;
+        if (ready_ns < *next_ns)
+                *next_ns = ready_ns;
         return false;
 }
 
@@ -286,10 +302,38 @@ static void active_clear(struct machine *machine, struct machine_unit *unit)
         }
 }
 
+/* Moves the clocks first that work here waits for: a GPU's stream may follow another GPU's event.
+ * Whoever holds such a clock is moving it, and two that wait for each other must not both hold on. */
+static void sources_move(struct machine *machine, struct machine_unit *unit, uint64_t until_ns)
+{
+        uint32_t high = atomic_load(&machine->file->header.channels_high);
+        uint64_t sources[MACHINE_UNITS / 64] = { 0 };
+
+        for (uint32_t c = active_next(unit, 0, high); c < high; c = active_next(unit, c + 1, high))
+                for (unsigned i = 0; i < MACHINE_UNITS / 64; i++)
+                        sources[i] |= atomic_load_explicit(&machine->file->channels[c].sources[i],
+                                                           memory_order_relaxed);
+        for (unsigned i = 0; i < MACHINE_UNITS; i++) {
+                struct machine_unit *source = machine_unit(machine, i);
+                if (!(sources[i / 64] >> i % 64 & 1) || source->clock_ns >= until_ns)
+                        continue;
+                int r = pthread_mutex_trylock(&source->time_lock);
+                if (r == EOWNERDEAD)
+                        pthread_mutex_consistent(&source->time_lock);
+                else if (r)
+                        continue;
+                if (atomic_load_explicit(&source->journal.count, memory_order_relaxed))
+                        journal_apply(machine->file, &source->journal);
+                timeline_move(machine, i, until_ns);
+                timeline_unlock(machine, i);
+        }
+}
+
 void timeline_move(struct machine *machine, unsigned index, uint64_t until_ns)
 {
         struct machine_unit *unit = machine_unit(machine, index);
 
+        sources_move(machine, unit, until_ns);
         while (unit->clock_ns < until_ns)
                 unit_step(machine, unit, until_ns);
         active_clear(machine, unit);

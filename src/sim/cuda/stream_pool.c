@@ -2,6 +2,7 @@
  * a mark may refer to a stream that is gone. */
 #include <stdlib.h>
 
+#include "capture.h"
 #include "entry.h"
 #include "work.h"
 #include "work_lock.h"
@@ -29,7 +30,6 @@ CUresult stream_new(struct context *context, unsigned flags, int priority, struc
         stream->context = context;
         stream->is_legacy = stream->is_per_thread = false;
         stream->capture = NULL;
-        stream->attached_flags = 0;
         if (context->legacy) {
                 stream->next = context->streams;
                 context->streams = stream;
@@ -91,7 +91,7 @@ CUresult stream_get(CUstream handle, struct stream **ret_stream)
                 return stream_of_thread(context, ret_stream);
         if (!handle || handle == CU_STREAM_LEGACY) {
                 *ret_stream = context->legacy;
-                return CUDA_SUCCESS;
+                return capture_forbids_legacy(context);
         }
         struct stream *stream = (struct stream *)handle;
         if ((uintptr_t)handle % _Alignof(struct stream) || stream->magic != STREAM_MAGIC)

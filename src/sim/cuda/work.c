@@ -266,6 +266,8 @@ static bool stream_needs_join(struct stream *stream)
 {
         bool needs = stream->wait_count != 0;
 
+        if (stream_is_blocking(stream) && !needs)
+                return stream_is_pending(stream->context->legacy);
         if (!stream->is_legacy || needs)
                 return needs;
         pthread_mutex_lock(&work_lock);

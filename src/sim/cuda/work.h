@@ -11,6 +11,7 @@
 #define STREAM_MAGIC UINT32_C(0x72747376)
 
 struct capture;
+struct stream_attributes;
 struct task;
 
 /* A point that is passed when work submitted before it is complete. */
@@ -36,7 +37,7 @@ struct stream {
         struct capture *capture;        /* ≠ NULL: calls are recorded, not run (capture.h) */
         struct task *first, *end;       /* tasks not yet run, oldest first */
         _Atomic uint64_t task_done;     /* number of the newest task that has run */
-        uint32_t attached_flags;
+        struct stream_attributes *attributes; /* NULL: none was set (stream_attribute.c) */
         struct stream *next;            /* in the context, or in the pool */
         struct stream *busy_next;       /* among those that have tasks */
 };
