@@ -40,18 +40,28 @@ static void channel_free(struct machine *machine, unsigned unit_index, uint32_t 
         timeline_unlock(machine, unit_index);
 }
 
+/* The channels name their slot before the slot names them: one that died in between left a channel
+ * that only this search finds. */
+static void channels_free(struct machine *machine, struct machine_slot *slot)
+{
+        uint32_t high = atomic_load(&machine->file->header.channels_high);
+        uint32_t owner = slot_index(machine, slot) + 1;
+
+        for (uint32_t i = 0; i < high; i++)
+                if (atomic_load(&machine->file->channels[i].slot) == owner)
+                        channel_free(machine, machine->file->channels[i].unit, i);
+}
+
 /* Everything here may be done again from the start: a reaper may die too. */
 static void slot_clean(struct machine *machine, struct machine_slot *slot)
 {
         if (atomic_load(&slot->state) == SLOT_FREE)
                 return;
         export_reap(machine, slot_index(machine, slot));
+        channels_free(machine, slot);
         for (unsigned u = 0; u < MACHINE_UNITS; u++) {
                 struct machine_slot_unit *held = &slot->units[u];
-                if (held->channel) {
-                        channel_free(machine, u, held->channel - 1);
-                        held->channel = 0;
-                }
+                held->channel = 0;
                 if (!held->device_bytes && !held->managed_bytes)
                         continue;
                 struct machine_unit *unit = machine_unit(machine, u);
