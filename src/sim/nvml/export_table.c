@@ -1,22 +1,30 @@
 /* export_table: the private functions that nvidia-smi takes from nvmlInternalGetExportTable.
  *
  * Only what its release 535 needs is known: a table of pointers that begins with its size in bytes.
- * A slot that is not named here answers success and writes nothing. */
+ * A slot that is not named here answers that the card does not support it: then it prints N/A. */
 #include <stdio.h>
 #include <string.h>
 
+#include "board.h"
+#include "load.h"
 #include "process_list.h"
 
 enum {
         SLOT_COUNT = 245,
+        SLOT_IS_PRIMARY = 20,
+        SLOT_COMMON_ANCESTOR = 23,
         SLOT_TRACE = 26,
         SLOT_HAS_SAMPLES = 72,
         SLOT_HANDLE_BY_INDEX = 81,
         SLOT_PROCESS_UTILIZATION = 145,
+        SLOT_VOLTAGE = 209,
         SLOT_COMPUTE_PROCESSES = 213,
         SLOT_MPS_PROCESSES = 214,
         SLOT_GRAPHICS_PROCESSES = 215,
         SLOT_HOST_PCIE_GENERATION = 230,
+        SLOT_GPU_PART_NUMBER = 231,
+        SLOT_TEMPERATURE_MARGIN = 240,
+        SLOT_ADDRESSING_MODE = 242,
 };
 
 typedef void slot_fn(void);         /* of whatever type; the caller knows */
@@ -42,9 +50,94 @@ struct entry_item {
 };
 static_assert(sizeof(struct entry_item) == 4128, "as nvidia-smi steps through them");
 
-static nvmlReturn_t slot_nothing(void)
+static nvmlReturn_t slot_not_supported(void)
+{
+        return NVML_ERROR_NOT_SUPPORTED;
+}
+
+static nvmlReturn_t slot_trace(void)
 {
         return NVML_SUCCESS;
+}
+
+/* No GPU of this machine shows the console. */
+static nvmlReturn_t slot_is_primary(nvmlDevice_t device, unsigned *is_primary)
+{
+        struct target t;
+        nvmlReturn_t r = target_gpu(device, is_primary, &t);
+
+        if (r == NVML_SUCCESS)
+                *is_primary = 0;
+        return r;
+}
+
+/* Levels count from 0: one PCIe switch, several, host bridge, node, system. */
+static nvmlReturn_t slot_common_ancestor(const char *first, const char *second, unsigned *level)
+{
+        nvmlGpuTopologyLevel_t found;
+        nvmlDevice_t a, b;
+        nvmlReturn_t r = sim_nvmlDeviceGetHandleByPciBusId_v2(first, &a);
+
+        if (r == NVML_SUCCESS)
+                r = sim_nvmlDeviceGetHandleByPciBusId_v2(second, &b);
+        if (r == NVML_SUCCESS)
+                r = sim_nvmlDeviceGetTopologyCommonAncestor(a, b, &found);
+        if (r == NVML_SUCCESS)
+                *level = (unsigned)found / 10 - 1;
+        return r;
+}
+
+/* Microvolts: they rise with the clock. */
+static nvmlReturn_t slot_voltage(nvmlDevice_t device, unsigned *microvolts)
+{
+        struct target t;
+        struct load load;
+        nvmlReturn_t r = target_gpu(device, microvolts, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        load_of_gpu(&t, &load);
+        *microvolts = 700000 + 6250 * (load.sm_mhz * 24 / t.gpu->sm_clock_mhz);
+        return NVML_SUCCESS;
+}
+
+/* The chip's own number: what PCI calls it, and a stepping. */
+static nvmlReturn_t slot_gpu_part_number(nvmlDevice_t device, char *text, unsigned length)
+{
+        struct target t;
+        char part[32];
+        nvmlReturn_t r = target_gpu(device, text, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        snprintf(part, sizeof part, "%04X-895-A1", t.gpu->pci_device_id >> 16);
+        return target_text(part, text, length);
+}
+
+/* Where it is answered, thresholds are told as distances too. */
+static nvmlReturn_t slot_temperature_margin(nvmlDevice_t device, int *degrees)
+{
+        struct target t;
+        struct load load;
+        nvmlReturn_t r = target_gpu(device, degrees, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        if (t.gpu->architecture < NVML_DEVICE_ARCH_ADA)
+                return NVML_ERROR_NOT_SUPPORTED;
+        load_of_gpu(&t, &load);
+        *degrees = board_of(t.gpu)->max_gpu_c - (int)load.temperature_c;
+        return NVML_SUCCESS;
+}
+
+static nvmlReturn_t slot_addressing_mode(nvmlDevice_t device, unsigned *mode)
+{
+        struct target t;
+        nvmlReturn_t r = target_gpu(device, mode, &t);
+
+        if (r == NVML_SUCCESS)
+                *mode = 0;
+        return r;
 }
 
 static nvmlReturn_t slot_handle_by_index(unsigned index, nvmlDevice_t *device, unsigned flags)
@@ -128,8 +221,14 @@ static const struct table *table_get(void)
                 return &table;
         /* Several threads may write the same values. */
         for (unsigned i = 1; i < SLOT_COUNT; i++)
-                table.slots[i - 1] = (slot_fn *)slot_nothing;
-        table.slots[SLOT_TRACE - 1] = (slot_fn *)slot_nothing;
+                table.slots[i - 1] = (slot_fn *)slot_not_supported;
+        table.slots[SLOT_IS_PRIMARY - 1] = (slot_fn *)slot_is_primary;
+        table.slots[SLOT_COMMON_ANCESTOR - 1] = (slot_fn *)slot_common_ancestor;
+        table.slots[SLOT_TRACE - 1] = (slot_fn *)slot_trace;
+        table.slots[SLOT_VOLTAGE - 1] = (slot_fn *)slot_voltage;
+        table.slots[SLOT_GPU_PART_NUMBER - 1] = (slot_fn *)slot_gpu_part_number;
+        table.slots[SLOT_TEMPERATURE_MARGIN - 1] = (slot_fn *)slot_temperature_margin;
+        table.slots[SLOT_ADDRESSING_MODE - 1] = (slot_fn *)slot_addressing_mode;
         table.slots[SLOT_HAS_SAMPLES - 1] = (slot_fn *)slot_has_samples;
         table.slots[SLOT_HANDLE_BY_INDEX - 1] = (slot_fn *)slot_handle_by_index;
         table.slots[SLOT_PROCESS_UTILIZATION - 1] = (slot_fn *)slot_process_utilization;

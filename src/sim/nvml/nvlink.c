@@ -31,7 +31,9 @@ static nvmlReturn_t target_with_link(nvmlDevice_t device, unsigned link, const v
                 return r;
         if (ret->gpu->link_count == 0)
                 return NVML_ERROR_NOT_SUPPORTED;
-        return link < ret->gpu->link_count ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+        if (link >= MACHINE_LINKS)
+                return NVML_ERROR_INVALID_ARGUMENT;
+        return link < ret->gpu->link_count ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }
 
 static nvmlReturn_t target_with_active_link(nvmlDevice_t device, unsigned link, const void *answer,
