@@ -18,7 +18,7 @@ uint64_t ecc_total(const struct machine_gpu *gpu, nvmlMemoryErrorType_t type)
 
 static nvmlReturn_t target_with_ecc(nvmlDevice_t device, const void *answer, struct target *ret)
 {
-        nvmlReturn_t r = target_gpu(device, answer, ret);
+        nvmlReturn_t r = target_any(device, answer, ret);
 
         return r == NVML_SUCCESS && !ret->gpu->has_ecc ? NVML_ERROR_NOT_SUPPORTED : r;
 }
