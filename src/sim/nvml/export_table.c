@@ -16,6 +16,7 @@ enum {
         SLOT_TRACE = 26,
         SLOT_HAS_SAMPLES = 72,
         SLOT_HANDLE_BY_INDEX = 81,
+        SLOT_ENFORCED_POWER_LIMIT = 108,
         SLOT_PROCESS_UTILIZATION = 145,
         SLOT_VOLTAGE = 209,
         SLOT_COMPUTE_PROCESSES = 213,
@@ -156,11 +157,6 @@ static nvmlReturn_t slot_has_samples(nvmlDevice_t device, unsigned *is_supported
         return r;
 }
 
-static nvmlReturn_t slot_host_pcie_generation(nvmlDevice_t device, unsigned *generation)
-{
-        return sim_nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
-}
-
 static nvmlReturn_t slot_compute_processes(nvmlDevice_t device, unsigned *count,
                                            struct entry_item *items)
 {
@@ -231,11 +227,13 @@ static const struct table *table_get(void)
         table.slots[SLOT_ADDRESSING_MODE - 1] = (slot_fn *)slot_addressing_mode;
         table.slots[SLOT_HAS_SAMPLES - 1] = (slot_fn *)slot_has_samples;
         table.slots[SLOT_HANDLE_BY_INDEX - 1] = (slot_fn *)slot_handle_by_index;
+        table.slots[SLOT_ENFORCED_POWER_LIMIT - 1] = (slot_fn *)sim_nvmlDeviceGetEnforcedPowerLimit;
         table.slots[SLOT_PROCESS_UTILIZATION - 1] = (slot_fn *)slot_process_utilization;
         table.slots[SLOT_COMPUTE_PROCESSES - 1] = (slot_fn *)slot_compute_processes;
         table.slots[SLOT_MPS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
         table.slots[SLOT_GRAPHICS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
-        table.slots[SLOT_HOST_PCIE_GENERATION - 1] = (slot_fn *)slot_host_pcie_generation;
+        table.slots[SLOT_HOST_PCIE_GENERATION - 1] = 
+                (slot_fn *)sim_nvmlDeviceGetMaxPcieLinkGeneration;
         __atomic_store_n(&table.bytes, sizeof table, __ATOMIC_RELEASE);
         return &table;
 }

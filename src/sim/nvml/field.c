@@ -119,13 +119,16 @@ static nvmlReturn_t field_link(const struct target *t, unsigned id, unsigned lin
         }
 }
 
-static nvmlReturn_t field_power(const struct target *t, unsigned id, nvmlValue_t *value,
-                                nvmlValueType_t *type)
+static nvmlReturn_t field_power(const struct target *t, unsigned id, unsigned scope,
+                                nvmlValue_t *value, nvmlValueType_t *type)
 {
         const struct board *board = board_of(t->gpu);
         const struct preset *preset = preset_find(t->gpu->preset);
         struct load load;
 
+        /* The GPU's own; no card here sits on a module with a processor. */
+        if (scope != 0)
+                return NVML_ERROR_NOT_SUPPORTED;
         switch (id) {
         case 185:                               /* average and instant */
         case 186:
@@ -202,7 +205,7 @@ nvmlReturn_t field_read(const struct target *t, unsigned id, unsigned scope, nvm
             || (id >= 146 && id <= 167) || (id >= 201 && id <= 215))
                 return field_link(t, id, link_of(id, scope), value, type);
         if (id >= 185 && id <= 192)
-                return field_power(t, id, value, type);
+                return field_power(t, id, scope, value, type);
         if (id >= 193 && id <= 196)
                 return field_margin(t, id, value, type);
         if ((id >= 74 && id <= 81) || (id >= 269 && id <= 271))

@@ -112,3 +112,15 @@ nvmlReturn_t sim_nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device,
 {
         return give_no_licence(device, features);
 }
+
+nvmlReturn_t sim_nvmlGetVgpuDriverCapabilities(nvmlVgpuDriverCapability_t capability,
+                                               unsigned int *result)
+{
+        (void)capability;
+        return result ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+nvmlReturn_t sim_nvmlGetVgpuVersion(nvmlVgpuVersion_t *supported, nvmlVgpuVersion_t *current)
+{
+        return supported && current ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT;
+}
