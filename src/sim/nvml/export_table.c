@@ -194,19 +194,48 @@ static nvmlReturn_t slot_no_processes(nvmlDevice_t device, unsigned *count, stru
         return r;
 }
 
-static nvmlReturn_t slot_process_utilization(nvmlDevice_t device, unsigned long long last_seen_us,
-                                             unsigned *ret_count, unsigned *capacity,
-                                             nvmlProcessUtilizationSample_t *samples)
+/* One moment: for each engine the process that had it and how much. nvidia-smi adds up what each
+ * process had and divides by the number of moments. */
+struct moment {
+        uint64_t time_us;
+        struct {
+                uint32_t percent, reserved;
+                uint32_t pid;           /* NVML_ID_NONE: nobody */
+                uint32_t unknown[17];
+        } engines[4];                   /* processors, memory, encoder, decoder */
+};
+static_assert(sizeof(struct moment) == 328, "as nvidia-smi steps through them");
+
+enum { MOMENTS = 100 };
+
+static void moment_fill(const nvmlProcessUtilizationSample_t *sample, unsigned count,
+                        struct moment *ret_moment)
 {
-        unsigned count;
+        *ret_moment = (struct moment){ .time_us = sample->timeStamp };
+        for (unsigned i = 0; i < 4; i++)
+                ret_moment->engines[i].pid = i < 2 ? sample->pid : NVML_ID_NONE;
+        ret_moment->engines[0].percent = sample->smUtil * count;
+        ret_moment->engines[1].percent = sample->memUtil * count;
+}
+
+static nvmlReturn_t slot_process_utilization(nvmlDevice_t device, unsigned long long last_seen_us,
+                                             unsigned *unknown, unsigned *count,
+                                             struct moment *moments)
+{
+        nvmlProcessUtilizationSample_t samples[MOMENTS];
+        unsigned found = MOMENTS;
         nvmlReturn_t r;
 
-        if (!ret_count || !capacity)
+        (void)unknown;
+        if (!count || !moments)
                 return NVML_ERROR_INVALID_ARGUMENT;
-        count = *capacity;
-        r = sim_nvmlDeviceGetProcessUtilization(device, samples, &count, last_seen_us);
-        *ret_count = r == NVML_SUCCESS ? count : 0;
-        return r == NVML_ERROR_NOT_FOUND ? NVML_SUCCESS : r;
+        if (*count < found)
+                found = *count;
+        r = sim_nvmlDeviceGetProcessUtilization(device, samples, &found, last_seen_us);
+        *count = r == NVML_SUCCESS ? found : 0;
+        for (unsigned i = 0; i < *count; i++)
+                moment_fill(&samples[i], found, &moments[i]);
+        return r;
 }
 
 static const struct table *table_get(void)
