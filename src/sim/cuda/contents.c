@@ -1,10 +1,12 @@
 /* The bytes of device memory: which exist, which are only noted, and what they may cost. */
 #include "contents.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "driver.h"
@@ -401,6 +403,30 @@ void contents_settle(char *bytes, struct page *pages, size_t count)
                 if (atomic_load(&pages[i].state) & STATE_UNIFORM
                     && !page_settle(&pages[i], bytes + i * PAGE_BYTES))
                         contents_lose(PAGE_BYTES);
+}
+
+static int grain_save(const char *bytes, size_t offset, int fd)
+{
+        for (size_t done = 0; done < GRAIN_BYTES;) {
+                ssize_t n = pwrite(fd, bytes + offset + done, GRAIN_BYTES - done, (off_t)(offset + done));
+                if (n < 0)
+                        return -errno;
+                done += (size_t)n;
+        }
+        return 0;
+}
+
+int contents_save(const char *bytes, struct page *pages, size_t count, int fd)
+{
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < count; i++) {
+                uint64_t state = atomic_load(&pages[i].state);
+                for (unsigned g = 0; r == 0 && g < 32; g++)
+                        if (state & UINT64_C(1) << g)
+                                r = grain_save(bytes, i * PAGE_BYTES + g * GRAIN_BYTES, fd);
+        }
+        return r;
 }
 
 void contents_disown(struct page *pages, size_t count)

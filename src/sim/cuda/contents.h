@@ -29,6 +29,8 @@ void *contents_open(struct view view, size_t count, bool is_write, size_t *ret_b
 void contents_make_direct(struct page *pages, size_t count);
 /* Writes out the notes: afterwards the bytes themselves hold everything. */
 void contents_settle(char *bytes, struct page *pages, size_t count);
+/* Writes what pages hold to the same place of a file. 0 or a negative errno. */
+int contents_save(const char *bytes, struct page *pages, size_t count, int fd);
 /* Gives back what whole pages hold; they are zero afterwards. */
 void contents_drop(char *bytes, struct page *pages, size_t count);
 /* The same for pages that were replaced by other memory already. */

@@ -2,9 +2,12 @@
 #include "heap.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "contents.h"
 #include "driver.h"
+#include "export.h"
+#include "shared.h"
 #include "unit.h"
 
 uint64_t allocation_number_next(void)
@@ -90,12 +93,25 @@ static struct area *area_new(struct heap *heap, uint32_t pages)
         return area;
 }
 
+static void area_drop(struct area *area)
+{
+        char path[EXPORT_PATH_BYTES];
+
+        if (!area->file_number) {
+                contents_drop(run_bytes(area->run), run_pages(area->run), area->run->count);
+                return;
+        }
+        export_path(&driver.machine, area->file_number, path);
+        unlink(path);
+        shared_unmap(area->run);
+}
+
 /* The area's only piece is not in a bin. */
 static void area_free(struct heap *heap, struct area *area)
 {
         uint32_t pages = area->run->count;
 
-        contents_drop(run_bytes(area->run), run_pages(area->run), pages);
+        area_drop(area);
         if (heap->pool)
                 area_mark_pooled(area, false);
         arena_forget(run_pages(area->run), pages);
@@ -214,6 +230,11 @@ CUresult heap_alloc(struct heap *heap, size_t bytes, enum memory_kind kind,
 static struct piece *allocation_piece(struct allocation *allocation)
 {
         return (struct piece *)allocation;
+}
+
+struct area *area_of(const struct allocation *allocation)
+{
+        return piece_area((const struct piece *)allocation);
 }
 
 struct heap *heap_of(const struct allocation *allocation)

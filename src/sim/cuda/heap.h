@@ -13,6 +13,7 @@ struct area {
         struct piece *run;              /* the pages */
         struct piece *first;            /* the first of the pieces it is cut into */
         struct area *next, *previous;
+        uint64_t file_number;           /* ≠ 0: its contents are in this shared file */
 };
 
 struct heap {
@@ -47,6 +48,7 @@ void heap_done(struct heap *heap);
 /* Gives back empty areas while more than `keep_bytes` are reserved. */
 void heap_trim(struct heap *heap, uint64_t keep_bytes);
 
+struct area *area_of(const struct allocation *allocation);
 struct heap *heap_of(const struct allocation *allocation);
 /* A new CU_POINTER_ATTRIBUTE_BUFFER_ID. */
 uint64_t allocation_number_next(void);

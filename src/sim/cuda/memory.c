@@ -6,6 +6,7 @@
 #include "array.h"
 #include "holdings.h"
 #include "host.h"
+#include "ipc.h"
 #include "managed.h"
 #include "pool.h"
 
@@ -43,6 +44,7 @@ void memory_context_done(struct context *context)
         struct holdings *holdings = context->holdings;
 
         array_context_done(context);
+        ipc_context_done(context);
         managed_context_done(context);
         host_context_done(context);
         pool_context_done(context);
@@ -119,13 +121,21 @@ CUresult memory_free(CUdeviceptr address)
         switch (allocation->kind) {
         case MEMORY_DEVICE:
         case MEMORY_GRAPH:
+                ipc_withdraw(allocation);
                 heap_free(allocation);
                 return CUDA_SUCCESS;
         case MEMORY_MANAGED:
                 managed_free(allocation);
                 return CUDA_SUCCESS;
         case MEMORY_POOL:
+                ipc_withdraw(allocation);
                 return pool_free(allocation);
+        case MEMORY_IMPORTED:
+                /* A pool's pointer; what cuIpcOpenMemHandle gave is closed, not freed. */
+                if (!allocation->pool)
+                        return CUDA_ERROR_INVALID_VALUE;
+                ipc_close(allocation);
+                return CUDA_SUCCESS;
         default:
                 return CUDA_ERROR_INVALID_VALUE;
         }

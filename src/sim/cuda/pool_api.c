@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "capture.h"
+#include "ipc.h"
 #include "pool.h"
 #include "sim_cuda.h"
 
@@ -80,10 +81,13 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         struct allocation *allocation = memory_find(dptr);
         if (!allocation || allocation->base != dptr)
                 return CUDA_ERROR_INVALID_VALUE;
-        if (allocation->kind == MEMORY_POOL)
+        if (allocation->kind == MEMORY_POOL) {
+                ipc_withdraw(allocation);
                 return pool_free_on(allocation, stream);
+        }
         if (allocation->kind == MEMORY_DEVICE || allocation->kind == MEMORY_MANAGED
-            || allocation->kind == MEMORY_GRAPH)
+            || allocation->kind == MEMORY_GRAPH
+            || (allocation->kind == MEMORY_IMPORTED && allocation->pool))
                 return free_plain(dptr, stream);
         return CUDA_ERROR_INVALID_VALUE;
 }
