@@ -169,7 +169,8 @@ static int header_read(const unsigned char *image, uint64_t length, unsigned dev
                 return err_set(e, -EINVAL, "the fat binary is too short");
         memcpy(&header, image + 6, 2);
         memcpy(&size, image + 8, 8);
-        if (header < 16 || size > UNPACKED_LIMIT || (length && size > length - 16))
+        if (header < 16 || size > UNPACKED_LIMIT ||
+            (length && (header > length || size > length - header)))
                 return err_set(e, -EINVAL, "the fat binary's size is wrong");
         end = image + header + size;
         for (at = image + header; entry_at(at, end, &entry, &next); at = next) {
@@ -265,8 +266,9 @@ static int image_read(const unsigned char *image, size_t length, unsigned device
         if (magic == WRAPPER_MAGIC) {
                 const unsigned char *inner;
 
-                if (length && length < 24)
-                        return err_set(e, -EINVAL, "the fat binary's wrapper is too short");
+                /* A wrapper is part of a running program; in a file its address means nothing. */
+                if (length)
+                        return err_set(e, -EINVAL, "a file cannot be a fat binary's wrapper");
                 memcpy(&inner, image + 8, sizeof inner);
                 if (!inner)
                         return err_set(e, -EINVAL, "the fat binary's wrapper is empty");
