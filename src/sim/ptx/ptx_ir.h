@@ -9,6 +9,7 @@
 #define WINDOW_LOCAL    (UINT64_C(2) << 48)
 #define WINDOW_PARAM    (UINT64_C(3) << 48)
 #define WINDOW_FUNCTION (UINT64_C(4) << 48)
+#define WINDOW_GRID     (UINT64_C(5) << 48) /* of a cooperative launch */
 #define WINDOW_MASK     (UINT64_C(0xffff) << 48)
 
 #define LANES 32u

@@ -14,6 +14,8 @@
 #define HELP_AFTER 400000u /* instructions: a short kernel is not worth a thread */
 #define PATIENT_TURNS 64u  /* of a block before others are started beside it */
 #define RESIDENT_LIMIT 4096u
+#define FUEL 20000u
+#define FUEL_COOPERATIVE 1000u /* blocks that wait for all others spin meanwhile */
 
 struct run_state {
         pthread_mutex_t lock;
@@ -271,6 +273,7 @@ static int run_init(struct run *run, struct run_state *state, const struct ptx_l
                 return -EINVAL;
         *run = (struct run){ .launch = launch, .kernel = launch->kernel, .state = state,
                              .shared_bytes = (uint32_t)shared,
+                             .fuel = launch->is_cooperative ? FUEL_COOPERATIVE : FUEL,
                              .stack_bytes = launch->kernel->stack_bytes };
         run->threads = launch->block[0] * launch->block[1] * launch->block[2];
         run->warps_per_block = (run->threads + LANES - 1) / LANES;

@@ -36,7 +36,7 @@ static void *reach_global(struct warp *w, const struct insn *i, uint64_t address
 static void *reach_window(struct warp *w, const struct insn *i, uint32_t lane, uint64_t address,
                           uint32_t length, bool is_write)
 {
-        const struct run *run = w->block->run;
+        struct run *run = w->block->run;
         uint64_t offset = address & ~WINDOW_MASK;
 
         switch (address & WINDOW_MASK) {
@@ -51,6 +51,10 @@ static void *reach_window(struct warp *w, const struct insn *i, uint32_t lane, u
         case WINDOW_PARAM:
                 if (offset + length <= run->kernel->footprint.param_bytes && !is_write)
                         return run->params + offset;
+                break;
+        case WINDOW_GRID:
+                if (offset + length <= sizeof run->grid_memory)
+                        return (unsigned char *)run->grid_memory + offset;
                 break;
         default:
                 break;

@@ -9,7 +9,7 @@ enum special {
         SPECIAL_LANEMASK_LE, SPECIAL_LANEMASK_LT, SPECIAL_LANEMASK_GE, SPECIAL_LANEMASK_GT,
         SPECIAL_CLOCK, SPECIAL_CLOCK_HI, SPECIAL_CLOCK64, SPECIAL_TIMER, SPECIAL_TIMER_LO,
         SPECIAL_TIMER_HI, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM, SPECIAL_ZERO, SPECIAL_ONE,
-        SPECIAL_FALSE,
+        SPECIAL_FALSE, SPECIAL_GRID_LOW, SPECIAL_GRID_HIGH,
 };
 
 static const struct {
@@ -48,6 +48,9 @@ static const struct {
         { "%cluster_nctaid", SPECIAL_ONE, TYPE_U32, true },
         { "%cluster_ctarank", SPECIAL_ZERO, TYPE_U32, false },
         { "%cluster_nctarank", SPECIAL_ONE, TYPE_U32, false },
+        { "%envreg1", SPECIAL_GRID_HIGH, TYPE_U32, false }, /* the grid's own memory, see cooperative */
+        { "%envreg2", SPECIAL_GRID_LOW, TYPE_U32, false },  /* groups */
+        { "%envreg0", SPECIAL_ZERO, TYPE_U32, false },
         { "%is_explicit_cluster", SPECIAL_FALSE, TYPE_PRED, false },
 };
 
@@ -115,6 +118,8 @@ static uint64_t special_uniform(struct warp *w, enum special special, unsigned a
         case SPECIAL_DYNAMIC_SMEM: return launch->dynamic_shared_bytes;
         case SPECIAL_TOTAL_SMEM: return block->shared_bytes;
         case SPECIAL_ONE: return 1;
+        case SPECIAL_GRID_LOW: return launch->is_cooperative ? WINDOW_GRID & UINT32_MAX : 0;
+        case SPECIAL_GRID_HIGH: return launch->is_cooperative ? WINDOW_GRID >> 32 : 0;
         default: return 0;
         }
 }

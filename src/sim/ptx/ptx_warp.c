@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define WARP_FUEL 20000u /* instructions before another group, warp or block gets its turn */
-
 struct frame *frame_new(const struct function *function)
 {
         size_t bytes = (sizeof(struct frame) + function->frame_bytes + 63) & ~(size_t)63;
@@ -211,7 +209,7 @@ static void group_run(struct warp *w)
 
 bool warp_run(struct warp *w)
 {
-        w->fuel = WARP_FUEL;
+        w->fuel = w->block->run->fuel;
         while (w->fuel && !__atomic_load_n(&w->block->run->is_stopped, __ATOMIC_RELAXED)) {
                 if (!group_choose(w))
                         return false;

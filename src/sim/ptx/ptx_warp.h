@@ -79,6 +79,8 @@ struct run {
         uint32_t threads, warps_per_block;
         uint64_t block_count;
         unsigned char *params;
+        uint32_t fuel;             /* instructions before another group, warp or block gets its turn */
+        uint64_t grid_memory[32];  /* what grid-wide barriers count in */
         uint64_t next_block;   /* atomic */
         uint64_t instructions; /* atomic */
         bool is_stopped;       /* atomic */

@@ -1,0 +1,255 @@
+/* Tests of the interpreter with the kernels of ptx/warp.cu: threads that meet. */
+#include "ptx_bench.h"
+
+TEST(a_reduction_shuffles_within_warps)
+{
+        struct bench b;
+        uint64_t in, out;
+        enum { N = 100000 };
+        int32_t expected = 0;
+
+        bench_open(&b, "warp.ptx");
+        int *x = bench_array(&b, N * 4, &in), *y = bench_array(&b, 4, &out);
+        for (int i = 0; i < N; i++) {
+                x[i] = i % 1000 - 400;
+                expected += x[i];
+        }
+        bench_kernel(&b, "reduce_shuffle", 40, 256);
+        bench_param_u64(&b, in);
+        bench_param_u64(&b, out);
+        bench_param_s32(&b, N);
+        bench_done(&b);
+        CHECK_EQ(*y, expected);
+        bench_close(&b);
+}
+
+TEST(a_block_scans)
+{
+        struct bench b;
+        uint64_t in, out;
+        int sum = 0;
+
+        bench_open(&b, "warp.ptx");
+        int *x = bench_array(&b, 1024 * 4, &in), *y = bench_array(&b, 1024 * 4, &out);
+        for (int i = 0; i < 1024; i++)
+                x[i] = i * 31 % 17 - 4;
+        bench_kernel(&b, "scan_block", 1, 1024);
+        bench_param_u64(&b, in);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (int i = 0; i < 1024; i++) {
+                sum += x[i];
+                CHECK_EQ(y[i], sum);
+        }
+        bench_close(&b);
+}
+
+TEST(a_histogram_counts_with_shared_and_global_atomics)
+{
+        struct bench b;
+        uint64_t in, bins;
+        enum { N = 60000 };
+        unsigned expected[256] = { 0 };
+
+        bench_open(&b, "warp.ptx");
+        unsigned char *x = bench_array(&b, N, &in);
+        unsigned *y = bench_array(&b, 1024, &bins);
+        for (unsigned i = 0; i < N; i++) {
+                x[i] = (unsigned char)(i * i >> 3);
+                expected[x[i]]++;
+        }
+        bench_kernel(&b, "histogram", 24, 192);
+        b.launch.workers = 2;
+        bench_param_u64(&b, in);
+        bench_param_u64(&b, bins);
+        bench_param_s32(&b, N);
+        bench_done(&b);
+        for (int i = 0; i < 256; i++)
+                CHECK_EQ(y[i], expected[i]);
+        bench_close(&b);
+}
+
+TEST(votes_and_matches_agree)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "warp.ptx");
+        unsigned *y = bench_array(&b, 64 * 12 * 4, &out);
+        bench_kernel(&b, "votes", 1, 64);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (unsigned t = 0; t < 64; t++) {
+                unsigned lane = t & 31, group = 0;
+                const unsigned *r = y + t * 12;
+
+                for (unsigned k = 0; k < 32; k++)
+                        group |= (unsigned)(k / 5 == lane / 5) << k;
+                CHECK_EQ(r[0], 0x49249249);
+                CHECK_EQ(r[1], 0);
+                CHECK_EQ(r[2], 1);
+                CHECK_EQ(r[3], group);
+                CHECK_EQ(r[4], (lane ^ 5) * 10);
+                CHECK_EQ(r[5], (lane & 16) + 107);
+                CHECK_EQ(r[6], 20);
+                CHECK_EQ(r[7], 0);
+                CHECK_EQ(r[8], 1);
+                CHECK_EQ(r[9], lane & 1 ? 0xaaaaaa00 : 0x55555555);
+                CHECK_EQ(r[10], 0xffffffff);
+                CHECK_EQ(r[11], 1);
+        }
+        bench_close(&b);
+}
+
+TEST(a_warp_reduces_in_one_instruction)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "warp.ptx");
+        unsigned *y = bench_array(&b, 4 * 32 * 4, &out);
+        bench_kernel(&b, "reduce_hardware", 1, 32);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (int lane = 0; lane < 32; lane++) {
+                CHECK_EQ(y[lane], 496);
+                CHECK_EQ((int)y[32 + lane], -5);
+                CHECK_EQ(y[64 + lane], 93);
+                CHECK_EQ(y[96 + lane], 0xffffffff);
+        }
+        bench_close(&b);
+}
+
+TEST(lanes_that_spin_do_not_starve_the_one_they_wait_for)
+{
+        struct bench b;
+        uint64_t lock, count;
+
+        bench_open(&b, "warp.ptx");
+        bench_array(&b, 4, &lock);
+        int *y = bench_array(&b, 4, &count);
+        bench_kernel(&b, "spin_lock", 6, 64);
+        b.launch.workers = 2;
+        b.launch.budget_instructions = 1000000000;
+        bench_param_u64(&b, lock);
+        bench_param_u64(&b, count);
+        bench_done(&b);
+        CHECK_EQ(*y, 6 * 64);
+        bench_close(&b);
+}
+
+TEST(atomics_lose_nothing)
+{
+        struct bench b;
+        uint64_t pi, pu, pf, pd, pl;
+        enum { N = 64 * 200 };
+
+        bench_open(&b, "warp.ptx");
+        int *i = bench_array(&b, 12, &pi);
+        unsigned *u = bench_array(&b, 20, &pu), parity = 0;
+        float *f = bench_array(&b, 4, &pf);
+        double *d = bench_array(&b, 8, &pd);
+        uint64_t *l = bench_array(&b, 16, &pl);
+        u[0] = 0xffffffff;
+        for (unsigned t = 0; t < N; t++)
+                parity ^= t;
+        bench_kernel(&b, "atomics", N / 64, 64);
+        b.launch.workers = 2;
+        bench_param_u64(&b, pi);
+        bench_param_u64(&b, pu);
+        bench_param_u64(&b, pf);
+        bench_param_u64(&b, pd);
+        bench_param_u64(&b, pl);
+        bench_done(&b);
+        CHECK_EQ(i[0], 1 - N);
+        CHECK_EQ(i[1], N - 1);
+        CHECK_EQ(i[2], -2 * N);
+        CHECK_EQ(u[0], 0xffff0000);
+        CHECK_EQ(u[1], 0xffffffff);
+        CHECK_EQ(u[2], parity);
+        CHECK_EQ(u[3], N % 10);
+        CHECK_EQ(u[4], (10 - N % 10) % 10);
+        CHECK(*f == (float)N);
+        CHECK(*d == N * 0.5);
+        CHECK(l[0] == (uint64_t)N << 33);
+        CHECK(l[1] == (uint64_t)(N - 1) << 40);
+        bench_close(&b);
+}
+
+TEST(a_clock_moves_on_with_each_look)
+{
+        struct bench b;
+        uint64_t out;
+        int64_t cycles = 50000; /* 50 µs at 1 GHz */
+
+        bench_open(&b, "warp.ptx");
+        int64_t *y = bench_array(&b, 8 * 8, &out);
+        bench_kernel(&b, "spin_clock", 8, 32);
+        CHECK(ptx_kernel_footprint(b.launch.kernel)->reads_clock);
+        bench_param_u64(&b, out);
+        bench_param(&b, &cycles, sizeof cycles);
+        bench_done(&b);
+        CHECK_EQ(y[0], 50000);
+        /* Two waves of four blocks, 51 looks each. */
+        CHECK_EQ(b.outcome.clock_spent_ns, 2 * 51000);
+        CHECK(!ptx_kernel_footprint(ptx_kernel_find(b.module, "atomics"))->reads_clock);
+        bench_close(&b);
+}
+
+TEST(a_grid_meets_at_its_barrier)
+{
+        struct bench b;
+        uint64_t data, out;
+        enum { N = 30 * 64, ROUNDS = 5 };
+
+        bench_open(&b, "warp.ptx");
+        int *x = bench_array(&b, N * 4, &data);
+        bench_array(&b, N * 4, &out);
+        for (int i = 0; i < N; i++)
+                x[i] = i;
+        bench_kernel(&b, "grid_barrier", 30, 64);
+        b.launch.is_cooperative = true;
+        b.launch.workers = 2;
+        bench_param_u64(&b, data);
+        bench_param_u64(&b, out);
+        bench_param_s32(&b, ROUNDS);
+        bench_done(&b);
+        for (int i = 0; i < N; i++)
+                CHECK_EQ(x[i], (i + ROUNDS) % N + ROUNDS);
+        b.launch.is_cooperative = false;
+        CHECK_EQ(bench_run(&b), PTX_TRAP);
+        bench_close(&b);
+}
+
+TEST(the_last_block_sees_what_all_wrote)
+{
+        struct bench b;
+        uint64_t in, partial, done, out;
+        enum { BLOCKS = 50 };
+
+        bench_open(&b, "warp.ptx");
+        int *x = bench_array(&b, BLOCKS * 128 * 4, &in), expected = 0;
+        bench_array(&b, BLOCKS * 4, &partial);
+        bench_array(&b, 4, &done);
+        int *y = bench_array(&b, 4, &out);
+        for (int i = 0; i < BLOCKS * 128; i++)
+                expected += x[i] = i % 91;
+        bench_kernel(&b, "last_block", BLOCKS, 128);
+        bench_param_u64(&b, in);
+        bench_param_u64(&b, partial);
+        bench_param_u64(&b, done);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        CHECK_EQ(*y, expected);
+        bench_close(&b);
+}
+
+int main(void)
+{
+        return RUN(CASE(a_reduction_shuffles_within_warps), CASE(a_block_scans),
+                   CASE(a_histogram_counts_with_shared_and_global_atomics),
+                   CASE(votes_and_matches_agree), CASE(a_warp_reduces_in_one_instruction),
+                   CASE(lanes_that_spin_do_not_starve_the_one_they_wait_for),
+                   CASE(atomics_lose_nothing), CASE(a_clock_moves_on_with_each_look),
+                   CASE(a_grid_meets_at_its_barrier), CASE(the_last_block_sees_what_all_wrote));
+}
