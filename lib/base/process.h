@@ -1,0 +1,16 @@
+/* process: is a process there, and is it still the same one? */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* When it started, in clock ticks since boot; 0: no such process, or no /proc. */
+uint64_t process_start_time(pid_t pid);
+
+/* Runs, and is the one that started then (0: any). A zombie is dead: it holds nothing any more. */
+bool process_is_alive(pid_t pid, uint64_t start_time);
+
+/* The base name of this process's program. */
+void process_name(char *text, size_t size);

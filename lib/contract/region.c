@@ -1,0 +1,238 @@
+/* The account: operations on a device's word. See region_layout.h for why this is exact. */
+#include "region.h"
+
+#include <errno.h>
+
+#include "region_process.h"
+
+static uint64_t word_make(uint64_t units, uint64_t lane, uint64_t number)
+{
+        return units << (REGION_LANE_BITS + REGION_NUMBER_BITS) | lane << REGION_NUMBER_BITS | number;
+}
+
+static uint64_t word_units(uint64_t word)
+{
+        return word >> (REGION_LANE_BITS + REGION_NUMBER_BITS);
+}
+
+static uint32_t word_lane(uint64_t word)
+{
+        return (uint32_t)(word >> REGION_NUMBER_BITS & REGION_LANE_MASK);
+}
+
+static uint64_t number_of(uint64_t word)
+{
+        return word & REGION_NUMBER_MASK;
+}
+
+/* {units, number} of `held`, {delta, number} of `intent`, {count, number} of `noted`. */
+static uint64_t pair_make(uint64_t upper, uint64_t number)
+{
+        return upper << REGION_NUMBER_BITS | number;
+}
+
+static uint64_t pair_upper(uint64_t pair)
+{
+        return pair >> REGION_NUMBER_BITS;
+}
+
+static int64_t pair_delta(uint64_t pair)
+{
+        return (int64_t)pair >> REGION_NUMBER_BITS;
+}
+
+static struct region_account *account_of(const struct region *region, uint32_t slot, unsigned device)
+{
+        return &region->file->slots[slot].accounts[device];
+}
+
+/* Before the word `seen` is replaced: makes sure that its author, should it die now, is known to
+ * have applied it. Returns false when the word has moved on meanwhile. */
+static bool word_note(const struct region *region, unsigned device, uint64_t seen)
+{
+        struct region_account *author;
+        uint64_t noted;
+
+        if (word_lane(seen) == 0 || word_lane(seen) == region->slot)
+                return true;                    /* nobody's, or our own: it is in `held` */
+        author = account_of(region, word_lane(seen), device);
+        if (number_of(atomic_load(&author->held)) == number_of(seen))
+                return true;
+        noted = atomic_load(&author->noted);
+        /* Only if the word is still there after `noted` was read is the note not out of date. */
+        if (atomic_load(&region->file->devices[device].word) != seen)
+                return false;
+        if (number_of(noted) != number_of(seen))
+                atomic_compare_exchange_strong(&author->noted, &noted,
+                                               pair_make(pair_upper(noted) + 1, number_of(seen)));
+        return true;
+}
+
+/* Announces an operation; returns its number. */
+static uint64_t intent_begin(struct region_account *own, int64_t delta, uint32_t victim)
+{
+        uint64_t number = (number_of(atomic_load_explicit(&own->held, memory_order_relaxed)) + 1)
+                          & REGION_NUMBER_MASK;
+        uint64_t noted = atomic_load_explicit(&own->noted, memory_order_relaxed);
+
+        /* A note of 2^14 operations ago must not be taken for one of this. */
+        if (number_of(noted) == number)
+                atomic_compare_exchange_strong(&own->noted, &noted,
+                                               pair_make(pair_upper(noted) + 1, number ^ 1));
+        atomic_store_explicit(&own->victim, victim, memory_order_relaxed);
+        atomic_store(&own->intent, pair_make((uint64_t)delta, number));
+        return number;
+}
+
+static void intent_cancel(struct region_account *own)
+{
+        uint64_t number = number_of(atomic_load_explicit(&own->held, memory_order_relaxed));
+
+        atomic_store(&own->intent, pair_make(0, number));
+}
+
+/* Changes the device's word by `delta` units in the name of our slot. -ENOMEM: over the limit. */
+static int word_apply(struct region *region, unsigned device, int64_t delta, uint64_t limit_units,
+                      uint64_t number)
+{
+        _Atomic uint64_t *word = &region->file->devices[device].word;
+        uint64_t seen = atomic_load(word);
+
+        for (;;) {
+                uint64_t units = word_units(seen);
+                if (delta > 0 && (units >= limit_units || (uint64_t)delta > limit_units - units))
+                        return -ENOMEM;
+                if (!word_note(region, device, seen)) {
+                        seen = atomic_load(word);
+                        continue;
+                }
+                uint64_t next = word_make(units + (uint64_t)delta, region->slot, number);
+                if (atomic_compare_exchange_strong(word, &seen, next))
+                        return 0;
+        }
+}
+
+static int account_change(struct region *region, unsigned device, int64_t delta, uint64_t limit_units)
+{
+        struct region_account *own = account_of(region, region->slot, device);
+
+        uint64_t number = intent_begin(own, delta, 0);
+        int r = word_apply(region, device, delta, limit_units, number);
+        if (r < 0) {
+                intent_cancel(own);
+                return r;
+        }
+        uint64_t units = pair_upper(atomic_load_explicit(&own->held, memory_order_relaxed));
+        atomic_store(&own->held, pair_make(units + (uint64_t)delta, number));
+        return 0;
+}
+
+static uint64_t units_of(uint64_t bytes)
+{
+        return bytes / REGION_UNIT_BYTES + (bytes % REGION_UNIT_BYTES != 0);
+}
+
+int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64_t limit_bytes)
+{
+        uint64_t units = units_of(bytes), limit_units = limit_bytes / REGION_UNIT_BYTES;
+
+        if (limit_units > REGION_UNITS_MAX)
+                limit_units = REGION_UNITS_MAX;
+        if (units > limit_units)
+                return -ENOMEM;
+        pthread_mutex_lock(&region->locks[device]);
+        int r = account_change(region, device, (int64_t)units, limit_units);
+        pthread_mutex_unlock(&region->locks[device]);
+        return r;
+}
+
+void region_refund(struct region *region, unsigned device, uint64_t bytes)
+{
+        pthread_mutex_lock(&region->locks[device]);
+        account_change(region, device, -(int64_t)units_of(bytes), 0);
+        pthread_mutex_unlock(&region->locks[device]);
+}
+
+uint64_t region_used_bytes(const struct region *region, unsigned device)
+{
+        return word_units(atomic_load(&region->file->devices[device].word)) << REGION_UNIT_BITS;
+}
+
+uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned device)
+{
+        return pair_upper(atomic_load(&account_of(region, slot, device)->held)) << REGION_UNIT_BITS;
+}
+
+void region_note(struct region *region, unsigned device, enum region_kind kind, int64_t bytes)
+{
+        atomic_fetch_add_explicit(&account_of(region, region->slot, device)->kinds[kind],
+                                  (uint64_t)bytes, memory_order_relaxed);
+}
+
+/* Was the dead slot's last intent applied? Nobody changes its account any more but notes. */
+static bool intent_was_applied(const struct region *region, uint32_t slot, unsigned device,
+                               uint64_t number)
+{
+        uint64_t word = atomic_load(&region->file->devices[device].word);
+
+        if (word_lane(word) == slot)
+                return number_of(word) == number;
+        return number_of(atomic_load(&account_of(region, slot, device)->noted)) == number;
+}
+
+static void account_settle(const struct region *region, uint32_t slot, unsigned device)
+{
+        struct region_account *account = account_of(region, slot, device);
+        uint64_t held = atomic_load(&account->held), intent = atomic_load(&account->intent);
+
+        if (number_of(intent) == number_of(held))
+                return;
+        if (!intent_was_applied(region, slot, device, number_of(intent))) {
+                atomic_store(&account->intent, pair_make(0, number_of(held)));
+                return;
+        }
+        uint32_t victim = (uint32_t)atomic_load(&account->victim);
+        if (victim) {
+                struct region_account *dead = account_of(region, victim, device);
+                atomic_store(&dead->held, pair_make(0, number_of(atomic_load(&dead->held))));
+                atomic_store(&account->held, pair_make(pair_upper(held), number_of(intent)));
+                return;
+        }
+        atomic_store(&account->held, pair_make(pair_upper(held) + (uint64_t)pair_delta(intent),
+                                               number_of(intent)));
+}
+
+void region_settle(struct region *region, uint32_t slot)
+{
+        for (unsigned d = 0; d < region->file->device_count; d++)
+                account_settle(region, slot, d);
+}
+
+/* Takes the dead slot's units on one device back, as an operation of ours. */
+static void account_take(struct region *region, uint32_t victim, unsigned device)
+{
+        struct region_account *own = account_of(region, region->slot, device);
+        struct region_account *dead = account_of(region, victim, device);
+
+        uint64_t held = atomic_load(&dead->held);
+        if (pair_upper(held) == 0)
+                return;
+        pthread_mutex_lock(&region->locks[device]);
+        int64_t delta = -(int64_t)pair_upper(held);
+        uint64_t number = intent_begin(own, delta, victim);
+        word_apply(region, device, delta, 0, number);
+        /* Dead in between? Our own reaper finds the victim in our intent and does these two. */
+        atomic_store(&dead->held, pair_make(0, number_of(held)));
+        atomic_store(&own->held, pair_make(pair_upper(atomic_load(&own->held)), number));
+        pthread_mutex_unlock(&region->locks[device]);
+}
+
+void region_take_back(struct region *region, uint32_t victim)
+{
+        for (unsigned d = 0; d < region->file->device_count; d++) {
+                struct region_account *dead = account_of(region, victim, d);
+                account_take(region, victim, d);
+                for (unsigned k = 0; k < REGION_KINDS; k++)
+                        atomic_store(&dead->kinds[k], 0);
+        }
+}

@@ -1,0 +1,44 @@
+/* The container's account of device memory: open it, join it, charge it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pthread.h>
+
+#include "err.h"
+#include "region_layout.h"
+
+/* This process's view. Embedded by its one owner. */
+struct region {
+        struct region_file *file;
+        uint32_t slot;                  /* 0: not joined */
+        /* Threads of one process take turns; the process dies with the lock or not at all. */
+        pthread_mutex_t locks[REGION_DEVICES];
+        pthread_mutex_t reaping;
+};
+
+/* Maps the region at `path`, creating it if absent. -EPROTO: no region, or another release's. */
+int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e);
+void region_close(struct region *region);
+
+/* Takes a slot for this process. -EUSERS: all are taken by the living. */
+int region_join(struct region *region);
+/* Gives back all the process held. A process that dies without is reaped by the others. */
+void region_leave(struct region *region);
+
+/* Takes `bytes` (rounded up to units) if the whole stays within `limit_bytes`: one step, atomic
+ * between processes. -ENOMEM: it does not fit. */
+int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64_t limit_bytes);
+void region_refund(struct region *region, unsigned device, uint64_t bytes);
+
+uint64_t region_used_bytes(const struct region *region, unsigned device);
+uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned device);
+
+/* Takes back what dead processes held; returns how many there were. */
+unsigned region_reap(struct region *region);
+bool region_slot_is_alive(const struct region *region, uint32_t slot);
+
+/* Notes what the memory is for; either sign. */
+void region_note(struct region *region, unsigned device, enum region_kind kind, int64_t bytes);

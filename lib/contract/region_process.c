@@ -1,0 +1,242 @@
+/* Processes of a region: joining, leaving, and reaping those that died. */
+#include "region_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "scope.h"
+
+static uint64_t state_make(uint32_t pid, uint32_t reaper, enum region_state state)
+{
+        return (uint64_t)pid << 32 | (uint64_t)reaper << 8 | state;
+}
+
+static uint32_t state_pid(uint64_t state)
+{
+        return (uint32_t)(state >> 32);
+}
+
+static uint32_t state_reaper(uint64_t state)
+{
+        return (uint32_t)(state >> 8) & 0xffffff;
+}
+
+static enum region_state state_kind(uint64_t state)
+{
+        return (enum region_state)(state & 0xff);
+}
+
+bool region_slot_is_alive(const struct region *region, uint32_t slot)
+{
+        struct region_slot *s = &region->file->slots[slot];
+        uint64_t state = atomic_load(&s->state);
+
+        if (state_kind(state) != REGION_LIVE && state_kind(state) != REGION_JOINING)
+                return false;
+        return process_is_alive((pid_t)state_pid(state), atomic_load(&s->start_time));
+}
+
+/* One reaper at a time: the dead slot's state names it. A slot whose reaper died is found through
+ * the reaper's own slot, after what that one had begun was finished. */
+static bool slot_seize(struct region *region, uint32_t slot)
+{
+        struct region_slot *s = &region->file->slots[slot];
+        uint64_t state = atomic_load(&s->state);
+        enum region_state kind = state_kind(state);
+
+        if (slot == region->slot || (kind != REGION_LIVE && kind != REGION_JOINING))
+                return false;
+        if (process_is_alive((pid_t)state_pid(state), atomic_load(&s->start_time)))
+                return false;
+        return atomic_compare_exchange_strong(
+                &s->state, &state, state_make(state_pid(state), region->slot, REGION_REAPED));
+}
+
+/* Takes over a slot that `reaper`, now dead, was reaping. */
+static bool slot_inherit(struct region *region, uint32_t slot, uint32_t reaper)
+{
+        struct region_slot *s = &region->file->slots[slot];
+        uint64_t state = atomic_load(&s->state);
+
+        if (state_kind(state) != REGION_REAPED || state_reaper(state) != reaper)
+                return false;
+        return atomic_compare_exchange_strong(
+                &s->state, &state, state_make(state_pid(state), region->slot, REGION_REAPED));
+}
+
+static void slot_free(struct region *region, uint32_t slot)
+{
+        struct region_slot *s = &region->file->slots[slot];
+
+        atomic_store(&s->start_time, 0);
+        atomic_store(&s->state, state_make(0, 0, REGION_FREE));
+}
+
+/* A dead slot that we have seized: first what it had begun to reap, then what it held. */
+static unsigned slot_reap(struct region *region, uint32_t slot)
+{
+        uint32_t high = atomic_load(&region->file->slots_high);
+        unsigned reaped = 1;
+
+        region_settle(region, slot);
+        for (uint32_t i = 1; i <= high; i++)
+                if (slot_inherit(region, i, slot))
+                        reaped += slot_reap(region, i);
+        region_take_back(region, slot);
+        slot_free(region, slot);
+        return reaped;
+}
+
+unsigned region_reap(struct region *region)
+{
+        uint32_t high = atomic_load(&region->file->slots_high);
+        unsigned reaped = 0;
+
+        pthread_mutex_lock(&region->reaping);
+        for (uint32_t i = 1; i <= high; i++)
+                if (slot_seize(region, i))
+                        reaped += slot_reap(region, i);
+        pthread_mutex_unlock(&region->reaping);
+        return reaped;
+}
+
+static bool slot_claim(struct region *region, uint32_t slot, pid_t pid)
+{
+        struct region_slot *s = &region->file->slots[slot];
+        uint64_t state = atomic_load(&s->state);
+
+        if (state_kind(state) != REGION_FREE)
+                return false;
+        return atomic_compare_exchange_strong(&s->state, &state,
+                                              state_make((uint32_t)pid, 0, REGION_JOINING));
+}
+
+static uint32_t slot_find(struct region *region, pid_t pid)
+{
+        _Atomic uint32_t *high = &region->file->slots_high;
+
+        for (uint32_t i = 1; i <= atomic_load(high); i++)
+                if (slot_claim(region, i, pid))
+                        return i;
+        for (;;) {
+                uint32_t last = atomic_load(high), next = last + 1;
+                if (last == REGION_SLOTS)
+                        return 0;
+                /* Raised first: a slot taken is a slot that reapers look at. */
+                atomic_compare_exchange_strong(high, &last, next);
+                if (slot_claim(region, next, pid))
+                        return next;
+        }
+}
+
+int region_join(struct region *region)
+{
+        pid_t pid = getpid();
+        uint32_t slot = slot_find(region, pid);
+
+        if (!slot)
+                return -EUSERS;
+        struct region_slot *s = &region->file->slots[slot];
+        atomic_store(&s->host_pid, 0);
+        process_name(s->name, sizeof s->name);
+        atomic_store(&s->start_time, process_start_time(pid));
+        region->slot = slot;
+        atomic_store(&s->state, state_make((uint32_t)pid, 0, REGION_LIVE));
+        return 0;
+}
+
+void region_leave(struct region *region)
+{
+        if (!region->slot)
+                return;
+        for (unsigned d = 0; d < region->file->device_count; d++)
+                region_refund(region, d, region_held_bytes(region, region->slot, d));
+        slot_free(region, region->slot);
+        region->slot = 0;
+}
+
+static void file_make(int fd, struct region_file *file, unsigned device_count)
+{
+        /* Makers take turns by a lock that the kernel drops when its holder dies. */
+        flock(fd, LOCK_EX);
+        if (atomic_load(&file->magic) != REGION_MAGIC) {
+                file->version = REGION_VERSION;
+                file->device_count = device_count;
+                atomic_store(&file->magic, REGION_MAGIC);
+        }
+        flock(fd, LOCK_UN);
+}
+
+static int file_check(const struct region_file *file, const char *path, unsigned device_count,
+                      struct err *e)
+{
+        if (file->version != REGION_VERSION)
+                return err_set(e, -EPROTO, "region '%s' has version %u, this release reads %u", path,
+                               file->version, REGION_VERSION);
+        if (file->device_count < device_count || file->device_count > REGION_DEVICES)
+                return err_set(e, -EPROTO, "region '%s' is for %u devices, %u are needed", path,
+                               file->device_count, device_count);
+        return 0;
+}
+
+static int file_map(int fd, const char *path, struct region_file **ret_file, struct err *e)
+{
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return err_set(e, -errno, "cannot read region '%s': %s", path, strerror(errno));
+        if (st.st_size != 0 && st.st_size != (off_t)sizeof(struct region_file))
+                return err_set(e, -EPROTO, "'%s' is not a region file (%lld bytes)", path,
+                               (long long)st.st_size);
+        if (ftruncate(fd, (off_t)sizeof(struct region_file)) < 0)
+                return err_set(e, -errno, "cannot make region '%s': %s", path, strerror(errno));
+        struct region_file *file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (file == MAP_FAILED)
+                return err_set(e, -errno, "cannot map region '%s': %s", path, strerror(errno));
+        *ret_file = file;
+        return 0;
+}
+
+int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e)
+{
+        struct region_file *file = NULL;
+        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+        if (fd < 0)
+                return err_set(e, -errno, "cannot open region '%s': %s", path, strerror(errno));
+        int r = file_map(fd, path, &file, e);
+        if (r < 0)
+                return r;
+        if (atomic_load(&file->magic) == 0)
+                file_make(fd, file, device_count);
+        r = atomic_load(&file->magic) == REGION_MAGIC
+            ? file_check(file, path, device_count, e)
+            : err_set(e, -EPROTO, "'%s' is not a region file", path);
+        if (r < 0) {
+                munmap(file, sizeof *file);
+                return r;
+        }
+        ret_region->file = file;
+        ret_region->slot = 0;
+        for (unsigned i = 0; i < REGION_DEVICES; i++)
+                pthread_mutex_init(&ret_region->locks[i], NULL);
+        pthread_mutex_init(&ret_region->reaping, NULL);
+        return 0;
+}
+
+void region_close(struct region *region)
+{
+        if (!region->file)
+                return;
+        region_leave(region);
+        munmap(region->file, sizeof *region->file);
+        region->file = NULL;
+}

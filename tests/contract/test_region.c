@@ -1,0 +1,260 @@
+/* Tests of the account: exact between processes, however they die. */
+#include "region.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static void open_fresh(struct region *region)
+{
+        static unsigned number;
+        char path[64];
+        struct err e = { 0 };
+
+        snprintf(path, sizeof path, "/dev/shm/vgpu-test-region-%d-%u", getpid(), number++);
+        unlink(path);
+        assert_int_equal(region_open(path, 2, region, &e), 0);
+        unlink(path);
+        assert_int_equal(region_join(region), 0);
+}
+
+/* In a forked child: the same region, a slot of its own. */
+static void rejoin(struct region *region)
+{
+        region->slot = 0;
+        if (region_join(region) < 0)
+                _exit(9);
+}
+
+TEST(a_charge_that_fits_is_taken_and_one_byte_more_is_refused)
+{
+        struct region region;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, 10 * MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, 1, 10 * MIB), -ENOMEM);
+        CHECK_EQ(region_used_bytes(&region, 0), 10 * MIB);
+        CHECK_EQ(region_used_bytes(&region, 1), 0);
+        region_refund(&region, 0, 10 * MIB);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        CHECK_EQ(region_charge(&region, 0, UINT64_MAX, UINT64_MAX), -ENOMEM);
+        region_close(&region);
+}
+
+TEST(a_limit_below_what_is_held_refuses_and_takes_nothing_away)
+{
+        struct region region;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, 10 * MIB, 20 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, 1, 5 * MIB), -ENOMEM);
+        CHECK_EQ(region_used_bytes(&region, 0), 10 * MIB);
+        region_close(&region);
+}
+
+TEST(numbers_go_round_without_losing_count)
+{
+        struct region region;
+
+        open_fresh(&region);
+        for (unsigned i = 0; i < 3 << REGION_NUMBER_BITS; i++) {
+                CHECK_EQ(region_charge(&region, 0, 512, MIB), 0);
+                region_refund(&region, 0, 512);
+        }
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        region_close(&region);
+}
+
+TEST(the_dead_are_reaped_and_the_living_are_not)
+{
+        struct region region;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+                rejoin(&region);
+                region_charge(&region, 0, 3 * MIB, 10 * MIB);
+                region_charge(&region, 1, 2 * MIB, 10 * MIB);
+                raise(SIGKILL);
+        }
+        waitpid(pid, NULL, 0);
+        CHECK_EQ(region_used_bytes(&region, 0), 4 * MIB);
+        CHECK_EQ(region_reap(&region), 1);
+        CHECK_EQ(region_used_bytes(&region, 0), MIB);
+        CHECK_EQ(region_used_bytes(&region, 1), 0);
+        region_close(&region);
+}
+
+/* 8 processes race to a limit of 100 units for a while; the sum never exceeds it. */
+static void racer(struct region *region, unsigned seed)
+{
+        unsigned mine = 0;
+
+        rejoin(region);
+        for (unsigned i = 0; i < 60000; i++) {
+                seed = seed * 1103515245 + 12345;
+                if ((seed >> 16) % 2 && region_charge(region, 0, 512 * (1 + seed % 7), 51200) == 0) {
+                        if (region_used_bytes(region, 0) > 51200)
+                                _exit(1);
+                        region_refund(region, 0, 512 * (1 + seed % 7));
+                        mine++;
+                }
+        }
+        _exit(mine ? 0 : 2);
+}
+
+TEST(racing_processes_never_pass_the_limit_and_lose_nothing)
+{
+        struct region region;
+        int status;
+
+        open_fresh(&region);
+        for (unsigned i = 0; i < 8; i++)
+                if (fork() == 0)
+                        racer(&region, i + 1);
+        for (unsigned i = 0; i < 8; i++) {
+                wait(&status);
+                CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        }
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        region_close(&region);
+}
+
+TEST(random_kills_in_a_race_lose_no_byte)
+{
+        struct region region;
+        unsigned seed = 7;
+
+        open_fresh(&region);
+        for (unsigned round = 0; round < 60; round++) {
+                pid_t pids[4];
+                for (unsigned i = 0; i < 4; i++) {
+                        pids[i] = fork();
+                        if (pids[i] == 0)
+                                racer(&region, round * 4 + i);
+                }
+                usleep(300 + (seed = seed * 1103515245 + 12345) % 3000);
+                for (unsigned i = 0; i < 4; i++)
+                        kill(pids[i], SIGKILL);
+                for (unsigned i = 0; i < 4; i++)
+                        waitpid(pids[i], NULL, 0);
+                region_reap(&region);
+                CHECK_EQ(region_used_bytes(&region, 0), 0);
+        }
+        CHECK_EQ(region_charge(&region, 0, 51200, 51200), 0);
+        region_close(&region);
+}
+
+/* `make soak` takes every instruction; here every few do. */
+static unsigned long stride(unsigned long usual)
+{
+        const char *text = getenv("VGPU_KILL_STRIDE");
+
+        return text && atol(text) > 0 ? (unsigned long)atol(text) : usual;
+}
+
+typedef void (*deed)(struct region *region);
+
+static bool kill_after(struct region *region, deed act, unsigned long steps)
+{
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0) {
+                ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+                rejoin(region);
+                raise(SIGSTOP);
+                act(region);
+                _exit(0);
+        }
+        waitpid(pid, &status, 0);
+        for (unsigned long i = 0; i < steps && !WIFEXITED(status); i++) {
+                ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
+                waitpid(pid, &status, 0);
+        }
+        if (WIFEXITED(status))
+                return false;
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return true;
+}
+
+static void take_and_give(struct region *region)
+{
+        region_charge(region, 0, 3 * MIB, 8 * MIB);
+        region_refund(region, 0, MIB);
+        region_charge(region, 0, 20 * MIB, 8 * MIB);
+        region_charge(region, 0, 4 * MIB, 8 * MIB);
+}
+
+TEST(killed_at_any_instruction_of_a_charge_nothing_is_left)
+{
+        struct region region;
+        unsigned long k;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
+        for (k = 1; kill_after(&region, take_and_give, k); k += stride(7)) {
+                if (k / 7 % 2) {                /* somebody replaces the dead one's word first */
+                        CHECK_EQ(region_charge(&region, 0, 512, 20 * MIB), 0);
+                        region_refund(&region, 0, 512);
+                }
+                CHECK_EQ(region_reap(&region), 1);
+                CHECK_EQ(region_used_bytes(&region, 0), MIB);
+        }
+        CHECK(k > 100);
+        region_close(&region);
+}
+
+static void reap_the_dead(struct region *region)
+{
+        region_reap(region);
+}
+
+TEST(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice)
+{
+        struct region region;
+        unsigned long k = 1;
+        bool was_killed = true;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
+        for (; was_killed; k += stride(151)) {
+                for (unsigned i = 0; i < 2; i++) {
+                        pid_t pid = fork();
+                        if (pid == 0) {
+                                rejoin(&region);
+                                region_charge(&region, 0, (3 + i) * MIB, 10 * MIB);
+                                raise(SIGKILL);
+                        }
+                        waitpid(pid, NULL, 0);
+                }
+                was_killed = kill_after(&region, reap_the_dead, k);
+                region_reap(&region);
+                CHECK_EQ(region_used_bytes(&region, 0), MIB);
+        }
+        CHECK(k > 1000);
+        CHECK(region.file->slots_high <= 4);
+        region_close(&region);
+}
+
+int main(void)
+{
+        return RUN(CASE(a_charge_that_fits_is_taken_and_one_byte_more_is_refused),
+                   CASE(a_limit_below_what_is_held_refuses_and_takes_nothing_away),
+                   CASE(numbers_go_round_without_losing_count),
+                   CASE(the_dead_are_reaped_and_the_living_are_not),
+                   CASE(racing_processes_never_pass_the_limit_and_lose_nothing),
+                   CASE(random_kills_in_a_race_lose_no_byte),
+                   CASE(killed_at_any_instruction_of_a_charge_nothing_is_left),
+                   CASE(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice));
+}
