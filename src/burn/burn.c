@@ -14,7 +14,7 @@ enum {
         BLOCKS_PER_SM = 8,
         SAMPLE_BLOCKS = 2,
         SAMPLE_ROUNDS = 3,
-        LAUNCH_WALL_NS = 10000000,      /* a launch this long keeps a GPU busy; no need for more */
+        LAUNCH_WALL_NS = 5000000,       /* a launch this long keeps a GPU busy; no need for more */
         BATCH_NS = 200000000,
         BATCH_MOST = 256,
 };
@@ -186,34 +186,43 @@ static int sample_check(struct work *work)
         return 0;
 }
 
-/* Grows the launch until it is long enough or fills the GPU: on a GPU that computes in software a
- * full one would take for ever. */
+static int launch_measure(struct work *work)
+{
+        const uint64_t begin_ns = clock_now_ns();
+        int r;
+
+        if ((r = check(work, launch(work, work->load, work->blocks, work->rounds,
+                                    result_place(work, 0)), "launch")) ||
+            (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")))
+                return r;
+        work->launch_ns = clock_now_ns() - begin_ns;
+        return 0;
+}
+
+/* Grows the launch until it is long enough and more work takes more time, or fills the GPU: on a GPU
+ * that computes in software a full one would take for ever. */
 static int calibrate(struct work *work)
 {
+        uint64_t before_ns;
         int r;
 
         work->blocks = 1;
         work->rounds = 1;
-        for (;;) {
-                const uint64_t begin_ns = clock_now_ns();
-
-                if ((r = check(work, launch(work, work->load, work->blocks, work->rounds,
-                                            result_place(work, 0)), "launch")) ||
-                    (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")))
-                        return r;
-                work->launch_ns = clock_now_ns() - begin_ns;
-                if (work->launch_ns >= LAUNCH_WALL_NS / 4 ||
-                    (work->blocks == work->blocks_most && work->rounds == ROUNDS_MOST))
-                        break;
+        r = launch_measure(work);       /* the first one may load code */
+        while (r == 0 && (work->blocks < work->blocks_most || work->rounds < ROUNDS_MOST)) {
+                before_ns = work->launch_ns;
                 if (work->blocks < work->blocks_most)
                         work->blocks = work->blocks * 4 < work->blocks_most ? work->blocks * 4
                                                                             : work->blocks_most;
                 else
                         work->rounds *= 4;
+                r = launch_measure(work);
+                if (work->launch_ns >= LAUNCH_WALL_NS && work->launch_ns > before_ns * 3 / 2)
+                        break;
         }
         work->compare_blocks = work->blocks < 16 ? work->blocks : 16;
         work->next = 1;
-        return 0;
+        return r;
 }
 
 /* Compares a part of a result with the first one; the part moves on from batch to batch. */

@@ -1,0 +1,57 @@
+"""docs SOURCE: what the pages say is there is there, and what the code reads is on a page."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+from tap import Tap
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PATH = re.compile(r"`((?:api|lib|src|tests|tools|docs)/[\w./-]+)`")
+UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
+TEXT = {".c", ".h", ".py", ".md", ".sh", ".tbl", ".build", ""}
+
+
+def tracked(source):
+    listing = subprocess.run(["git", "-C", source, "ls-files"], capture_output=True, text=True,
+                             check=False)
+    if listing.returncode:      # not a clone: a released archive
+        return [p for p in pathlib.Path(source).rglob("*") if p.is_file()]
+    return [p for p in (pathlib.Path(source, name) for name in listing.stdout.splitlines())
+            if p.is_file()]
+
+
+def main(source):
+    tap = Tap()
+    files = [f for f in tracked(source) if f.suffix in TEXT and "build" not in f.parts[-2:-1]]
+    pages = [f for f in files if f.suffix == ".md"]
+    texts = {f: f.read_text(encoding="utf-8", errors="replace") for f in files}
+
+    tap.check("every link leads somewhere", [
+        f"{page.name}: {target}" for page in pages for target in LINK.findall(texts[page])
+        if "://" not in target and not (page.parent / target).exists()])
+    tap.check("every path that a page names exists", [
+        f"{page.name}: {path}" for page in pages for path in PATH.findall(texts[page])
+        if "*" not in path and not pathlib.Path(source, path).exists()])
+
+    commands = set(re.findall(r"^([a-z-]+):.*##", pathlib.Path(source, "Makefile").read_text(
+        encoding="utf-8"), re.M))
+    tap.check("every make command that a page names exists", [
+        f"{page.name}: make {name}" for page in pages
+        for name in re.findall(r"(?:^|`)make ([a-z-]+)\b", texts[page], re.M)
+        if name not in commands])
+
+    said = "\n".join(texts[page] for page in pages)
+    read = {name for file in files if file.suffix == ".c" and "tests" not in file.parts
+            for name in re.findall(r'getenv\("(VGPU_\w+)"\)', texts[file])}
+    tap.check("every variable that the code reads is on a page",
+              sorted(name for name in read if f"`{name}`" not in said))
+
+    tap.check("nothing is left unfinished", [
+        f"{file}: {match.group()}" for file in files for match in [UNFINISHED.search(texts[file])]
+        if match])
+    tap.done()
+
+
+main(*sys.argv[1:])

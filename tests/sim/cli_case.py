@@ -1,0 +1,101 @@
+"""What the tests of the command line share: running vgpu, a folder per test, TAP."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+VGPU, BURN, SOURCE = [os.path.abspath(path) for path in sys.argv[1:4]]
+ENVIRONMENT = {key: value for key, value in os.environ.items()
+               if key not in ("VGPU_SIM", "VGPU_SIM_LIB", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH")}
+
+
+def vgpu(*words, environment=None, **more):
+    """Runs vgpu; the result has returncode, stdout and stderr."""
+    return subprocess.run([VGPU, *words], env={**ENVIRONMENT, **(environment or {})}, text=True,
+                          capture_output=True, timeout=60, check=False, **more)
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+class Case(unittest.TestCase):
+    """Each test has a folder of its own, also the place of `vgpu run`'s machines."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="vgpu-cli-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.machine = os.path.join(self.folder, "machine")
+        self.runtime = os.path.join(self.folder, "runtime")
+        os.mkdir(self.runtime, 0o700)
+
+    def run_sim(self, *words, **more):
+        return vgpu("run", *words, environment={"XDG_RUNTIME_DIR": self.runtime}, **more)
+
+    def create(self, *words):
+        done = vgpu("sim", "create", "--machine", self.machine, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def stat(self):
+        return json.loads(vgpu("sim", "stat", "--machine", self.machine, "--json").stdout)
+
+    def refuses(self, done, code, *parts):
+        """One sentence on stderr, nothing on stdout."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("vgpu: "), done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+
+
+class Tap(unittest.TextTestResult):
+    """One TAP line per test."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.lines = []
+
+    def say(self, verdict, test, more=""):
+        self.lines.append(test)
+        print(f"{verdict} {len(self.lines)} - {test.id().removeprefix('__main__.')}{more}", flush=True)
+
+    def addSuccess(self, test):
+        self.say("ok", test)
+
+    def addSkip(self, test, reason):
+        self.say("ok", test, f" # SKIP {reason}")
+
+    def fail(self, test, error):
+        self.say("not ok", test)
+        for line in self._exc_info_to_string(error, test).splitlines():
+            print(f"# {line}", flush=True)
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.fail(test, error)
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.fail(test, error)
+
+
+def main(module):
+    """Runs the module's tests; further arguments choose among them by name."""
+    loader = unittest.defaultTestLoader
+    loader.testNamePatterns = [f"*{word}*" for word in sys.argv[4:]] or None
+    suite = loader.loadTestsFromModule(sys.modules[module])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    with open(os.devnull, "w", encoding="utf-8") as null:
+        result = unittest.TextTestRunner(resultclass=Tap, stream=null, verbosity=0).run(suite)
+    sys.exit(0 if result.wasSuccessful() else 1)
