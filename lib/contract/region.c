@@ -80,7 +80,8 @@ static uint64_t intent_begin(struct region_account *own, int64_t delta, uint32_t
                 atomic_compare_exchange_strong(&own->noted, &noted,
                                                pair_make(pair_upper(noted) + 1, number ^ 1));
         atomic_store_explicit(&own->victim, victim, memory_order_relaxed);
-        atomic_store(&own->intent, pair_make((uint64_t)delta, number));
+        /* Whoever sees the word changed sees this too: the swap releases it. */
+        atomic_store_explicit(&own->intent, pair_make((uint64_t)delta, number), memory_order_release);
         return number;
 }
 
@@ -88,7 +89,7 @@ static void intent_cancel(struct region_account *own)
 {
         uint64_t number = number_of(atomic_load_explicit(&own->held, memory_order_relaxed));
 
-        atomic_store(&own->intent, pair_make(0, number));
+        atomic_store_explicit(&own->intent, pair_make(0, number), memory_order_release);
 }
 
 /* Changes the device's word by `delta` units in the name of our slot. -ENOMEM: over the limit. */
@@ -123,7 +124,8 @@ static int account_change(struct region *region, unsigned device, int64_t delta,
                 return r;
         }
         uint64_t units = pair_upper(atomic_load_explicit(&own->held, memory_order_relaxed));
-        atomic_store(&own->held, pair_make(units + (uint64_t)delta, number));
+        atomic_store_explicit(&own->held, pair_make(units + (uint64_t)delta, number),
+                              memory_order_release);
         return 0;
 }
 
@@ -138,7 +140,10 @@ int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64
 
         if (limit_units > REGION_UNITS_MAX)
                 limit_units = REGION_UNITS_MAX;
-        if (units > limit_units)
+        /* Refused already by what is used now: no turn to wait for. */
+        uint64_t used = word_units(atomic_load_explicit(&region->file->devices[device].word,
+                                                        memory_order_relaxed));
+        if (units > limit_units || used > limit_units - units)
                 return -ENOMEM;
         pthread_mutex_lock(&region->locks[device]);
         int r = account_change(region, device, (int64_t)units, limit_units);
