@@ -1,7 +1,9 @@
 /* cuCtx*: contexts that a program makes, the thread's stack, limits and flags. */
 #include <string.h>
 
+#include "capture.h"
 #include "context_internal.h"
+#include "memory.h"
 #include "sim_cuda.h"
 #include "work.h"
 
@@ -193,7 +195,13 @@ CUresult sim_cuCtxSynchronize(void)
         struct context *context;
         CUresult r = context_need(&context);
 
-        return r != CUDA_SUCCESS ? r : context_wait(context);
+        if (r == CUDA_SUCCESS)
+                r = capture_forbids();
+        if (r == CUDA_SUCCESS)
+                r = context_wait(context);
+        if (r == CUDA_SUCCESS)
+                memory_sync_point();
+        return r;
 }
 
 CUresult sim_cuCtxSynchronize_v2(CUcontext handle)

@@ -3,6 +3,7 @@
 
 #include "capture.h"
 #include "launch.h"
+#include "module.h"
 #include "sim_cuda.h"
 #include "stream_event.h"
 
@@ -15,19 +16,21 @@ struct launch_extras {
 static CUresult launch_target(CUfunction handle, CUstream stream_handle, struct launch *launch,
                               struct stream **ret_stream)
 {
+        const struct device *device;
         struct context *context;
         CUresult r = context_need(&context);
 
         if (r != CUDA_SUCCESS)
                 return r;
-        launch->function = function_get(handle);
-        if (!launch->function)
-                return CUDA_ERROR_INVALID_HANDLE;
-        r = stream_get(stream_handle, ret_stream);
+        r = function_need(handle, &launch->function);
+        if (r == CUDA_SUCCESS)
+                r = stream_get(stream_handle, ret_stream);
         if (r != CUDA_SUCCESS)
                 return r;
-        return (*ret_stream)->context->device == context->device ? CUDA_SUCCESS
-                                                                 : CUDA_ERROR_INVALID_HANDLE;
+        device = (*ret_stream)->context->device;
+        return device == context->device && device == launch->function->module->context->device
+                       ? CUDA_SUCCESS
+                       : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static CUresult launch_go(struct stream *stream, struct launch *launch, void **params, void **extra)

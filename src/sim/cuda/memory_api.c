@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "graph_memory.h"
 #include "heap.h"
 #include "holdings.h"
 #include "memory.h"
@@ -110,7 +111,7 @@ CUresult sim_cuMemFree_v2(CUdeviceptr dptr)
         r = context_wait(allocation->kind == MEMORY_POOL ? context : allocation->context);
         if (r != CUDA_SUCCESS)
                 return r;
-        return memory_free(dptr);
+        return allocation->kind == MEMORY_GRAPH ? graph_memory_free(allocation) : memory_free(dptr);
 }
 
 CUresult sim_cuMemFree(CUdeviceptr_v1 dptr)

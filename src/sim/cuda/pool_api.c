@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "capture.h"
+#include "graph_memory.h"
 #include "ipc.h"
 #include "pool.h"
 #include "sim_cuda.h"
@@ -85,8 +86,9 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
                 ipc_withdraw(allocation);
                 return pool_free_on(allocation, stream);
         }
+        if (allocation->kind == MEMORY_GRAPH)
+                return graph_memory_free(allocation);
         if (allocation->kind == MEMORY_DEVICE || allocation->kind == MEMORY_MANAGED
-            || allocation->kind == MEMORY_GRAPH
             || (allocation->kind == MEMORY_IMPORTED && allocation->pool))
                 return free_plain(dptr, stream);
         return CUDA_ERROR_INVALID_VALUE;

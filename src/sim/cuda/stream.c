@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "capture.h"
-#include "launch.h"
+#include "memory.h"
 #include "scope.h"
 #include "sim_cuda.h"
 #include "stream_event.h"
@@ -102,7 +102,7 @@ CUresult sim_cuStreamSynchronize(CUstream hStream)
         if (capture_is_active(stream))
                 return capture_break(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         r = stream_wait(stream);
-        launch_print_flush();
+        memory_sync_point();
         return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "capture.h"
 #include "launch.h"
+#include "memory.h"
 #include "scope.h"
 #include "sim_cuda.h"
 
@@ -201,7 +202,7 @@ CUresult sim_cuEventSynchronize(CUevent hEvent)
                 return r == CUDA_ERROR_CAPTURED_EVENT ? capture_break_event(event, r) : r;
         r = mark_wait(&mark);
         mark_done(&mark);
-        launch_print_flush();
+        memory_sync_point();
         return r;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "stamp.h"
 #include "task.h"
 #include "work_lock.h"
@@ -361,6 +362,7 @@ CUresult mark_wait(struct mark *mark)
                 task_wait(mark->stream, mark->task);
         if (timeline_wait(&driver.machine, mark->op) == -ENODEV)
                 return CUDA_ERROR_DEVICE_UNAVAILABLE;
+        launch_print_flush();
         return mark_error(mark);
 }
 
