@@ -20,7 +20,8 @@ SIM_TEST(the_time_between_events_is_the_kernels)
         OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
         OK(cuEventCreate(&start, CU_EVENT_DEFAULT));
         OK(cuEventCreate(&end, CU_EVENT_DEFAULT));
-        exec_sleep_ms(5); /* an idle GPU is not part of it */
+        /* Behind other work, what the host does in between is not part of it. */
+        OK(exec_run(exec_function(&exec, "kernel_50ms"), stream));
         OK(cuEventRecord(start, stream));
         OK(exec_run(exec_function(&exec, "kernel_20ms"), stream));
         OK(exec_run(exec_function(&exec, "kernel_2ms"), stream));
@@ -44,6 +45,7 @@ SIM_TEST(a_late_look_finds_the_same_time)
 
         OK(cuEventCreate(&start, CU_EVENT_DEFAULT));
         OK(cuEventCreate(&end, CU_EVENT_DEFAULT));
+        OK(exec_run(exec_function(&exec, "kernel_50ms"), NULL));
         OK(cuEventRecord(start, NULL));
         OK(exec_run(exec_function(&exec, "kernel_2ms"), NULL));
         OK(cuEventRecord(end, NULL));
@@ -66,6 +68,7 @@ SIM_TEST(a_stream_waits_for_an_event_of_another)
         OK(cuEventCreate(&begin, 0));
         OK(cuEventCreate(&between, 0));
         OK(cuEventCreate(&end, 0));
+        OK(exec_run(exec_function(&exec, "kernel_50ms"), first));
         OK(cuEventRecord(begin, first));
         OK(exec_run(exec_function(&exec, "kernel_20ms"), first));
         OK(cuEventRecord(between, first));
@@ -152,9 +155,29 @@ SIM_TEST(an_event_of_the_context_waits_for_all_its_streams)
                 OK(cuStreamQuery(streams[i]));
 }
 
+SIM_TEST(an_idle_gpu_is_not_part_of_the_time)
+{
+        struct exec_fixture exec = exec_start();
+        CUfunction kernel = exec_function(&exec, "kernel_20ms");
+        CUevent start, end;
+        float ms;
+
+        OK(cuEventCreate(&start, 0));
+        OK(cuEventCreate(&end, 0));
+        OK(exec_run(kernel, NULL));
+        OK(cuCtxSynchronize());
+        exec_sleep_ms(50);
+        OK(cuEventRecord(start, NULL));
+        OK(exec_run(kernel, NULL));
+        OK(cuEventRecord(end, NULL));
+        OK(cuCtxSynchronize());
+        OK(cuEventElapsedTime(&ms, start, end));
+        CHECK(ms >= 19.99 && ms < 60);
+}
+
 int main(void)
 {
-        return RUN(CASE(the_time_between_events_is_the_kernels),
+        return RUN(CASE(an_idle_gpu_is_not_part_of_the_time), CASE(the_time_between_events_is_the_kernels),
                    CASE(a_late_look_finds_the_same_time),
                    CASE(a_stream_waits_for_an_event_of_another),
                    CASE(streams_of_two_devices_wait_for_each_other),
