@@ -32,7 +32,7 @@ bench-hot: build ## the per-call part of bench, in seconds
 	@bench/run $(BUILD) hot
 
 soak: build ## kill ten thousand processes and look at what they leave
-	@$(BUILD)/tests/soak/soak 10000 && $(BUILD)/tests/soak/step
+	@tests/soak/run $(BUILD) 10000
 
 setup: ## install the Debian packages that are missing
 	@tools/setup

@@ -1,5 +1,5 @@
 /* Memory, pools and events that one process offers to others. A row counts from the moment its kind
- * is written, which is done last. Detail 2 of memory is the number of the file that holds it. */
+ * is written, which is done last. Detail 2 of memory is the number of the EXPORT_FILE that holds it. */
 #include "export.h"
 
 #include <errno.h>
@@ -17,11 +17,6 @@ void export_path(const struct machine *machine, uint64_t number, char path[EXPOR
         for (unsigned i = 0; i < 16; i++)
                 at += snprintf(path + at, EXPORT_PATH_BYTES - (size_t)at, "%02x", id[i]);
         snprintf(path + at, EXPORT_PATH_BYTES - (size_t)at, "-%llu", (unsigned long long)number);
-}
-
-uint64_t export_number(struct machine *machine)
-{
-        return atomic_fetch_add(&machine->file->header.exports_next, 1) + 1;
 }
 
 static void row_write(struct machine_export *row, const struct machine_export *from, uint32_t slot,
@@ -60,7 +55,7 @@ static int row_take(struct machine *machine, uint32_t *ret_index)
 int export_add(struct machine *machine, const struct machine_slot *slot, const struct machine_export *row,
                uint32_t *ret_index, uint64_t *ret_number)
 {
-        uint64_t number = export_number(machine);
+        uint64_t number = atomic_fetch_add(&machine->file->header.exports_next, 1) + 1;
         uint32_t index;
 
         machine_lock(&machine->file->header.lock);
@@ -115,8 +110,8 @@ void export_reap(struct machine *machine, uint32_t slot)
                 uint32_t kind = __atomic_load_n(&row->kind, __ATOMIC_ACQUIRE);
                 if (kind == EXPORT_FREE || row->slot != slot + 1)
                         continue;
-                if (kind == EXPORT_MEMORY) {
-                        export_path(machine, row->detail[2], path);
+                if (kind == EXPORT_FILE) {
+                        export_path(machine, row->number, path);
                         unlink(path);
                 }
                 __atomic_store_n(&row->kind, EXPORT_FREE, __ATOMIC_RELEASE);

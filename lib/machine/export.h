@@ -16,12 +16,11 @@ int export_add(struct machine *machine, const struct machine_slot *slot, const s
 int export_get(struct machine *machine, uint32_t index, uint64_t number, struct machine_export *ret_row);
 /* The row itself, for those who change a word of it; NULL as above. */
 struct machine_export *export_row(struct machine *machine, uint32_t index, uint64_t number);
-/* Takes it back; its file stays for those who have it. Fine if it is gone. */
+/* Takes it back. Fine if it is gone. */
 void export_remove(struct machine *machine, uint32_t index, uint64_t number);
 
-/* The next number, for what is named before it is offered. */
-uint64_t export_number(struct machine *machine);
-/* Where contents with this number lie: a file in shared memory. */
+/* The file in shared memory that belongs to an EXPORT_FILE row of this number. The row is added
+ * before the file is made and removed after it: whoever reaps the process finds the file by it. */
 void export_path(const struct machine *machine, uint64_t number, char path[EXPORT_PATH_BYTES]);
 
 /* Takes back all that the slot's process offered, and its files. May be called again after a crash. */

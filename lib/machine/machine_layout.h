@@ -208,7 +208,7 @@ struct machine_event {                  /* a ring; number = events_next − … 
 };
 
 /* Memory that other processes may map. */
-enum { EXPORT_FREE, EXPORT_MEMORY, EXPORT_HANDLE, EXPORT_POOL, EXPORT_EVENT };
+enum { EXPORT_FREE, EXPORT_MEMORY, EXPORT_HANDLE, EXPORT_POOL, EXPORT_EVENT, EXPORT_FILE };
 struct machine_export {
         uint32_t kind;
         uint32_t slot;                  /* the exporter's, index + 1 */

@@ -1,14 +1,17 @@
 /* What must be true of a machine after all its processes were killed. */
+#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "cuda_prototypes.h"
+#include "export.h"
 #include "machine.h"
 #include "slot.h"
 #include "soak.h"
@@ -87,6 +90,25 @@ static bool check_exports(struct machine *machine)
         for (uint32_t i = 0; i < high; i++)
                 left += machine->file->exports[i].kind != EXPORT_FREE;
         soak_say(left == 0, "nothing that was offered to others is left (%u are)", left);
+        return left == 0;
+}
+
+static bool check_files(struct machine *machine)
+{
+        char path[EXPORT_PATH_BYTES];
+        DIR *folder = opendir("/dev/shm");
+        struct dirent *entry;
+        unsigned left = 0;
+        char *name;
+
+        export_path(machine, 0, path);
+        name = strrchr(path, '/') + 1;
+        name[strlen(name) - 1] = '\0';         /* what the names of all numbers begin with */
+        while (folder && (entry = readdir(folder)))
+                left += strncmp(entry->d_name, name, strlen(name)) == 0;
+        if (folder)
+                closedir(folder);
+        soak_say(left == 0, "no file in shared memory is left (%u are)", left);
         return left == 0;
 }
 
@@ -174,6 +196,7 @@ static bool inspect_all(const char *path)
         slot_reap(&machine);
         is_good &= check_slots(&machine);
         is_good &= check_exports(&machine);
+        is_good &= check_files(&machine);
         is_good &= check_clocks(&machine);
         is_good &= check_memory(&machine);
         machine_close(&machine);

@@ -103,6 +103,7 @@ static void area_drop(struct area *area)
         }
         export_path(&driver.machine, area->file_number, path);
         unlink(path);
+        export_remove(&driver.machine, area->file_index, area->file_number);
         shared_unmap(area->run);
 }
 

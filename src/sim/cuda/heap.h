@@ -13,7 +13,8 @@ struct area {
         struct piece *run;              /* the pages */
         struct piece *first;            /* the first of the pieces it is cut into */
         struct area *next, *previous;
-        uint64_t file_number;           /* ≠ 0: its contents are in this shared file */
+        uint64_t file_number;           /* ≠ 0: its contents are in this shared file … */
+        uint32_t file_index;            /* … whose row in the machine is here */
 };
 
 struct heap {

@@ -50,22 +50,33 @@ struct device *ipc_device(uint64_t unit)
         return NULL;
 }
 
-/* The area's contents move to a file that has a name. */
+/* The area's contents move to a file that has a name. Its row comes first: should we die here, the
+ * reaper knows of it. */
 static CUresult area_share(struct area *area)
 {
+        const struct machine_export row = {
+                .kind = EXPORT_FILE, .bytes = area->run->count * PAGE_BYTES,
+        };
         char path[EXPORT_PATH_BYTES];
-        uint64_t number = export_number(&driver.machine);
+        uint64_t number;
+        uint32_t index;
 
         if (area->file_number)
                 return CUDA_SUCCESS;
+        if (export_add(&driver.machine, driver.slot, &row, &index, &number) < 0)
+                return CUDA_ERROR_OUT_OF_MEMORY;
         export_path(&driver.machine, number, path);
         autoclose int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd < 0)
+        if (fd < 0) {
+                export_remove(&driver.machine, index, number);
                 return CUDA_ERROR_OPERATING_SYSTEM;
+        }
         if (ftruncate(fd, (off_t)(area->run->count * PAGE_BYTES)) < 0 || shared_make(area->run, fd) < 0) {
                 unlink(path);
+                export_remove(&driver.machine, index, number);
                 return CUDA_ERROR_OUT_OF_MEMORY;
         }
+        area->file_index = index;
         area->file_number = number;
         return CUDA_SUCCESS;
 }
