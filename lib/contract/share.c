@@ -1,0 +1,176 @@
+/* The share file. */
+#include "share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scope.h"
+
+/* FNV-1a: told from damage, not from malice; the file is read-only to those who would. */
+static uint32_t copy_checksum(const struct share_copy *copy)
+{
+        const unsigned char *bytes = (const unsigned char *)copy;
+        uint32_t hash = 2166136261u;
+
+        for (size_t i = 0; i < sizeof *copy; i++) {
+                bool is_own = i >= offsetof(struct share_copy, checksum)
+                              && i < offsetof(struct share_copy, checksum) + sizeof copy->checksum;
+                hash = (hash ^ (is_own ? 0 : bytes[i])) * 16777619u;
+        }
+        return hash;
+}
+
+static bool text_ends(const char *text, size_t size)
+{
+        return memchr(text, '\0', size) != NULL;
+}
+
+static int device_check(const struct share_device *device, unsigned index, struct err *e)
+{
+        if (!text_ends(device->uuid, sizeof device->uuid) || !device->uuid[0])
+                return err_set(e, -EPROTO, "device %u has no UUID", index);
+        uint64_t limit = atomic_load_explicit(&device->limit_bytes, memory_order_relaxed);
+        if (device->physical_bytes > limit)
+                return err_set(e, -EPROTO, "device %u: physical part above the limit", index);
+        if (device->limit_max_bytes && limit != SHARE_UNLIMITED && limit > device->limit_max_bytes)
+                return err_set(e, -EPROTO, "device %u: limit above its ceiling", index);
+        if (device->cores_percent > 100 || device->cores_max_percent > 100)
+                return err_set(e, -EPROTO, "device %u: cores above 100 percent", index);
+        if (device->cores_max_percent && device->cores_max_percent < device->cores_percent)
+                return err_set(e, -EPROTO, "device %u: cores-max below cores", index);
+        return 0;
+}
+
+int share_check(const struct share_copy *copy, struct err *e)
+{
+        if (copy->device_count > SHARE_DEVICES)
+                return err_set(e, -EPROTO, "%u devices: a share has at most %d", copy->device_count,
+                               SHARE_DEVICES);
+        if (!text_ends(copy->name, sizeof copy->name)
+            || !text_ends(copy->pod_uid, sizeof copy->pod_uid)
+            || !text_ends(copy->pod_namespace, sizeof copy->pod_namespace)
+            || !text_ends(copy->pod_name, sizeof copy->pod_name)
+            || !text_ends(copy->container, sizeof copy->container)
+            || !text_ends(copy->region, sizeof copy->region))
+                return err_set(e, -EPROTO, "a text in the share has no end");
+        for (unsigned i = 0; i < copy->device_count; i++) {
+                int r = device_check(&copy->devices[i], i, e);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int file_fill(int fd, const char *path, const struct share_copy *content, struct err *e)
+{
+        int r = posix_fallocate(fd, 0, (off_t)sizeof(struct share_file));
+
+        if (r)
+                return err_set(e, -r, "cannot make share '%s': %s", path, strerror(r));
+        struct share_file *file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (file == MAP_FAILED)
+                return err_set(e, -errno, "cannot map share '%s': %s", path, strerror(errno));
+        file->version = SHARE_VERSION;
+        memcpy((void *)&file->copies[0], content, sizeof *content);
+        file->copies[0].generation = 1;
+        file->copies[0].checksum = copy_checksum(&file->copies[0]);
+        atomic_store(&file->magic, SHARE_MAGIC);
+        munmap(file, sizeof *file);
+        return 0;
+}
+
+int share_create(const char *path, const struct share_copy *content, struct err *e)
+{
+        int r = share_check(content, e);
+        if (r < 0)
+                return r;
+
+        autoclose int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (fd < 0)
+                return err_set(e, -errno, "cannot make share '%s': %s", path, strerror(errno));
+        r = file_fill(fd, path, content, e);
+        if (r < 0)
+                unlink(path);
+        return r;
+}
+
+static int file_check(const struct share_file *file, const char *path, struct err *e)
+{
+        if (atomic_load(&file->magic) != SHARE_MAGIC)
+                return err_set(e, -EPROTO, "'%s' is not a share file", path);
+        if (file->version != SHARE_VERSION)
+                return err_set(e, -EPROTO, "share '%s' has version %u, this release reads %u", path,
+                               file->version, SHARE_VERSION);
+        uint32_t index = atomic_load(&file->index);
+        if (index > 1 || file->copies[index].checksum != copy_checksum(&file->copies[index]))
+                return err_set(e, -EPROTO, "share '%s' is damaged", path);
+        int r = share_check(&file->copies[index], e);
+        return r < 0 ? err_context(e, r, path) : 0;
+}
+
+int share_open(const char *path, bool is_writable, struct share *ret_share, struct err *e)
+{
+        struct stat st;
+        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+
+        if (fd < 0)
+                return err_set(e, -errno, "cannot open share '%s': %s", path, strerror(errno));
+        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)
+            || st.st_size != (off_t)sizeof(struct share_file))
+                return err_set(e, -EPROTO, "'%s' is not a share file", path);
+        struct share_file *file = mmap(NULL, sizeof *file,
+                                       is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+                                       fd, 0);
+        if (file == MAP_FAILED)
+                return err_set(e, -errno, "cannot map share '%s': %s", path, strerror(errno));
+        int r = file_check(file, path, e);
+        if (r < 0) {
+                munmap(file, sizeof *file);
+                return r;
+        }
+        *ret_share = (struct share){ .file = file, .is_writable = is_writable };
+        return 0;
+}
+
+void share_close(struct share *share)
+{
+        if (share->file)
+                munmap(share->file, sizeof *share->file);
+        share->file = NULL;
+}
+
+const struct share_copy *share_current(const struct share *share)
+{
+        return &share->file->copies[atomic_load_explicit(&share->file->index, memory_order_acquire)
+                                    & 1];
+}
+
+int share_update(struct share *share, const struct share_copy *content, struct err *e)
+{
+        int r = share_check(content, e);
+        if (r < 0)
+                return r;
+
+        uint32_t used = atomic_load(&share->file->index) & 1;
+        struct share_copy *copy = &share->file->copies[!used];
+        uint64_t generation = share->file->copies[used].generation + 1;
+        memcpy((void *)copy, content, sizeof *copy);
+        copy->generation = generation;
+        copy->checksum = copy_checksum(copy);
+        atomic_store_explicit(&share->file->index, !used, memory_order_release);
+        return 0;
+}
+
+int share_find_device(const struct share_copy *copy, const char *uuid)
+{
+        for (unsigned i = 0; i < copy->device_count; i++)
+                if (strcmp(copy->devices[i].uuid, uuid) == 0)
+                        return (int)i;
+        return -1;
+}

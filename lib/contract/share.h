@@ -1,0 +1,32 @@
+/* The share file: make, change, read. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "err.h"
+#include "share_layout.h"
+
+struct share {
+        struct share_file *file;
+        bool is_writable;
+};
+
+/* Makes the file with this content. -EEXIST. Nothing is left behind on failure. */
+int share_create(const char *path, const struct share_copy *content, struct err *e);
+/* Maps it. -EPROTO: no share file, another release's, or damaged. The caller closes it. */
+int share_open(const char *path, bool is_writable, struct share *ret_share, struct err *e);
+void share_close(struct share *share);
+
+/* The copy in use. Its words change under a reader only when the owner changes the share twice
+ * meanwhile; each word is whole at any time. */
+const struct share_copy *share_current(const struct share *share);
+
+/* Replaces the content; holders see it at once. The owner alone calls it, one thread at a time. The
+ * generation is set by this call. */
+int share_update(struct share *share, const struct share_copy *content, struct err *e);
+
+/* Position of the device in the copy, −1: not in the share. */
+int share_find_device(const struct share_copy *copy, const char *uuid);
+
+/* 0, or why the content cannot be right (a sentence in e). */
+int share_check(const struct share_copy *copy, struct err *e);

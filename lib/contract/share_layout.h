@@ -1,0 +1,68 @@
+/* The share file: what one container may have. Written by its owner (vgpu-node or `vgpu run`), mapped
+ * read-only by libvgpu in the container, changed in place while it is in use.
+ *
+ * Two copies and an index: the owner writes the copy that is not in use, then the index. Whoever is
+ * killed while writing leaves the copy in use as it was. The file is never renamed: it is mounted. */
+#pragma once
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+        SHARE_VERSION = 1,
+        SHARE_DEVICES = 64,
+        SHARE_TEXT = 256,
+        SHARE_UUID = 48,
+};
+#define SHARE_MAGIC UINT64_C(0x6572616873757076) /* "vpushare" */
+#define SHARE_UNLIMITED UINT64_MAX
+
+enum share_flag {
+        SHARE_OVERSOLD = 1,             /* beyond physical memory, managed memory follows */
+        SHARE_CONTEXT_EXEMPT = 2,       /* contexts do not count towards the limit */
+        SHARE_LATENCY = 4,              /* latency class: shorter waits */
+};
+
+struct share_device {
+        char uuid[SHARE_UUID];
+        _Atomic uint64_t limit_bytes;   /* all it may hold; SHARE_UNLIMITED: no limit */
+        uint64_t physical_bytes;        /* of these on the device; the rest is managed memory */
+        uint64_t host_bytes;            /* oversold: how much may lie on the host beyond the limit */
+        uint64_t limit_max_bytes;       /* up to where it may be resized */
+        uint64_t context_bytes;         /* what a context takes here; 0: not known */
+        uint32_t cores_percent;         /* 0: no compute limit */
+        uint32_t cores_max_percent;     /* > cores: may borrow up to this */
+        uint32_t weight;
+        uint32_t flags;                 /* enum share_flag */
+        uint32_t cores_ceiling_percent;
+        uint32_t policy;
+        uint64_t reserved[2];
+};
+static_assert(sizeof(struct share_device) == 128, "read by other releases");
+
+struct share_copy {
+        uint64_t generation;            /* grows with every change */
+        uint32_t device_count;
+        uint32_t checksum;              /* of the copy with this word 0 */
+        uint32_t log_level;
+        uint32_t compatibility;
+        uint64_t reserved[4];
+        char name[64];                  /* what `vgpu set` and `vgpu ps` call it */
+        char pod_uid[64];
+        char pod_namespace[64];
+        char pod_name[SHARE_TEXT];
+        char container[SHARE_TEXT];
+        char region[SHARE_TEXT];        /* path of the account */
+        struct share_device devices[SHARE_DEVICES];
+};
+
+struct share_file {
+        _Atomic uint64_t magic;         /* written last */
+        uint32_t version;
+        _Atomic uint32_t index;         /* the copy in use: 0 or 1 */
+        uint64_t reserved[6];
+        struct share_copy copies[2];
+};
+static_assert(offsetof(struct share_file, copies) == 64, "read by other releases");
