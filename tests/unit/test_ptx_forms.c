@@ -1,0 +1,230 @@
+/* Tests of the interpreter with ptx/forms.ptx: seldom forms, what cannot run, links, bad text. */
+#include <errno.h>
+
+#include "ptx_bench.h"
+
+TEST(bits_go_where_the_manual_says)
+{
+        struct bench b;
+        uint64_t out;
+        const uint32_t x = 0x12345678, y = 0x9abcdef0, z = 0xffff;
+        const uint32_t expected[] = {
+                0x3579bde0, 1, 0x77777788, 4,
+                0x456, 0xfffffff9, 0x9abcd780, 28,
+                1, 6, (x & y) | (x & z) | (y & z), 0x12341234,
+                x, 0x01234567, (uint32_t)(UINT64_C(0x345678) * 0xbcdef0 >> 16) + 7,
+                10 + 0x5678 * 0xf0 + 0x1234 * 0xde,
+                1, 22, 0xffffffff, 1,
+                x, 0x56781234, 0, 0xffffffff,
+                5, 255, 0xffffff80, 0x7fffffff,
+                0xffffffff, 0x7fffffff, 107, 65533,
+        };
+
+        bench_open(&b, "forms.ptx");
+        uint32_t *y_out = bench_array(&b, sizeof expected, &out);
+        bench_kernel(&b, "bits", 1, 1);
+        CHECK_EQ(ptx_kernel_footprint(b.launch.kernel)->max_threads, 64);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (unsigned n = 0; n < sizeof expected / 4; n++)
+                if (y_out[n] != expected[n])
+                        fail_msg("result %u: 0x%x, not 0x%x", n, y_out[n], expected[n]);
+        bench_close(&b);
+}
+
+TEST(addresses_are_told_apart)
+{
+        struct bench b;
+        uint64_t out;
+        float fraction;
+        uint32_t word[14];
+
+        bench_open(&b, "forms.ptx");
+        unsigned char *y = bench_array(&b, 64, &out);
+        bench_kernel(&b, "places_of", 1, 1);
+        bench_param_u64(&b, out);
+        bench_param_s32(&b, -9);
+        bench_done(&b);
+        memcpy(word, y, sizeof word);
+        CHECK_EQ((int32_t)word[0], -9);
+        CHECK_EQ((int32_t)word[1], -1);
+        CHECK_EQ(word[2], 5);
+        memcpy(&fraction, &word[3], sizeof fraction);
+        CHECK(fraction == 10.0f);
+        CHECK_EQ(word[4], 77);
+        CHECK_EQ(word[6], 1);
+        CHECK_EQ(word[8], 1);
+        CHECK_EQ(word[9], 0);
+        CHECK_EQ(word[10], 991);
+        CHECK_EQ(word[12], 16);
+        CHECK_EQ(word[13], 15);
+        bench_close(&b);
+}
+
+TEST(labels_belong_to_their_scope)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "forms.ptx");
+        unsigned *y = bench_array(&b, 40 * 4, &out);
+        bench_kernel(&b, "ways", 1, 40);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (unsigned t = 0; t < 40; t++)
+                CHECK_EQ(y[t], 100 * (t % 3 + 1) + t);
+        bench_close(&b);
+}
+
+TEST(a_kernel_that_cannot_run_says_why)
+{
+        struct bench b;
+        const struct ptx_footprint *f;
+
+        bench_open(&b, "forms.ptx");
+        bench_kernel(&b, "needs_tensor_cores", 1, 32);
+        f = ptx_kernel_footprint(b.launch.kernel);
+        CHECK(!f->is_runnable);
+        CHECK(strstr(f->reason, "instruction 'mma'"));
+        CHECK_EQ(bench_run(&b), PTX_UNSUPPORTED);
+        CHECK_STR(b.outcome.reason, f->reason);
+        bench_kernel(&b, "needs_elsewhere", 1, 32);
+        CHECK_STR(ptx_kernel_footprint(b.launch.kernel)->reason, "function 'elsewhere' is not defined");
+        bench_close(&b);
+}
+
+TEST(threads_arrive_and_do_not_wait)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "forms.ptx");
+        unsigned *y = bench_array(&b, 64 * 4, &out);
+        bench_kernel(&b, "producers", 1, 64);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (int t = 0; t < 64; t++)
+                CHECK_EQ(y[t], t < 32 ? 0 : 4711);
+        bench_close(&b);
+}
+
+TEST(an_asynchronous_copy_fills_with_zeros)
+{
+        struct bench b;
+        uint64_t in, out;
+
+        bench_open(&b, "forms.ptx");
+        uint64_t *x = bench_array(&b, 512, &in), *y = bench_array(&b, 512, &out);
+        for (unsigned n = 0; n < 64; n++)
+                x[n] = n + 1;
+        memset(y, 0xff, 512);
+        bench_kernel(&b, "copies", 1, 32);
+        bench_param_u64(&b, in);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (unsigned n = 0; n < 64; n++)
+                CHECK_EQ(y[n], n % 2 ? 0 : n + 1);
+        bench_close(&b);
+}
+
+TEST(a_block_that_waits_for_ever_is_ended)
+{
+        struct bench b;
+
+        bench_open(&b, "forms.ptx");
+        bench_kernel(&b, "stuck", 1, 64);
+        CHECK_EQ(bench_run(&b), PTX_LAUNCH_FAILURE);
+        CHECK(strstr(b.outcome.reason, "barriers"));
+        bench_close(&b);
+}
+
+static const char user_text[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".extern .func (.param .b32 r) triple (.param .b32 v);\n"
+        ".extern .global .align 4 .u32 bonus;\n"
+        ".global .u32 hidden = 1;\n"
+        ".visible .entry go(.param .u64 out) { .reg .b32 %r<5>; .reg .b64 %rd<3>;\n"
+        "ld.param.u64 %rd1, [out]; { .param .b32 a; .param .b32 r; st.param.b32 [a], 14;\n"
+        "call (r), triple, (a); ld.param.b32 %r1, [r]; }\n"
+        "ld.global.u32 %r2, [bonus]; add.u32 %r1, %r1, %r2; ld.global.u32 %r2, [hidden];\n"
+        "add.u32 %r1, %r1, %r2; st.global.u32 [%rd1], %r1; ret; }\n";
+static const char library_text[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".visible .global .align 4 .u32 bonus = 100;\n.global .u32 hidden = 1000;\n"
+        ".visible .func (.param .b32 r) triple (.param .b32 v) { .reg .b32 %r<3>;\n"
+        "ld.param.b32 %r1, [v]; mul.lo.s32 %r1, %r1, 3; st.param.b32 [r], %r1; ret; }\n";
+
+TEST(texts_are_linked)
+{
+        const struct ptx_text texts[] = { { user_text, sizeof user_text - 1 },
+                                          { library_text, sizeof library_text - 1 } };
+        struct ptx_module *module;
+        struct err e = { 0 };
+        uint64_t out = BENCH_BASE + 4096;
+        struct bench b = { .size = 1 << 16 };
+        struct ptx_outcome outcome;
+
+        b.bytes = calloc(1, b.size);
+        b.memory = (struct ptx_memory){ .resolve = bench_resolve, .closure = &b };
+        CHECK_EQ(ptx_module_link(texts, 2, &module, &e), 0);
+        CHECK_EQ(ptx_module_variable_count(module), 3);
+        for (size_t n = 0; n < 3; n++) {
+                ptx_module_set_address(module, n, BENCH_BASE + 256 * n);
+                CHECK(!ptx_module_variable(module, n)->is_undefined);
+        }
+        for (size_t n = 0; n < 3; n++)
+                ptx_module_write_initial(module, n, b.bytes + 256 * n);
+        struct ptx_launch launch = { .kernel = ptx_kernel_find(module, "go"), .grid = { 1, 1, 1 },
+                                     .block = { 1, 1, 1 }, .params = &out, .params_size = 8,
+                                     .memory = &b.memory };
+        CHECK_EQ(ptx_launch(&launch, &outcome), 0);
+        CHECK_EQ(outcome.status, PTX_DONE);
+        CHECK_EQ(*(uint32_t *)(void *)(b.bytes + 4096), 42 + 100 + 1);
+        ptx_module_free(module);
+
+        CHECK_EQ(ptx_module_link(texts, 1, &module, &e), 0);
+        CHECK(!ptx_kernel_footprint(ptx_kernel_find(module, "go"))->is_runnable);
+        CHECK(ptx_module_variable(module, 0)->is_undefined);
+        ptx_module_free(module);
+
+        const struct ptx_text twice[] = { texts[1], texts[1] };
+        CHECK_EQ(ptx_module_link(twice, 2, &module, &e), -EINVAL);
+        CHECK_STR(e.text, "'triple' is defined in two inputs");
+        free(b.bytes);
+}
+
+TEST(bad_text_gets_one_sentence_with_its_line)
+{
+        static const struct { const char *text, *error; } rows[] = {
+                { "", "PTX line 1: the text does not begin with .version" },
+                { "hello", "PTX line 1: the text does not begin with .version" },
+                { ".version 7.0\n.visible .entry k(\n", "PTX line 3: a declaration has no type" },
+                { ".version 7.0\n.entry k() { .reg .b32 %r<3>;\n",
+                  "PTX line 3: the text ends where '}' was expected" },
+                { ".version 7.0\n.entry k() {\n bra nowhere; }",
+                  "PTX line 3: label 'nowhere' of line 3 is nowhere" },
+                { ".version 7.0\n.global .u32 a[2] = { 1, 2, 3 };",
+                  "PTX line 2: 'a' has more initial values than room" },
+                { ".version 7.0\n.entry k() { .reg .b32 %r<99999999>; }",
+                  "PTX line 2: too many registers" },
+                { ".version 7.0\n.entry k() {}\n.entry k() {}", "PTX line 3: 'k' is defined twice" },
+                { ".version 7.0\n.global .align 3 .u32 a;", "PTX line 2: alignment 3 is not a power of two" },
+        };
+
+        for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+                struct ptx_module *module;
+                struct err e = { 0 };
+
+                CHECK_EQ(ptx_module_new(rows[n].text, strlen(rows[n].text), &module, &e), -EINVAL);
+                CHECK_STR(e.text, rows[n].error);
+        }
+}
+
+int main(void)
+{
+        return RUN(CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
+                   CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
+                   CASE(threads_arrive_and_do_not_wait), CASE(an_asynchronous_copy_fills_with_zeros),
+                   CASE(a_block_that_waits_for_ever_is_ended), CASE(texts_are_linked),
+                   CASE(bad_text_gets_one_sentence_with_its_line));
+}
