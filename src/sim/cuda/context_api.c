@@ -270,6 +270,9 @@ CUresult sim_cuCtxGetLimit(size_t *value, CUlimit limit)
         struct context *context;
         CUresult r = value ? limit_check(limit) : CUDA_ERROR_INVALID_VALUE;
 
+        /* CUDA in graphics can be asked about, and is off: cuBLAS 13 takes an error for no SMs. */
+        if (r == CUDA_ERROR_UNSUPPORTED_LIMIT && limit >= CU_LIMIT_CIG_ENABLED)
+                r = CUDA_SUCCESS;
         if (r == CUDA_SUCCESS)
                 r = context_need(&context);
         if (r == CUDA_SUCCESS)
