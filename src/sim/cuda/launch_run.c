@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "ptx.h"
 #include "scope.h"
+#include "texture.h"
 
 struct launch_task {
         struct context *context;
@@ -124,6 +125,7 @@ static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
                 .params = task->params,
                 .params_size = launch->params_size,
                 .memory = &memory,
+                .images = &texture_images,
                 .print = print_append,
                 .print_closure = context,
                 .clock_base_ns = clock_begin(context->device),

@@ -108,7 +108,8 @@ CUresult sim_cuMemFree_v2(CUdeviceptr dptr)
         if (!allocation || allocation->base != dptr)
                 return CUDA_ERROR_INVALID_VALUE;
         /* Kernels that still use it come first, as on hardware. */
-        r = context_wait(allocation->kind == MEMORY_POOL ? context : allocation->context);
+        bool has_own = allocation->context && allocation->kind != MEMORY_POOL;
+        r = context_wait(has_own ? allocation->context : context);
         if (r != CUDA_SUCCESS)
                 return r;
         return allocation->kind == MEMORY_GRAPH ? graph_memory_free(allocation) : memory_free(dptr);

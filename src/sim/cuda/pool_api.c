@@ -53,8 +53,11 @@ struct free_later {
 static CUresult free_run(void *closure, uint64_t *ret_duration_ns)
 {
         struct free_later *later = closure;
+        struct allocation *allocation = memory_find(later->address);
 
         (void)ret_duration_ns;
+        if (allocation && allocation->kind == MEMORY_GRAPH)
+                return graph_memory_free(allocation);
         return memory_free(later->address);
 }
 
