@@ -28,6 +28,7 @@ struct function {
         bool is_loaded;                 /* lazy loading: somebody has asked for it or run it */
         bool has_fixed_duration;        /* --kernel NAME=MICROSECONDS */
         uint64_t fixed_duration_ns;
+        _Atomic uint64_t beyond_threads; /* so many threads were beyond the budget; 0: none yet */
         unsigned parameter_count;
         size_t parameter_bytes;
         const struct function_parameter *parameters;

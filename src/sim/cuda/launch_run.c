@@ -112,6 +112,33 @@ static unsigned blocks_per_sm(const struct machine_gpu *gpu, const struct launch
         return blocks ? blocks : 1;
 }
 
+static uint64_t launch_threads(const struct launch *launch)
+{
+        uint64_t threads = 1;
+
+        for (unsigned i = 0; i < 3; i++)
+                threads *= (uint64_t)launch->grid[i] * launch->block[i];
+        return threads;
+}
+
+/* A launch as big as one that was beyond the budget is not begun: a loop of them would take as long
+ * as if they were interpreted. */
+static bool launch_is_hopeless(const struct launch *launch)
+{
+        uint64_t beyond = atomic_load(&launch->function->beyond_threads);
+
+        return beyond && launch_threads(launch) >= beyond;
+}
+
+static void launch_note_beyond(const struct launch *launch)
+{
+        uint64_t threads = launch_threads(launch);
+        uint64_t beyond = atomic_load(&launch->function->beyond_threads);
+
+        if (!beyond || threads < beyond)
+                atomic_store(&launch->function->beyond_threads, threads);
+}
+
 static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
 {
         struct context *context = task->context;
@@ -139,9 +166,13 @@ static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
         memcpy(run.grid, launch->grid, sizeof run.grid);
         memcpy(run.block, launch->block, sizeof run.block);
         memcpy(run.cluster, launch->cluster, sizeof run.cluster);
-        if (ptx_launch(&run, &outcome) < 0)
+        if (launch_is_hopeless(launch))
+                outcome.status = PTX_BUDGET;
+        else if (ptx_launch(&run, &outcome) < 0)
                 return CUDA_ERROR_LAUNCH_FAILED;
         *ret_spent_ns = outcome.clock_spent_ns;
+        if (outcome.status == PTX_BUDGET)
+                launch_note_beyond(launch);
         if (task->reads_clock)
                 launch_run.clock_ns[context->device->ordinal] =
                         run.clock_base_ns + outcome.clock_spent_ns;
