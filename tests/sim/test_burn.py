@@ -70,6 +70,29 @@ class Burn(Case):
         done = vgpu("run", "--machine", self.machine, "--", BURN, "1")
         self.assertIn("GPU 0: FAULTY (cannot allocate: CUDA_ERROR_OUT_OF_MEMORY)", done.stdout)
 
+    def test_a_gpu_that_falls_off_ends_the_run(self):
+        self.create("--gpus", "2", "--kernel", "vgpu_burn=2000")
+        with subprocess.Popen([VGPU, "run", "--machine", self.machine, "--", BURN, "60"],
+                              env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as process:
+            self.assertTrue(wait_until(lambda: self.stat()["gpus"][1]["used_bytes"] > 10 << 30))
+            vgpu("sim", "inject", "--machine", self.machine, "lose", "1")
+            time.sleep(0.5)
+            process.terminate()         # GPU 0 would go on for a minute
+            output, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 1, output)
+        self.assertRegex(output, r"GPU 0: OK\n\tGPU 1: FAULTY \(cannot .*: CUDA_ERROR_\w+\)")
+
+    def test_a_hang_ends_with_clear(self):
+        self.create("--preset", "t4-16gb")
+        vgpu("sim", "inject", "--machine", self.machine, "hang", "cuMemGetInfo")
+        with subprocess.Popen([VGPU, "run", "--machine", self.machine, "--", BURN, "1"],
+                              env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as process:
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(timeout=2)
+            vgpu("sim", "inject", "--machine", self.machine, "clear")
+            output, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0, output)
+
     def test_bad_options(self):
         for words, part in ((("-x",), "no option '-x'"), (("-m",), "needs a value"),
                             (("-m", "200%"), "1 to 100"), (("-m", "0"), "more than 0"),

@@ -173,8 +173,9 @@ static void storm_report(const struct storm *storm)
                  storm->kills, storm->suicides);
         soak_say(shared->launches > 0 && shared->allocations > 0 && shared->machine_calls > 0,
                  "they were at work: %" PRIu64 " driver calls, %" PRIu64 " launches, %" PRIu64
-                 " allocations, %" PRIu64 " rounds on the machine", shared->driver_calls,
-                 shared->launches, shared->allocations, shared->machine_calls);
+                 " allocations, %" PRIu64 " imports, %" PRIu64 " rounds on the machine",
+                 shared->driver_calls, shared->launches, shared->allocations, shared->imports,
+                 shared->machine_calls);
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SOAK_GPUS = 2 };
+enum { SOAK_GPUS = 2, SOAK_OFFERS = 8 };
 
 /* Seen by all processes of a run. */
 struct soak_shared {
@@ -13,10 +13,12 @@ struct soak_shared {
         _Atomic uint64_t machine_calls;
         _Atomic uint64_t launches;
         _Atomic uint64_t allocations;
+        _Atomic uint64_t imports;               /* of memory that another process offers */
         _Atomic uint64_t bystander_rounds;
         _Atomic uint64_t bystander_slowest_ns;
         _Atomic uint64_t bystander_wrong;       /* bytes that changed under its hands, failed calls */
         _Atomic bool is_over;
+        unsigned char offered[SOAK_OFFERS][64]; /* IPC handles; may be torn or of the dead */
 };
 
 /* What the killed do: each runs until it is killed. `seed` differs from process to process. */

@@ -26,6 +26,7 @@ struct worker {
         CUstream stream;
         CUevent event;
         CUdeviceptr held[HELD];
+        CUdevice device;
         unsigned seed;
 };
 
@@ -42,11 +43,9 @@ static void count(struct worker *worker, CUresult result)
 
 static bool worker_start(struct worker *worker)
 {
-        CUdevice device;
-
         return cuInit(0) == CUDA_SUCCESS &&
-               cuDeviceGet(&device, (int)chance(worker, SOAK_GPUS)) == CUDA_SUCCESS &&
-               cuDevicePrimaryCtxRetain(&worker->context, device) == CUDA_SUCCESS &&
+               cuDeviceGet(&worker->device, (int)chance(worker, SOAK_GPUS)) == CUDA_SUCCESS &&
+               cuDevicePrimaryCtxRetain(&worker->context, worker->device) == CUDA_SUCCESS &&
                cuCtxSetCurrent(worker->context) == CUDA_SUCCESS &&
                cuModuleLoadData(&worker->module, ptx) == CUDA_SUCCESS &&
                cuModuleGetFunction(&worker->kernels[0], worker->module, "soak") == CUDA_SUCCESS &&
@@ -114,13 +113,76 @@ static void worker_copy(struct worker *worker)
                 count(worker, cuMemcpyDtoH_v2(bytes, place, sizeof bytes));
 }
 
+/* Offers memory to the others, or takes what one of them offered; the offerer may be dead. */
+static void worker_share(struct worker *worker)
+{
+        unsigned char *place = worker->shared->offered[chance(worker, SOAK_OFFERS)];
+        CUipcMemHandle handle;
+        CUdeviceptr theirs;
+
+        if (chance(worker, 2)) {
+                if (worker->held[0] && cuIpcGetMemHandle(&handle, worker->held[0]) == CUDA_SUCCESS)
+                        memcpy(place, &handle, sizeof handle);
+                return;
+        }
+        memcpy(&handle, place, sizeof handle);
+        if (cuIpcOpenMemHandle_v2(&theirs, handle, 1) != CUDA_SUCCESS)
+                return;
+        worker->shared->imports++;
+        count(worker, cuMemsetD8_v2(theirs, 1, 4096));
+        count(worker, cuIpcCloseMemHandle(theirs));
+}
+
+static void worker_map(struct worker *worker)
+{
+        const CUmemAllocationProp prop = {
+                .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = worker->device },
+        };
+        const CUmemAccessDesc access = {
+                .location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        };
+        const size_t bytes = (size_t)4 << 20;
+        CUmemGenericAllocationHandle handle;
+        CUdeviceptr place;
+
+        if (cuMemCreate(&handle, bytes, &prop, 0) != CUDA_SUCCESS)
+                return;
+        if (cuMemAddressReserve(&place, bytes, 0, 0, 0) == CUDA_SUCCESS) {
+                count(worker, cuMemMap(place, bytes, 0, handle, 0));
+                count(worker, cuMemSetAccess(place, bytes, &access, 1));
+                count(worker, cuMemsetD8_v2(place, 1, 4096));
+                count(worker, cuMemUnmap(place, bytes));
+                count(worker, cuMemAddressFree(place, bytes));
+        }
+        count(worker, cuMemRelease(handle));
+}
+
+static void worker_graph(struct worker *worker)
+{
+        CUgraphExec executable;
+        CUgraph graph;
+
+        if (cuStreamBeginCapture_v2(worker->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) !=
+            CUDA_SUCCESS)
+                return;
+        for (int i = 0; i < 4; i++)
+                worker_launch(worker);
+        if (cuStreamEndCapture(worker->stream, &graph) != CUDA_SUCCESS)
+                return;
+        if (cuGraphInstantiateWithFlags(&executable, graph, 0) == CUDA_SUCCESS) {
+                count(worker, cuGraphLaunch(executable, worker->stream));
+                count(worker, cuGraphExecDestroy(executable));
+        }
+        count(worker, cuGraphDestroy(graph));
+}
+
 static void worker_other(struct worker *worker)
 {
         size_t free_bytes, total_bytes;
-        CUipcMemHandle handle;
         CUcontext context;
 
-        switch (chance(worker, 5)) {
+        switch (chance(worker, 7)) {
         case 0:
                 if (cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS) {
                         worker->shared->driver_calls++;
@@ -136,8 +198,13 @@ static void worker_other(struct worker *worker)
                 count(worker, cuStreamSynchronize(worker->stream));
                 break;
         case 3:
-                if (worker->held[0])
-                        count(worker, cuIpcGetMemHandle(&handle, worker->held[0]));
+                worker_share(worker);
+                break;
+        case 4:
+                worker_map(worker);
+                break;
+        case 5:
+                worker_graph(worker);
                 break;
         default:
                 count(worker, cuMemGetInfo_v2(&free_bytes, &total_bytes));

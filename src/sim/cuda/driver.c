@@ -52,6 +52,21 @@ void driver_say(const char *format, ...)
         errno = saved;
 }
 
+/* What the host answers alone goes on without the GPU: a program must be able to say what happened
+ * and turn to another one. */
+static bool needs_gpu(const char *function)
+{
+        static const char *const host_only[] = {
+                "cuCtxGet", "cuCtxPop", "cuCtxPush", "cuCtxSetCurrent", "cuDevice", "cuDriver", "cuGet",
+                "cuInit",
+        };
+
+        for (size_t i = 0; i < sizeof host_only / sizeof host_only[0]; i++)
+                if (strncmp(function, host_only[i], strlen(host_only[i])) == 0)
+                        return false;
+        return true;
+}
+
 static bool driver_fault(const char *function, int *ret_result)
 {
         int32_t result;
@@ -61,7 +76,7 @@ static bool driver_fault(const char *function, int *ret_result)
                 return true;
         }
         struct context *context = context_current();
-        if (context && atomic_load(&device_gpu(context->device)->is_lost)) {
+        if (context && atomic_load(&device_gpu(context->device)->is_lost) && needs_gpu(function)) {
                 *ret_result = CUDA_ERROR_DEVICE_UNAVAILABLE;
                 return true;
         }
