@@ -7,7 +7,7 @@
 #define CHUNK_SHIFT 34                                  /* 16 GiB */
 #define CHUNK_BYTES (UINT64_C(1) << CHUNK_SHIFT)
 #define LOW_BASE    UINT64_C(0x20000000)
-#define LOW_BYTES   UINT64_C(0x80000000)
+#define LOW_BYTES   UINT64_C(0x50000000)                /* ASan keeps its shadow at 2 GiB */
 #define ADDRESS_END (UINT64_C(1) << 47)
 enum { CHUNK_SLOTS = 1 << (47 - CHUNK_SHIFT), MAP_SLAB = 16 };
 
