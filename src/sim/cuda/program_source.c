@@ -14,7 +14,9 @@
 #include "scope.h"
 #include "vec.h"
 
-enum { NESTING_MAX = 3, TEXT_LOOK_BYTES = 64 << 10 };
+enum { NESTING_MAX = 3, TEXT_LOOK_BYTES = 64 << 10, WRAPPER_LINKED = 2 };
+
+#define WRAPPER_MAGIC UINT32_C(0x466243b1)
 
 struct program_source {
         struct vec texts;               /* struct ptx_text; the bytes are ours */
@@ -109,6 +111,42 @@ static CUresult fatbin_add(struct program_source *source, const void *image, siz
         return result;
 }
 
+/* What nvcc puts around a fat binary. Separately compiled programs have an empty one and a list,
+ * ended by NULL, of those that the driver is to link. */
+struct wrapper {
+        uint32_t magic, version;
+        const void *image;
+        const void *const *list;
+};
+static_assert(sizeof(struct wrapper) == 24, "made by nvcc");
+
+static const void *const *wrapper_list(const void *image, size_t bytes)
+{
+        struct wrapper wrapper;
+
+        if (bytes > 0)                  /* a file: its addresses mean nothing */
+                return NULL;
+        memcpy(&wrapper.magic, image, sizeof wrapper.magic);
+        if (wrapper.magic != WRAPPER_MAGIC)
+                return NULL;
+        memcpy(&wrapper, image, sizeof wrapper);
+        return wrapper.version == WRAPPER_LINKED ? wrapper.list : NULL;
+}
+
+/* Libraries among the parts may have nothing for this device: then nothing needs them. */
+static CUresult list_add(struct program_source *source, const void *const *list,
+                         const struct machine_gpu *gpu, struct err *e)
+{
+        CUresult r = CUDA_SUCCESS;
+
+        for (; *list && r == CUDA_SUCCESS; list++) {
+                r = fatbin_add(source, *list, 0, gpu, e);
+                if (r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+                        r = CUDA_SUCCESS;
+        }
+        return r;
+}
+
 static CUresult image_add(struct program_source *source, const void *image, size_t bytes,
                           const struct machine_gpu *gpu, unsigned depth, struct err *e);
 
@@ -145,7 +183,11 @@ static CUresult image_add(struct program_source *source, const void *image, size
                 return text_add(source, image, bytes ? bytes : strlen(image));
         if (container_is(image, bytes))
                 return container_add(source, image, bytes, gpu, depth, e);
-        return fatbin_add(source, image, bytes, gpu, e);
+
+        const void *const *list = wrapper_list(image, bytes);
+        CUresult r = fatbin_add(source, image, bytes, gpu, e);
+
+        return r == CUDA_SUCCESS && list ? list_add(source, list, gpu, e) : r;
 }
 
 CUresult program_source_read(struct program_source *source, const void *image, size_t bytes,
