@@ -11,6 +11,7 @@ MAY_SEE = {
     "api": [],
     "lib/base": [],
     "lib/contract": ["lib/base"],
+    "lib/contract": ["lib/base"],
     "lib/machine": ["lib/base"],
     "lib/model": ["lib/base"],
     "src/cli": ["lib/base", "lib/machine", "lib/model", "api"],
