@@ -58,7 +58,7 @@ SIM_TEST(host_functions_run_in_the_order_of_their_stream)
         CUstream stream;
 
         OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
-        OK(exec_run(kernel, stream));
+        OK(exec_run(exec_function(&exec, "kernel_50ms"), stream));
         OK(cuLaunchHostFunc(stream, take_turn, &first));
         OK(exec_run(kernel, stream));
         OK(cuStreamAddCallback(stream, take_turn_late, &second, 0));
