@@ -66,7 +66,8 @@ void session_end(struct session *session)
                 struct capture *capture = session->streams;
 
                 session->streams = capture->next;
-                capture->stream->capture = NULL;
+                if (capture->stream)
+                        capture->stream->capture = NULL;
                 vec_done(&capture->nodes);
                 vec_done(&capture->edges);
                 free(capture);
@@ -99,24 +100,17 @@ CUresult capture_break_event(const struct event *event, CUresult error)
 void capture_leave(struct stream *stream)
 {
         autounlock pthread_mutex_t *held = scope_lock(&capture_state.lock);
-        struct capture *capture = stream->capture, **link;
-        struct session *session;
+        struct capture *capture = stream->capture;
 
         if (!capture)
                 return;
-        session = capture->session;
-        session->is_invalid = true;
-        if (session->origin == stream) {
-                session_end(session);
+        if (capture->session->origin == stream) {
+                session_end(capture->session);
                 return;
         }
-        for (link = &session->streams; *link != capture; link = &(*link)->next)
-                ;
-        *link = capture->next;
+        /* Its place stays: whether its work was joined is seen at the end. */
         stream->capture = NULL;
-        vec_done(&capture->nodes);
-        vec_done(&capture->edges);
-        free(capture);
+        capture->stream = NULL;
 }
 
 static bool session_forbids(const struct session *session)
@@ -155,7 +149,7 @@ CUresult capture_forbids_legacy(const struct context *context)
         autounlock pthread_mutex_t *held = scope_lock(&capture_state.lock);
         for (struct session *s = capture_state.sessions; s; s = s->next) {
                 for (struct capture *c = s->streams; c; c = c->next) {
-                        if (c->stream->context != context ||
+                        if (!c->stream || c->stream->context != context ||
                             (c->stream->flags & CU_STREAM_NON_BLOCKING))
                                 continue;
                         s->is_invalid = true;

@@ -36,7 +36,7 @@ CUresult capture_forbids(void);
 CUresult capture_forbids_legacy(const struct context *context);
 /* The call cannot be captured: the capture of this stream is invalid from now on. Returns `error`. */
 CUresult capture_break(struct stream *stream, CUresult error);
-/* The stream goes: its capture is invalid, and ends if it began here. */
+/* The stream goes: a capture that began here ends, another goes on without it. */
 void capture_leave(struct stream *stream);
 /* The same for a call about an event that was recorded in a capture. */
 CUresult capture_break_event(const struct event *event, CUresult error);

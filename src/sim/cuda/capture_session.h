@@ -23,7 +23,7 @@ struct session {
 /* A stream that takes part: what its next node comes after. */
 struct capture {
         struct session *session;
-        struct stream *stream;
+        struct stream *stream;          /* NULL: destroyed since */
         struct vec nodes;               /* of struct node * */
         struct vec edges;               /* of CUgraphEdgeData, as many */
         struct capture *next;
