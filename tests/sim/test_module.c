@@ -425,6 +425,50 @@ SIM_TEST(linking_refuses_bad_parts_and_says_why)
         CHECK_EQ(cuLinkDestroy(NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
+static const char texture_ptx[] = PTX_HEAD
+        ".visible .global .texref image;\n"
+        ".visible .global .surfref sheet;\n"
+        ".visible .entry fetch(.param .u64 to, .param .u32 at)\n"
+        "{\n"
+        "  .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .f32 %f<5>;\n"
+        "  ld.param.u64 %rd1, [to];\n"
+        "  ld.param.u32 %r1, [at];\n"
+        "  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];\n"
+        "  st.global.f32 [%rd1], %f1;\n"
+        "  ret;\n"
+        "}\n";
+
+SIM_TEST(kernels_read_through_a_texture_reference)
+{
+        float values[4] = { 1.5f, 2.5f, 3.5f, 4.5f }, got = 0;
+        CUtexref texture = NULL, none;
+        CUsurfref surface = NULL;
+        CUdeviceptr image, to;
+        uint32_t at = 2;
+        size_t offset;
+
+        start();
+        CUmodule module = load(texture_ptx);
+
+        CHECK_EQ(cuModuleGetTexRef(&texture, module, "image"), CUDA_SUCCESS);
+        CHECK_EQ(cuModuleGetSurfRef(&surface, module, "sheet"), CUDA_SUCCESS);
+        CHECK_EQ(cuModuleGetTexRef(&none, module, "sheet"), CUDA_ERROR_NOT_FOUND);
+        CHECK_EQ(cuModuleGetTexRef(&none, module, "nothing"), CUDA_ERROR_NOT_FOUND);
+        CHECK_EQ(cuMemAlloc_v2(&image, sizeof values), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc_v2(&to, sizeof got), CUDA_SUCCESS);
+        CHECK_EQ(cuMemcpyHtoD_v2(image, values, sizeof values), CUDA_SUCCESS);
+        CHECK_EQ(cuTexRefSetFormat(texture, CU_AD_FORMAT_FLOAT, 1), CUDA_SUCCESS);
+        CHECK_EQ(cuTexRefSetAddress_v2(&offset, texture, image, sizeof values), CUDA_SUCCESS);
+        void *params[] = { &to, &at };
+
+        CHECK_EQ(cuLaunchKernel(function_of(module, "fetch"), 1, 1, 1, 1, 1, 1, 0, NULL, params,
+                                NULL), CUDA_SUCCESS);
+        CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+        CHECK_EQ(cuMemcpyDtoH_v2(&got, to, sizeof got), CUDA_SUCCESS);
+        CHECK(got == 3.5f);
+        CHECK_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
 int main(void)
 {
         return RUN(CASE(functions_are_found_by_name), CASE(all_functions_can_be_listed),
@@ -441,5 +485,6 @@ int main(void)
                    CASE(ptx_for_a_newer_driver_or_device_is_refused_as_such),
                    CASE(a_module_loads_from_a_file), CASE(linked_parts_call_each_other),
                    CASE(a_damaged_linked_image_is_refused),
-                   CASE(linking_refuses_bad_parts_and_says_why));
+                   CASE(linking_refuses_bad_parts_and_says_why),
+                   CASE(kernels_read_through_a_texture_reference));
 }

@@ -11,6 +11,7 @@
 #include "program.h"
 #include "ptx.h"
 #include "scope.h"
+#include "texture.h"
 #include "work.h"
 
 enum { PLACE_BYTES = 256 };             /* alignment of every variable on the card */
@@ -63,8 +64,15 @@ static CUresult variable_place(struct module *module, size_t index, uint64_t *en
         const struct program_variable *variable = &module->program->variables[index];
         struct module_variable *ours = &module->variables[index];
 
-        if (variable->is_reference)
+        if (variable->is_reference) {
+                ours->reference = texture_new(variable->is_surface, true);
+                if (!ours->reference)
+                        return CUDA_ERROR_OUT_OF_MEMORY;
+                ours->reference->format = CU_AD_FORMAT_FLOAT;
+                ours->reference->channels = 1;
+                ours->address = ours->reference->handle;        /* what the kernel reads through */
                 return CUDA_SUCCESS;
+        }
         if (variable->is_undefined) {
                 ours->address = symbol_address(jit, variable->name);
                 return ours->address ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
@@ -169,6 +177,13 @@ static void block_free(const struct module *module, CUdeviceptr address)
                 memory_free(address);
 }
 
+/* The program may have destroyed it as one of its own. */
+static void reference_free(const struct module_variable *variable)
+{
+        if (variable->reference && texture_at(variable->address) == variable->reference)
+                texture_free(variable->reference);
+}
+
 /* Gives back everything but its place in the context's list. */
 static void module_release(struct module *module)
 {
@@ -177,9 +192,11 @@ static void module_release(struct module *module)
         module->magic = 0;
         for (size_t i = 0; module->functions && i < program->kernel_count; i++)
                 function_free(module->functions[i]);
-        for (size_t i = 0; module->variables && i < program->variable_count; i++)
+        for (size_t i = 0; module->variables && i < program->variable_count; i++) {
+                reference_free(&module->variables[i]);
                 if (module->variables[i].is_managed && !module->library)
                         block_free(module, module->variables[i].address);
+        }
         block_free(module, module->block);
         free(module->functions);
         free(module->variables);
@@ -296,4 +313,13 @@ CUresult module_variable(const struct module *module, const char *name, CUdevice
         if (ret_bytes)
                 *ret_bytes = variable->bytes;
         return CUDA_SUCCESS;
+}
+
+struct texture *module_reference(const struct module *module, const char *name, bool is_surface)
+{
+        const struct program_variable *variable = program_variable(module->program, name);
+
+        if (!variable || !variable->is_reference || variable->is_surface != is_surface)
+                return NULL;
+        return module->variables[variable - module->program->variables].reference;
 }

@@ -12,15 +12,16 @@
 struct program;
 struct ptx_module;
 struct library;
+struct texture;
 
 #define MODULE_MAGIC UINT32_C(0x646f6d76)
 
 /* A variable, texture or surface reference of the module. */
 struct module_variable {
-        CUdeviceptr address;            /* of the bytes; 0: a reference */
+        CUdeviceptr address;            /* of the bytes, or the handle of a reference */
         bool is_managed;
         bool is_borrowed;               /* managed, of the library: another context filled it */
-        void *reference;                /* of the texture and surface files */
+        struct texture *reference;      /* NULL: bytes */
 };
 
 struct module {
@@ -53,3 +54,5 @@ void module_free(struct module *module);
 struct function *module_find(const struct module *module, const char *name);
 CUresult module_variable(const struct module *module, const char *name, CUdeviceptr *ret_address,
                          size_t *ret_bytes);
+/* A texture or surface reference of the module; NULL: no such. */
+struct texture *module_reference(const struct module *module, const char *name, bool is_surface);

@@ -142,3 +142,30 @@ CUresult sim_cuModuleGetGlobal(CUdeviceptr_v1 *dptr, unsigned int *bytes, CUmodu
                 *bytes = (unsigned)size;
         return CUDA_SUCCESS;
 }
+
+static CUresult reference(void **ret_reference, CUmodule handle, const char *name, bool is_surface)
+{
+        struct module *module = module_get(handle);
+
+        if (!ret_reference || !name)
+                return CUDA_ERROR_INVALID_VALUE;
+        if (!module)
+                return CUDA_ERROR_INVALID_HANDLE;
+
+        struct texture *found = module_reference(module, name, is_surface);
+
+        if (!found)
+                return CUDA_ERROR_NOT_FOUND;
+        *ret_reference = found;
+        return CUDA_SUCCESS;
+}
+
+CUresult sim_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
+{
+        return reference((void **)pTexRef, hmod, name, false);
+}
+
+CUresult sim_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
+{
+        return reference((void **)pSurfRef, hmod, name, true);
+}
