@@ -57,7 +57,9 @@ static void shuffle(struct warp *w, const struct insn *i)
                 uint32_t from = shuffle_source(l, (uint32_t)lane_get(w, i->b, l),
                                                (uint32_t)lane_get(w, i->c, l), i->mode, &is_in);
 
-                d[l] = before[from];
+                /* Undefined from a lane that does not take part; the hardware reads zero, and
+                 * CUDA's own reduction sample counts on it. */
+                d[l] = w->exec >> from & 1 ? before[from] : 0;
                 bits |= (uint32_t)is_in << l;
         }
         if (i->count)
