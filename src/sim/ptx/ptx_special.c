@@ -91,6 +91,8 @@ static uint64_t clock_read(struct warp *w, enum special special)
         w->clock_ns += CLOCK_STEP_NS;
         now = launch->clock_base_ns + w->block->clock_start_ns + w->clock_ns;
         cycles = (uint64_t)((unsigned __int128)now * (launch->clock_mhz ? launch->clock_mhz : 1000) / 1000);
+        /* Looking costs a cycle too: who waits for N cycles sees a little more, never N exactly. */
+        cycles += w->clock_ns / CLOCK_STEP_NS;
         switch (special) {
         case SPECIAL_CLOCK:
         case SPECIAL_CLOCK64: return cycles;
