@@ -1,16 +1,41 @@
 /* gpm: performance counters between two samples; Hopper and later. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "load.h"
+#include "scope.h"
 #include "timeline.h"
 
 enum { GPM_VERSION = 1, GPM_METRIC_MAX = 333 };
 
 struct nvmlGpmSample_st {
+        struct nvmlGpmSample_st *next;
         uint64_t time_ns;               /* 0: not taken yet */
         uint64_t busy_ns[ENGINE_COUNT];
         uint64_t in_bytes_per_s, out_bytes_per_s;
 };
+
+/* All samples there are, so that a wrong handle is recognised. */
+static struct {
+        pthread_mutex_t lock;
+        struct nvmlGpmSample_st *first;
+} gpm = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct nvmlGpmSample_st **link_of(nvmlGpmSample_t sample)
+{
+        struct nvmlGpmSample_st **link = &gpm.first;
+
+        while (*link && *link != sample)
+                link = &(*link)->next;
+        return link;
+}
+
+static bool is_sample(nvmlGpmSample_t sample)
+{
+        autounlock pthread_mutex_t *held = scope_lock(&gpm.lock);
+
+        return *link_of(sample) != NULL;
+}
 
 static nvmlReturn_t target_with_gpm(nvmlDevice_t device, const void *answer, struct target *ret)
 {
@@ -46,16 +71,28 @@ nvmlReturn_t sim_nvmlGpmQueryIfStreamingEnabled(nvmlDevice_t device, unsigned in
 
 nvmlReturn_t sim_nvmlGpmSampleAlloc(nvmlGpmSample_t *sample)
 {
+        struct nvmlGpmSample_st *made;
+
         if (!sample)
                 return NVML_ERROR_INVALID_ARGUMENT;
-        *sample = calloc(1, sizeof **sample);
-        return *sample ? NVML_SUCCESS : NVML_ERROR_MEMORY;
+        made = calloc(1, sizeof *made);
+        if (!made)
+                return NVML_ERROR_MEMORY;
+        autounlock pthread_mutex_t *held = scope_lock(&gpm.lock);
+        made->next = gpm.first;
+        gpm.first = made;
+        *sample = made;
+        return NVML_SUCCESS;
 }
 
 nvmlReturn_t sim_nvmlGpmSampleFree(nvmlGpmSample_t sample)
 {
-        if (!sample)
+        autounlock pthread_mutex_t *held = scope_lock(&gpm.lock);
+        struct nvmlGpmSample_st **link = link_of(sample);
+
+        if (!sample || !*link)
                 return NVML_ERROR_INVALID_ARGUMENT;
+        *link = sample->next;
         free(sample);
         return NVML_SUCCESS;
 }
@@ -75,9 +112,12 @@ nvmlReturn_t sim_nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample)
         struct target t;
         nvmlReturn_t r = target_with_gpm(device, sample, &t);
 
-        if (r == NVML_SUCCESS)
-                take(&t, t.unit, sample);
-        return r;
+        if (r != NVML_SUCCESS)
+                return r;
+        if (!is_sample(sample))
+                return NVML_ERROR_INVALID_ARGUMENT;
+        take(&t, t.unit, sample);
+        return NVML_SUCCESS;
 }
 
 nvmlReturn_t sim_nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int instance_id,
@@ -88,6 +128,8 @@ nvmlReturn_t sim_nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int instance_
 
         if (r != NVML_SUCCESS)
                 return r;
+        if (!is_sample(sample))
+                return NVML_ERROR_INVALID_ARGUMENT;
         for (unsigned i = 0; i < TARGET_INSTANCES; i++)
                 if (t.gpu->instances[i].is_used && t.gpu->instances[i].id == instance_id) {
                         take(&t, t.gpu->instances[i].unit, sample);
@@ -136,7 +178,7 @@ static bool metric(unsigned id, nvmlGpmSample_t a, nvmlGpmSample_t b, double *re
 
 nvmlReturn_t sim_nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *get)
 {
-        if (!get || !get->sample1 || !get->sample2)
+        if (!get || !is_sample(get->sample1) || !is_sample(get->sample2))
                 return NVML_ERROR_INVALID_ARGUMENT;
         if (get->version != GPM_VERSION)
                 return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
