@@ -128,7 +128,7 @@ static void nvml_memory(struct bench *bench)
 static const struct {
         const char *metric;
         void (*call)(struct bench *bench);
-        unsigned count;                 /* calls per round */
+        unsigned count; /* calls per round */
 } rows[] = {
         { "sim_launch_ns", launch, 256 },
         { "sim_launch_interpreted_ns", launch_interpreted, 32 },
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
         bench_open(&bench);
         printf("sim_start_us %.1f\n", (double)(clock_now_ns() - begin_ns) / 1000);
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-                median_ns(&bench, rows[i].call, 8);     /* warm up */
+                median_ns(&bench, rows[i].call, 8); /* warm up */
                 printf("%s %.1f\n", rows[i].metric, median_ns(&bench, rows[i].call, rows[i].count));
                 fflush(stdout);
         }

@@ -5,10 +5,13 @@
 
 #define KIB UINT32_C(1024)
 #define MIB (UINT64_C(1) << 20)
-#define MB UINT64_C(1000000)
-#define GB UINT64_C(1000000000)
+#define MB  UINT64_C(1000000)
+#define GB  UINT64_C(1000000000)
 
 enum { BRAND_TESLA = 2, BRAND_GEFORCE = 5, BRAND_NVIDIA = 14 };
+
+/* Tables are laid out to be read across. */
+/* clang-format off */
 
 /* What the chips of one compute capability have in common. */
 #define CHIP_PASCAL_61                                                                             \
@@ -219,6 +222,8 @@ static const struct preset presets[] = {
                 },
         },
 };
+
+/* clang-format on */
 
 size_t preset_count(void)
 {

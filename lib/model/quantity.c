@@ -12,7 +12,7 @@
 struct decimal {
         uint64_t whole;
         double fraction;
-        size_t length;                  /* characters read; 0: no number here */
+        size_t length; /* characters read; 0: no number here */
         int is_too_large;
 };
 
@@ -65,8 +65,10 @@ int quantity_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *e)
                                text);
         shift = unit_shift(unit);
         if (shift < 0)
-                return err_set(e, -EINVAL, "'%.60s' has the unknown unit '%.20s' (units: k m g t, "
-                               "Ki Mi Gi Ti; all count in 1024s)", text, unit);
+                return err_set(e, -EINVAL,
+                               "'%.60s' has the unknown unit '%.20s' (units: k m g t, "
+                               "Ki Mi Gi Ti; all count in 1024s)",
+                               text, unit);
         if (shift == 0 && decimal.fraction > 0)
                 return err_set(e, -EINVAL, "'%.60s' is not a whole number of bytes", text);
         if (decimal.is_too_large || decimal.whole >= (UINT64_C(1) << (63 - shift)))
@@ -105,12 +107,11 @@ int quantity_parse_whole(const char *text, const char *what, uint64_t least, uin
         return 0;
 }
 
-int quantity_parse_percent(const char *text, const char *what, unsigned *ret_percent,
-                           struct err *e)
+int quantity_parse_percent(const char *text, const char *what, unsigned *ret_percent, struct err *e)
 {
         char digits[8];
         const size_t length = strcspn(text, "%");
-        uint64_t percent;
+        uint64_t percent = 0;
         int r;
 
         if (length >= sizeof digits || (text[length] != '\0' && text[length + 1] != '\0'))

@@ -10,11 +10,11 @@
 #include "scope.h"
 
 enum {
-        ROUNDS_MOST = 1024,             /* 32768 multiply-adds per thread */
+        ROUNDS_MOST = 1024, /* 32768 multiply-adds per thread */
         BLOCKS_PER_SM = 8,
         SAMPLE_BLOCKS = 2,
         SAMPLE_ROUNDS = 3,
-        LAUNCH_WALL_NS = 5000000,       /* a launch this long keeps a GPU busy; no need for more */
+        LAUNCH_WALL_NS = 5000000, /* a launch this long keeps a GPU busy; no need for more */
         BATCH_NS = 200000000,
         BATCH_MOST = 256,
 };
@@ -28,10 +28,10 @@ struct work {
         CUstream stream;
         CUevent done;
         CUdeviceptr a, b, results, errors;
-        uint64_t result_count;          /* places for results; the first is what others must equal */
+        uint64_t result_count; /* places for results; the first is what others must equal */
         unsigned blocks, blocks_most, rounds, compare_blocks;
         size_t element_bytes;
-        uint64_t next;                  /* place of the next result */
+        uint64_t next; /* place of the next result */
         uint64_t launch_ns;
 };
 
@@ -65,21 +65,25 @@ static int work_open(struct work *work)
             (r = check(work, driver->cuDevicePrimaryCtxRetain(&work->context, device),
                        "create a context")) ||
             (r = check(work, driver->cuCtxSetCurrent(work->context), "use the context")) ||
-            (r = check(work, driver->cuDeviceGetAttribute(
-                               &sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+            (r = check(work,
+                       driver->cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                                    device),
                        "count the processors")) ||
             (r = check(work, driver->cuModuleLoadData(&work->module, kernel_ptx),
                        "load the kernels")) ||
-            (r = check(work, driver->cuModuleGetFunction(
-                               &work->load, work->module,
-                               is_double ? "vgpu_burn_d" : "vgpu_burn"), "find a kernel")) ||
-            (r = check(work, driver->cuModuleGetFunction(
-                               &work->sample, work->module,
-                               is_double ? "vgpu_burn_sample_d" : "vgpu_burn_sample"),
+            (r = check(work,
+                       driver->cuModuleGetFunction(&work->load, work->module,
+                                                   is_double ? "vgpu_burn_d" : "vgpu_burn"),
                        "find a kernel")) ||
-            (r = check(work, driver->cuModuleGetFunction(
-                               &work->compare, work->module,
-                               is_double ? "vgpu_burn_compare_d" : "vgpu_burn_compare"),
+            (r = check(work,
+                       driver->cuModuleGetFunction(&work->sample, work->module,
+                                                   is_double ? "vgpu_burn_sample_d"
+                                                             : "vgpu_burn_sample"),
+                       "find a kernel")) ||
+            (r = check(work,
+                       driver->cuModuleGetFunction(&work->compare, work->module,
+                                                   is_double ? "vgpu_burn_compare_d"
+                                                             : "vgpu_burn_compare"),
                        "find a kernel")) ||
             (r = check(work, driver->cuStreamCreate(&work->stream, CU_STREAM_NON_BLOCKING),
                        "create a stream")) ||
@@ -108,8 +112,9 @@ static int work_fill(struct work *work)
                         else
                                 ((float *)host)[i] = (float)value;
                 }
-                r = check(work, work->driver->cuMemcpyHtoD_v2(input ? work->b : work->a, host,
-                                                             count * work->element_bytes),
+                r = check(work,
+                          work->driver->cuMemcpyHtoD_v2(input ? work->b : work->a, host,
+                                                        count * work->element_bytes),
                           "copy to the GPU");
                 if (r < 0)
                         return r;
@@ -133,8 +138,10 @@ static int work_allocate(struct work *work)
                                    : (uint64_t)((double)free_bytes * plan->memory_percent / 100);
         work->result_count = bytes > inputs ? (bytes - inputs) / result_bytes(work) : 0;
         if (work->result_count < 2)
-                return err_set(&work->gpu->error, -ENOMEM, "%lluMiB of memory are too little: it "
-                               "takes at least %lluMiB", (unsigned long long)(bytes >> 20),
+                return err_set(&work->gpu->error, -ENOMEM,
+                               "%lluMiB of memory are too little: it "
+                               "takes at least %lluMiB",
+                               (unsigned long long)(bytes >> 20),
                                (unsigned long long)((2 * inputs >> 20) + 1));
         bytes = work->result_count * result_bytes(work);
         if ((r = check(work, driver->cuMemAlloc_v2(&work->a, result_bytes(work)), "allocate")) ||
@@ -160,7 +167,10 @@ static CUresult launch(struct work *work, CUfunction function, unsigned blocks, 
 static int sample_check(struct work *work)
 {
         enum { COUNT = SAMPLE_BLOCKS * KERNEL_BLOCK };
-        union { float f[COUNT]; double d[COUNT]; } got;
+        union {
+                float f[COUNT];
+                double d[COUNT];
+        } got;
         const CUdeviceptr out = result_place(work, 1);
         int r;
 
@@ -191,8 +201,9 @@ static int launch_measure(struct work *work)
         const uint64_t begin_ns = clock_now_ns();
         int r;
 
-        if ((r = check(work, launch(work, work->load, work->blocks, work->rounds,
-                                    result_place(work, 0)), "launch")) ||
+        if ((r = check(work,
+                       launch(work, work->load, work->blocks, work->rounds, result_place(work, 0)),
+                       "launch")) ||
             (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")))
                 return r;
         work->launch_ns = clock_now_ns() - begin_ns;
@@ -208,7 +219,7 @@ static int calibrate(struct work *work)
 
         work->blocks = 1;
         work->rounds = 1;
-        r = launch_measure(work);       /* the first one may load code */
+        r = launch_measure(work); /* the first one may load code */
         while (r == 0 && (work->blocks < work->blocks_most || work->rounds < ROUNDS_MOST)) {
                 before_ns = work->launch_ns;
                 if (work->blocks < work->blocks_most)
@@ -229,16 +240,18 @@ static int calibrate(struct work *work)
 static int compare(struct work *work, uint64_t number)
 {
         const uint64_t parts = work->blocks / work->compare_blocks;
-        const uint64_t offset = number % parts * work->compare_blocks * KERNEL_BLOCK *
-                                work->element_bytes;
+        const uint64_t offset =
+                number % parts * work->compare_blocks * KERNEL_BLOCK * work->element_bytes;
         CUdeviceptr x = result_place(work, 0) + offset, y = result_place(work, number) + offset;
         void *params[] = { &x, &y, &work->errors };
         uint32_t errors = 0;
         int r;
 
-        if ((r = check(work, work->driver->cuLaunchKernel(work->compare, work->compare_blocks, 1, 1,
-                                                          KERNEL_BLOCK, 1, 1, 0, work->stream,
-                                                          params, NULL), "launch")) ||
+        if ((r = check(work,
+                       work->driver->cuLaunchKernel(work->compare, work->compare_blocks, 1, 1,
+                                                    KERNEL_BLOCK, 1, 1, 0, work->stream, params,
+                                                    NULL),
+                       "launch")) ||
             (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")) ||
             (r = check(work, work->driver->cuMemcpyDtoH_v2(&errors, work->errors, sizeof errors),
                        "copy from the GPU")))
@@ -261,18 +274,21 @@ static int burn_batch(struct work *work)
                 count = BATCH_MOST;
         for (uint64_t i = 0; i < count && r == 0; i++, work->next++) {
                 if (work->next % work->result_count == 0)
-                        work->next++;           /* the first result is what others must equal */
-                r = check(work, launch(work, work->load, work->blocks, work->rounds,
-                                       result_place(work, work->next)), "launch");
+                        work->next++; /* the first result is what others must equal */
+                r = check(work,
+                          launch(work, work->load, work->blocks, work->rounds,
+                                 result_place(work, work->next)),
+                          "launch");
         }
-        if (r < 0 || (r = check(work, work->driver->cuEventRecord(work->done, work->stream),
-                                "record an event")) ||
+        if (r < 0 ||
+            (r = check(work, work->driver->cuEventRecord(work->done, work->stream),
+                       "record an event")) ||
             (r = check(work, work->driver->cuEventSynchronize(work->done), "wait")))
                 return r;
         work->launch_ns = (clock_now_ns() - begin_ns) / count;
         work->gpu->launches += count;
-        work->gpu->flop += count * work->blocks * KERNEL_BLOCK * work->rounds *
-                           KERNEL_FMA_PER_ROUND * 2;
+        work->gpu->flop +=
+                count * work->blocks * KERNEL_BLOCK * work->rounds * KERNEL_FMA_PER_ROUND * 2;
         return compare(work, work->next - 1);
 }
 

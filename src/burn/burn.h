@@ -9,11 +9,11 @@
 
 struct burn_plan {
         const struct burn_driver *driver;
-        uint64_t memory_bytes;          /* 0: by percent */
-        unsigned memory_percent;        /* of what is free */
+        uint64_t memory_bytes;   /* 0: by percent */
+        unsigned memory_percent; /* of what is free */
         bool is_double;
-        uint64_t end_ns;                /* clock_now_ns() when to stop */
-        _Atomic bool *is_stopped;       /* interrupted */
+        uint64_t end_ns;          /* clock_now_ns() when to stop */
+        _Atomic bool *is_stopped; /* interrupted */
 };
 
 /* A thread works on it; the rest of the program only looks. */
@@ -23,12 +23,12 @@ struct burn_gpu {
         char name[96];
         char pci_bus_id[32];
         _Atomic uint64_t launches;
-        _Atomic uint64_t flop;          /* done so far */
+        _Atomic uint64_t flop; /* done so far */
         _Atomic uint64_t errors;
         _Atomic bool is_done;
-        _Atomic bool is_running;        /* memory is held, work is under way */
-        uint64_t held_bytes;            /* valid once it runs */
-        struct err error;               /* valid once it is done; code 0: none */
+        _Atomic bool is_running; /* memory is held, work is under way */
+        uint64_t held_bytes;     /* valid once it runs */
+        struct err error;        /* valid once it is done; code 0: none */
 };
 
 /* Burns until the plan's end. A pthread start routine; the argument is a struct burn_gpu. */

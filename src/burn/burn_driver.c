@@ -15,11 +15,12 @@ int burn_driver_open(struct burn_driver *ret_driver, struct err *e)
         CUresult r;
 
         if (!library)
-                return err_set(e, -ENOENT, "there is no GPU driver here (libcuda.so.1); without a "
+                return err_set(e, -ENOENT,
+                               "there is no GPU driver here (libcuda.so.1); without a "
                                "GPU, try: vgpu run --sim=a100-40gb -- vgpu-burn");
-#define DRIVER_LOAD(name)                                                                           \
-        ret_driver->name = (__typeof__(&name))dlsym(library, #name);                                \
-        if (!ret_driver->name && !missing)                                                          \
+#define DRIVER_LOAD(name)                                            \
+        ret_driver->name = (__typeof__(&name))dlsym(library, #name); \
+        if (!ret_driver->name && !missing)                           \
                 missing = #name;
         DRIVER_FUNCTIONS(DRIVER_LOAD)
 #undef DRIVER_LOAD
@@ -54,9 +55,8 @@ static bool nvml_open(struct nvml *ret_nvml)
         if (!library)
                 return false;
         start = (__typeof__(start))dlsym(library, "nvmlInit_v2");
-        ret_nvml->handle_by_bus =
-                (__typeof__(ret_nvml->handle_by_bus))dlsym(library,
-                                                           "nvmlDeviceGetHandleByPciBusId_v2");
+        ret_nvml->handle_by_bus = (__typeof__(ret_nvml->handle_by_bus))dlsym(
+                library, "nvmlDeviceGetHandleByPciBusId_v2");
         ret_nvml->temperature =
                 (__typeof__(ret_nvml->temperature))dlsym(library, "nvmlDeviceGetTemperature");
         return start && ret_nvml->handle_by_bus && ret_nvml->temperature && start() == NVML_SUCCESS;
@@ -64,7 +64,10 @@ static bool nvml_open(struct nvml *ret_nvml)
 
 int burn_temperature(const char *pci_bus_id)
 {
-        static struct { int is_tried, is_open; struct nvml nvml; } state;
+        static struct {
+                int is_tried, is_open;
+                struct nvml nvml;
+        } state;
         nvmlDevice_t device;
         unsigned degrees;
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+/* clang-format off */
 /* Eight chains x := x·a + b per thread. They start apart, so that no compiler may merge them. */
 #define PTX_ENTRY(name)                                                                             \
         ".visible .entry " name "(.param .u64 out, .param .u64 a, .param .u64 b,\n"                 \
@@ -62,6 +63,8 @@ const char kernel_ptx[] =
         PTX_LOAD("vgpu_burn_d", "f64", "8")
         PTX_LOAD("vgpu_burn_sample_d", "f64", "8")
         PTX_COMPARE("vgpu_burn_compare_d", "b64", "8");
+
+/* clang-format on */
 
 double kernel_input_a(size_t index)
 {

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 enum {
-        KERNEL_BLOCK = 256,             /* threads */
+        KERNEL_BLOCK = 256, /* threads */
         KERNEL_FMA_PER_ROUND = 32,
-        KERNEL_CHAINS = 8,              /* independent, so that the pipelines stay full */
+        KERNEL_CHAINS = 8, /* independent, so that the pipelines stay full */
 };
 
 /* PTX of these kernels, in single precision, and in double precision with "_d" behind the name:

@@ -18,7 +18,7 @@ struct options {
         uint64_t memory_bytes;
         unsigned memory_percent;
         bool is_double, is_list, is_tensor;
-        int only;                       /* -1: all */
+        int only; /* -1: all */
 };
 
 static _Atomic bool is_stopped;
@@ -47,7 +47,8 @@ static void print_help(void)
 {
         printf("Usage: vgpu-burn [OPTION]… [SECONDS]\n\n"
                "Fills the memory of every GPU, keeps it busy (10 seconds by default), and checks\n"
-               "the results. Ends with OK or FAULTY for each GPU; exit status 1 if any is faulty.\n\n"
+               "the results. Ends with OK or FAULTY for each GPU; exit status 1 if any is "
+               "faulty.\n\n"
                "Options:\n"
                "  -m SIZE     use this much memory: 512 (MiB), 1.5g, 300Mi …\n"
                "  -m N%%       use this part of the free memory; default 90%%\n"
@@ -78,7 +79,7 @@ static int memory_parse(const char *text, struct options *options, struct err *e
 static int options_parse(struct options *options, int argc, char **argv)
 {
         struct err e = { 0 };
-        uint64_t number;
+        uint64_t number = 0;
 
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i];
@@ -123,8 +124,8 @@ static int gpus_find(const struct burn_driver *driver, const struct options *opt
         if (r != CUDA_SUCCESS)
                 return complain("cannot count the GPUs: %s", burn_driver_error(driver, r));
         if (count == 0 || options->only >= count)
-                return complain("there is no GPU %d (%d found)", options->only < 0 ? 0
-                                : options->only, count);
+                return complain("there is no GPU %d (%d found)",
+                                options->only < 0 ? 0 : options->only, count);
         for (int i = 0; i < count && used < GPUS_MOST; i++) {
                 struct burn_gpu *gpu = &gpus[used];
                 CUdevice device;
@@ -200,8 +201,8 @@ static void watch(const struct options *options, struct burn_gpu *gpus, int coun
 
         while (!are_done(gpus, count)) {
                 const uint64_t elapsed_ns = clock_now_ns() - begin_ns;
-                const double share = elapsed_ns < span_ns
-                                     ? (double)elapsed_ns / (double)span_ns : 1;
+                const double share =
+                        elapsed_ns < span_ns ? (double)elapsed_ns / (double)span_ns : 1;
 
                 /* A log gets a line for every tenth, a terminal one that changes. */
                 if (is_terminal || (unsigned)(share * 10) > tenth) {

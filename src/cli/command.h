@@ -15,21 +15,21 @@ enum {
 };
 
 struct cli_option {
-        const char *name;               /* without the dashes; NULL ends the list */
-        const char *argument;           /* what follows it, "SIZE"; NULL: nothing */
+        const char *name;     /* without the dashes; NULL ends the list */
+        const char *argument; /* what follows it, "SIZE"; NULL: nothing */
         const char *summary;
         /* What completion offers for the argument: "preset", "file", or words. NULL: nothing. */
         const char *completion;
 };
 
 struct command {
-        const char *name;               /* one word, or two: "sim create" */
-        const char *usage;              /* the words that are not options */
+        const char *name;  /* one word, or two: "sim create" */
+        const char *usage; /* the words that are not options */
         const char *summary;
         const struct cli_option *options;
         int (*run)(const struct command *command, int argc, char **argv);
-        const char *details;            /* further paragraphs of its help, or NULL */
-        int usage_exit;                 /* for bad options; 0: EXIT_USAGE */
+        const char *details; /* further paragraphs of its help, or NULL */
+        int usage_exit;      /* for bad options; 0: EXIT_USAGE */
 };
 
 size_t command_count(void);

@@ -102,7 +102,7 @@ int command_completion(const struct command *command, int argc, char **argv)
                 return scan_exit(&scan, option);
         if (option != SCAN_WORD || strcmp(scan.value, "bash") != 0)
                 return complain(EXIT_USAGE, "for which shell? Only bash is known: "
-                                "vgpu completion bash");
+                                            "vgpu completion bash");
         print_script();
         return EXIT_OK;
 }

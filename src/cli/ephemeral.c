@@ -26,12 +26,12 @@
 #include "scope.h"
 
 #define PREFIX "vgpu-run-"
-#define MADE ".machine"
+#define MADE   ".machine"
 #define MAKING ".making"
 
 enum {
-        LOCK_FD_LEAST = 100,            /* out of the way of programs that count on small numbers */
-        MAKING_SECONDS = 60,            /* nobody takes that long to make a machine */
+        LOCK_FD_LEAST = 100, /* out of the way of programs that count on small numbers */
+        MAKING_SECONDS = 60, /* nobody takes that long to make a machine */
         USERS_POLL_MS = 100,
 };
 
@@ -197,7 +197,8 @@ int ephemeral_create(const struct machine_spec *spec, char ret_path[EPHEMERAL_PA
 {
         const char *places[PLACES];
         const size_t count = places_list(places);
-        int r = err_set(e, -EACCES, "no folder for the machine: neither XDG_RUNTIME_DIR nor "
+        int r = err_set(e, -EACCES,
+                        "no folder for the machine: neither XDG_RUNTIME_DIR nor "
                         "/dev/shm nor /tmp can be written");
 
         for (size_t i = 0; i < count; i++)

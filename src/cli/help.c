@@ -30,8 +30,8 @@ static void print_commands(const char *group)
         for (size_t i = 0; i < command_count(); i++) {
                 const struct command *command = command_at(i);
 
-                if (length == 0 || (strncmp(command->name, group, length) == 0 &&
-                                    command->name[length] == ' '))
+                if (length == 0 ||
+                    (strncmp(command->name, group, length) == 0 && command->name[length] == ' '))
                         printf("  %-14s %s\n", command->name, command->summary);
         }
 }

@@ -44,7 +44,7 @@ int machine_option_kernel(char *text, struct vec *kernels, struct err *e)
         if (!equals || equals == text)
                 return err_set(e, -EINVAL, "'--kernel %.80s' must be NAME=MICROSECONDS", text);
         *equals = '\0';
-        if (strlen(text) >= sizeof ((struct machine_kernel *)0)->name)
+        if (strlen(text) >= sizeof((struct machine_kernel *)0)->name)
                 return err_set(e, -EINVAL, "the kernel name '%.40s…' is too long", text);
         r = quantity_parse_number(equals + 1, "a kernel's time in microseconds", 0, 1e12,
                                   &kernel.microseconds, e);

@@ -42,8 +42,9 @@ int complain_unknown_command(const char *group, const char *word)
         }
         nearest_text(&nearest, "", hint, sizeof hint);
         if (group_length > 0)
-                return complain(EXIT_USAGE, "there is no command 'vgpu %s %s'%s; see 'vgpu help %s'",
-                                group, word, hint, group);
+                return complain(EXIT_USAGE,
+                                "there is no command 'vgpu %s %s'%s; see 'vgpu help %s'", group,
+                                word, hint, group);
         return complain(EXIT_USAGE, "there is no command 'vgpu %s'%s; see 'vgpu --help'", word,
                         hint);
 }

@@ -7,7 +7,7 @@
 unsigned nearest_distance(const char *a, const char *b);
 
 struct nearest {
-        const char *word;               /* NULL: nothing is near */
+        const char *word; /* NULL: nothing is near */
         unsigned distance;
 };
 

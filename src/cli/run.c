@@ -34,9 +34,9 @@ const struct cli_option run_options[] = {
 };
 
 struct run_request {
-        char *sim;                      /* PRESET[:COUNT] */
+        char *sim; /* PRESET[:COUNT] */
         const char *machine_path;
-        const char *limit;              /* the first limit asked for */
+        const char *limit; /* the first limit asked for */
         struct vec kernels;
         char **program;
 };
@@ -62,8 +62,10 @@ static int limit_check(int option, const char *value, struct err *e)
         case NAME:
                 if (!*value || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                              "0123456789._-") != strlen(value))
-                        return err_set(e, -1, "a name has letters, digits, '.', '_' and '-', not "
-                                       "'%.60s'", value);
+                        return err_set(e, -1,
+                                       "a name has letters, digits, '.', '_' and '-', not "
+                                       "'%.60s'",
+                                       value);
                 return 0;
         default:
                 return 0;
@@ -113,16 +115,20 @@ static int environment_set(const char *machine_path, struct err *e)
         autofree char *machine = realpath(machine_path, NULL);
 
         if (!library)
-                return err_set(e, -1, "the simulated libcuda.so.1 was not found; set VGPU_SIM_LIB "
+                return err_set(e, -1,
+                               "the simulated libcuda.so.1 was not found; set VGPU_SIM_LIB "
                                "to its folder");
         if (strchr(library, ':'))
-                return err_set(e, -1, "the folder '%s' of the simulated driver has a ':' in its "
-                               "name, which LD_LIBRARY_PATH cannot hold", library);
+                return err_set(e, -1,
+                               "the folder '%s' of the simulated driver has a ':' in its "
+                               "name, which LD_LIBRARY_PATH cannot hold",
+                               library);
         if (asprintf(&path, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0) {
                 path = NULL;
                 return err_set(e, -1, "out of memory");
         }
-        if (!machine || setenv("VGPU_SIM", machine, 1) < 0 || setenv("LD_LIBRARY_PATH", path, 1) < 0)
+        if (!machine || setenv("VGPU_SIM", machine, 1) < 0 ||
+            setenv("LD_LIBRARY_PATH", path, 1) < 0)
                 return err_set(e, -1, "cannot set the environment: %s", strerror(errno));
         return 0;
 }
@@ -160,10 +166,12 @@ static int prepare_real(const struct run_request *request, struct err *e)
         void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
 
         if (!driver)
-                return err_set(e, -1, "there is no GPU driver here (libcuda.so.1); run it on a "
+                return err_set(e, -1,
+                               "there is no GPU driver here (libcuda.so.1); run it on a "
                                "simulated GPU with --sim=a100-40gb");
         if (request->kernels.count > 0)
-                return err_set(e, -1, "--kernel is for simulated GPUs; add --sim=PRESET or "
+                return err_set(e, -1,
+                               "--kernel is for simulated GPUs; add --sim=PRESET or "
                                "--machine PATH");
         return 0;
 }
@@ -173,10 +181,13 @@ static int run_prepare(struct run_request *request, int argc, char **argv, struc
         const char *named = getenv("VGPU_SIM");
 
         if (request->limit)
-                return err_set(e, -1, "limits (--%s) are not in this release: they arrive with "
-                               "libvgpu.so; nothing was run", request->limit);
+                return err_set(e, -1,
+                               "limits (--%s) are not in this release: they arrive with "
+                               "libvgpu.so; nothing was run",
+                               request->limit);
         if (request->sim && request->machine_path)
-                return err_set(e, -1, "--sim makes a machine and --machine uses one; give one of "
+                return err_set(e, -1,
+                               "--sim makes a machine and --machine uses one; give one of "
                                "them");
         if (!request->program)
                 return err_set(e, -1, "which program? vgpu run [OPTION]… -- PROGRAM [ARGUMENT]…");
@@ -217,7 +228,7 @@ int command_run(const struct command *command, int argc, char **argv)
                         code = scan_exit(&scan, option);
                         goto done;
                 }
-                if (option == SCAN_WORD) {      /* everything from here on is the program's */
+                if (option == SCAN_WORD) { /* everything from here on is the program's */
                         request.program = argv + scan.index - 1;
                         break;
                 }

@@ -36,7 +36,8 @@ static int scan_option(struct scan *scan, const char *word)
         const char *equals = strchr(word, '=');
         char name[64];
 
-        snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word) : (int)strlen(word), word);
+        snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word) : (int)strlen(word),
+                 word);
         if (strcmp(name, "help") == 0) {
                 help_print_command(scan->command);
                 return SCAN_HELP;
@@ -80,7 +81,8 @@ int scan_next(struct scan *scan)
         if (strcmp(word, "-h") == 0)
                 return scan_option(scan, "help");
         if (word[1] != '-') {
-                complain(0, "'vgpu %s' has no option '%s'; options have two dashes (vgpu %s --help)",
+                complain(0,
+                         "'vgpu %s' has no option '%s'; options have two dashes (vgpu %s --help)",
                          scan->command->name, word, scan->command->name);
                 return SCAN_BAD;
         }

@@ -7,9 +7,9 @@
 
 enum {
         SCAN_END = -1,
-        SCAN_WORD = -2,                 /* a word that is no option: in `value` */
-        SCAN_BAD = -3,                  /* the sentence was said; exit with scan_exit() */
-        SCAN_HELP = -4,                 /* --help: it was printed */
+        SCAN_WORD = -2, /* a word that is no option: in `value` */
+        SCAN_BAD = -3,  /* the sentence was said; exit with scan_exit() */
+        SCAN_HELP = -4, /* --help: it was printed */
 };
 
 struct scan {
@@ -18,7 +18,7 @@ struct scan {
         char **argv;
         int index;
         const char *value;
-        bool is_after_dashes;           /* "--" was seen: everything else is a word */
+        bool is_after_dashes; /* "--" was seen: everything else is a word */
 };
 
 void scan_init(struct scan *scan, const struct command *command, int argc, char **argv);

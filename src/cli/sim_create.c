@@ -9,8 +9,22 @@
 #include "quantity.h"
 #include "scan.h"
 
-enum { MACHINE, PRESET, GPUS, SEED, GPU_MEMORY, CONTEXT_MEMORY, TIME_SCALE, NOISE, SLICE,
-       LAUNCH_LATENCY, CONTENT_BUDGET, INSTRUCTION_BUDGET, DRIVER_VERSION, KERNEL };
+enum {
+        MACHINE,
+        PRESET,
+        GPUS,
+        SEED,
+        GPU_MEMORY,
+        CONTEXT_MEMORY,
+        TIME_SCALE,
+        NOISE,
+        SLICE,
+        LAUNCH_LATENCY,
+        CONTENT_BUDGET,
+        INSTRUCTION_BUDGET,
+        DRIVER_VERSION,
+        KERNEL
+};
 
 const struct cli_option sim_create_options[] = {
         [MACHINE] = { "machine", "PATH", "the file to make; default: VGPU_SIM", "file" },
@@ -32,8 +46,8 @@ const struct cli_option sim_create_options[] = {
                                  "instructions interpreted per launch; default 200000000", NULL },
         [DRIVER_VERSION] = { "driver-version", "VERSION", "CUDA version, e.g. 12.4; default 13.0",
                              "11.8 12.0 12.2 12.4 12.8 13.0" },
-        [KERNEL] = { "kernel", "NAME=MICROSECONDS", "this kernel takes exactly so long (repeatable)",
-                     NULL },
+        [KERNEL] = { "kernel", "NAME=MICROSECONDS",
+                     "this kernel takes exactly so long (repeatable)", NULL },
         { 0 },
 };
 
@@ -161,8 +175,10 @@ int command_sim_create(const struct command *command, int argc, char **argv)
                         goto done;
                 }
                 if (option == SCAN_WORD) {
-                        code = complain(EXIT_USAGE, "'%s' is not an option; the path goes with "
-                                        "--machine PATH", scan.value);
+                        code = complain(EXIT_USAGE,
+                                        "'%s' is not an option; the path goes with "
+                                        "--machine PATH",
+                                        scan.value);
                         goto done;
                 }
                 if (create_option(&request, option, (char *)scan.value, &e) < 0) {

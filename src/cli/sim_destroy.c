@@ -31,9 +31,10 @@ static int destroy_machine(const char *path, bool is_forced)
                 return complain(EXIT_FAILED, "%s", e.text);
         }
         if (users > 0 && !is_forced)
-                return complain(EXIT_FAILED, "machine '%s' is in use by %u process%s; end %s, or "
-                                "use --force", path, users, users > 1 ? "es" : "",
-                                users > 1 ? "them" : "it");
+                return complain(EXIT_FAILED,
+                                "machine '%s' is in use by %u process%s; end %s, or "
+                                "use --force",
+                                path, users, users > 1 ? "es" : "", users > 1 ? "them" : "it");
         if (unlink(path) < 0)
                 return complain(EXIT_FAILED, "cannot remove machine '%s': %s", path,
                                 strerror(errno));

@@ -31,7 +31,7 @@ struct injection {
         struct machine machine;
         const char *words[4];
         int32_t result;
-        uint32_t times;                 /* UINT32_MAX: not given */
+        uint32_t times; /* UINT32_MAX: not given */
 };
 
 static int result_parse(const char *text, int32_t *ret_result, struct err *e)
@@ -67,7 +67,8 @@ static bool is_version_of(const char *function, const char *name)
         function += length;
         if (strncmp(function, "_v", 2) == 0)
                 function += 2 + strspn(function + 2, "0123456789");
-        return *function == '\0' || strcmp(function, "_ptsz") == 0 || strcmp(function, "_ptds") == 0;
+        return *function == '\0' || strcmp(function, "_ptsz") == 0 ||
+               strcmp(function, "_ptds") == 0;
 }
 
 static int fault_each(struct injection *injection, bool is_hang, struct err *e)
@@ -88,12 +89,14 @@ static int fault_each(struct injection *injection, bool is_hang, struct err *e)
                         continue;
                 found++;
                 r = is_hang ? fault_hang(&injection->machine, function_names[i])
-                            : fault_fail(&injection->machine, function_names[i],
-                                         injection->result, injection->times);
+                            : fault_fail(&injection->machine, function_names[i], injection->result,
+                                         injection->times);
         }
         if (r < 0)
-                return err_set(e, r, "the machine has no room for more faults (at most %d); "
-                               "'vgpu sim inject clear' removes them", MACHINE_FAULTS);
+                return err_set(e, r,
+                               "the machine has no room for more faults (at most %d); "
+                               "'vgpu sim inject clear' removes them",
+                               MACHINE_FAULTS);
         if (!found)
                 return err_set(e, -1, "the driver has no function '%.60s'%s", name,
                                nearest_text(&nearest, "", hint, sizeof hint));
@@ -184,8 +187,8 @@ static int inject_clear(struct injection *injection, unsigned gpu, struct err *e
 
 static const struct {
         const char *name, *usage;
-        int words;                      /* that follow the name */
-        bool has_gpu;                   /* the first of them is a GPU */
+        int words;    /* that follow the name */
+        bool has_gpu; /* the first of them is a GPU */
         int (*run)(struct injection *injection, unsigned gpu, struct err *e);
 } actions[] = {
         { "fail", "fail FUNCTION [--result CODE|NAME] [--times N]", 1, false, inject_fail },
@@ -230,7 +233,8 @@ static int inject_run(struct injection *injection, const char *path, int word_co
         if (!machine_option_open(path, &injection->machine))
                 return EXIT_FAILED;
         r = actions[action].has_gpu
-            ? machine_option_gpu(&injection->machine, injection->words[1], &gpu, &e) : 0;
+                    ? machine_option_gpu(&injection->machine, injection->words[1], &gpu, &e)
+                    : 0;
         if (r == 0)
                 r = actions[action].run(injection, gpu, &e);
         machine_close(&injection->machine);

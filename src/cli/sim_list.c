@@ -30,7 +30,7 @@ struct listing {
         struct table table;
         struct json_out json;
         bool is_json;
-        dev_t named_device;             /* of the machine in VGPU_SIM: shown once only */
+        dev_t named_device; /* of the machine in VGPU_SIM: shown once only */
         ino_t named_inode;
 };
 
@@ -126,8 +126,8 @@ static void list_machines(struct listing *list)
 
 static void print_tables(struct listing *list)
 {
-        static const char *const preset_titles[] = { "PRESET", "GPU", "MEMORY", "SMS", "COMPUTE",
-                                                     "SUMMARY" };
+        static const char *const preset_titles[] = { "PRESET", "GPU",     "MEMORY",
+                                                     "SMS",    "COMPUTE", "SUMMARY" };
         static const char *const machine_titles[] = { "MACHINE", "GPUS", "PROCESSES", "MADE BY" };
 
         table_init(&list->table, preset_titles, 6);

@@ -52,8 +52,9 @@ static void show_settings(const struct machine *machine)
 
 static void show_gpus(const struct machine *machine)
 {
-        static const char *const titles[] = { "GPU", "NAME", "MEMORY", "SMS", "PCI", "NUMA",
-                                              "UUID" };
+        static const char *const titles[] = {
+                "GPU", "NAME", "MEMORY", "SMS", "PCI", "NUMA", "UUID"
+        };
         struct table table;
 
         table_init(&table, titles, 7);
@@ -93,7 +94,9 @@ static void show_topology(const struct machine *machine)
                                 printf("\tNV%u", links);
                         else
                                 printf("\t%s", machine_gpu(machine, i)->numa_node ==
-                                               machine_gpu(machine, j)->numa_node ? "NODE" : "SYS");
+                                                               machine_gpu(machine, j)->numa_node
+                                                       ? "NODE"
+                                                       : "SYS");
                 }
                 putchar('\n');
         }
@@ -113,9 +116,9 @@ static void show_instances(const struct machine *machine)
                         if (!instance->is_used)
                                 continue;
                         printf("  instance %u: profile %u, %u compute slices, %" PRIu64
-                               "MiB, placed %u+%u\n", instance->id, instance->profile,
-                               instance->slices, unit->memory_bytes >> 20, instance->start,
-                               instance->size);
+                               "MiB, placed %u+%u\n",
+                               instance->id, instance->profile, instance->slices,
+                               unit->memory_bytes >> 20, instance->start, instance->size);
                         for (unsigned c = 0; c < 7; c++)
                                 if (instance->compute[c].is_used)
                                         printf("    compute instance %u: %s\n",
@@ -215,7 +218,7 @@ int command_sim_show(const struct command *command, int argc, char **argv)
                 if (option == JSON)
                         is_json = true;
                 else
-                        path = scan.value;      /* --machine PATH, or just PATH */
+                        path = scan.value; /* --machine PATH, or just PATH */
         }
         if (!machine_option_open(path, &machine))
                 return EXIT_FAILED;

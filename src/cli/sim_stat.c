@@ -71,8 +71,8 @@ static unsigned percent(double share)
 
 static void stat_units(struct machine *machine)
 {
-        static const char *const titles[] = { "GPU", "NAME", "USED", "FREE", "TOTAL", "LOAD",
-                                              "IN", "OUT", "BUSY" };
+        static const char *const titles[] = { "GPU",  "NAME", "USED", "FREE", "TOTAL",
+                                              "LOAD", "IN",   "OUT",  "BUSY" };
         const unsigned count = machine->file->header.gpu_count * MACHINE_UNITS_PER_GPU;
         struct unit_view view;
         struct table table;
@@ -108,8 +108,8 @@ static double channel_load(struct machine *machine, const struct machine_slot_un
 
 static void stat_processes(struct machine *machine)
 {
-        static const char *const titles[] = { "GPU", "PID", "DEVICE", "MANAGED", "CONTEXTS", "LOAD",
-                                              "PROGRAM" };
+        static const char *const titles[] = { "GPU",      "PID",  "DEVICE", "MANAGED",
+                                              "CONTEXTS", "LOAD", "PROGRAM" };
         const uint32_t high = atomic_load(&machine->file->header.slots_high);
         struct table table;
 

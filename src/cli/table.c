@@ -58,8 +58,8 @@ static const char *table_cell(const struct table *table, size_t row, size_t colu
 static void print_row(const struct table *table, const size_t widths[], size_t row, bool is_title)
 {
         for (size_t column = 0; column < table->column_count; column++) {
-                const char *text = is_title ? table->titles[column]
-                                            : table_cell(table, row, column);
+                const char *text =
+                        is_title ? table->titles[column] : table_cell(table, row, column);
                 const bool is_last = column + 1 == table->column_count;
 
                 fputs(text, stdout);

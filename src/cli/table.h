@@ -8,7 +8,7 @@ enum { TABLE_COLUMNS = 12 };
 struct table {
         const char *const *titles;
         size_t column_count;
-        char **cells;                   /* row after row; the table owns them */
+        char **cells; /* row after row; the table owns them */
         size_t cell_count, cell_capacity;
 };
 

@@ -103,7 +103,7 @@ static bool check_files(struct machine *machine)
 
         export_path(machine, 0, path);
         name = strrchr(path, '/') + 1;
-        name[strlen(name) - 1] = '\0';         /* what the names of all numbers begin with */
+        name[strlen(name) - 1] = '\0'; /* what the names of all numbers begin with */
         while (folder && (entry = readdir(folder)))
                 left += strncmp(entry->d_name, name, strlen(name)) == 0;
         if (folder)
@@ -171,10 +171,10 @@ static bool check_driver(void)
         soak_say(is_good, "a new process gets a context (%zu MiB free)", free_bytes >> 20);
         if (!is_good)
                 return false;
-        is_good = cuMemAlloc_v2(&all, free_bytes & ~(MACHINE_GRANULE_BYTES - 1)) == CUDA_SUCCESS &&
-                  cuMemsetD8_v2(all, 7, free_bytes & ~(MACHINE_GRANULE_BYTES - 1)) ==
-                          CUDA_SUCCESS &&
-                  cuCtxSynchronize() == CUDA_SUCCESS && cuMemFree_v2(all) == CUDA_SUCCESS;
+        is_good =
+                cuMemAlloc_v2(&all, free_bytes & ~(MACHINE_GRANULE_BYTES - 1)) == CUDA_SUCCESS &&
+                cuMemsetD8_v2(all, 7, free_bytes & ~(MACHINE_GRANULE_BYTES - 1)) == CUDA_SUCCESS &&
+                cuCtxSynchronize() == CUDA_SUCCESS && cuMemFree_v2(all) == CUDA_SUCCESS;
         soak_say(is_good, "it gets all that is free in one piece, and gives it back");
         return is_good;
 }

@@ -35,7 +35,9 @@ struct storm {
 };
 
 /* Shared with the inspector, a process of its own. */
-static struct { _Atomic unsigned said, failed; } *lines;
+static struct {
+        _Atomic unsigned said, failed;
+} * lines;
 
 void soak_say(bool is_good, const char *format, ...)
 {
@@ -132,7 +134,8 @@ static bool storm_run(struct storm *storm, unsigned kills)
 
 static void machine_make(struct storm *storm)
 {
-        const struct machine_kernel_time kernels[] = { { .name = "soak_timed", .microseconds = 30 } };
+        const struct machine_kernel_time kernels[] = { { .name = "soak_timed",
+                                                         .microseconds = 30 } };
         struct machine_spec spec;
         struct err e = { 0 };
 
@@ -158,11 +161,12 @@ static void bystander_end(struct storm *storm, pid_t bystander, bool is_moving)
         if (!is_moving)
                 kill(bystander, SIGKILL);
         waitpid(bystander, &status, 0);
-        soak_say(is_moving && status == 0, "a bystander worked on throughout (%" PRIu64
-                 " rounds, the slowest %" PRIu64 " ms)", shared->bystander_rounds,
-                 (uint64_t)(shared->bystander_slowest_ns / NS_PER_MS));
-        soak_say(shared->bystander_wrong == 0, "its data and calls were right (%" PRIu64
-                 " were not)", shared->bystander_wrong);
+        soak_say(is_moving && status == 0,
+                 "a bystander worked on throughout (%" PRIu64 " rounds, the slowest %" PRIu64
+                 " ms)",
+                 shared->bystander_rounds, (uint64_t)(shared->bystander_slowest_ns / NS_PER_MS));
+        soak_say(shared->bystander_wrong == 0,
+                 "its data and calls were right (%" PRIu64 " were not)", shared->bystander_wrong);
 }
 
 static void storm_report(const struct storm *storm)

@@ -9,14 +9,14 @@ enum { SOAK_GPUS = 2, SOAK_OFFERS = 8 };
 
 /* Seen by all processes of a run. */
 struct soak_shared {
-        _Atomic uint64_t driver_calls;          /* that succeeded, of the killed and the living */
+        _Atomic uint64_t driver_calls; /* that succeeded, of the killed and the living */
         _Atomic uint64_t machine_calls;
         _Atomic uint64_t launches;
         _Atomic uint64_t allocations;
-        _Atomic uint64_t imports;               /* of memory that another process offers */
+        _Atomic uint64_t imports; /* of memory that another process offers */
         _Atomic uint64_t bystander_rounds;
         _Atomic uint64_t bystander_slowest_ns;
-        _Atomic uint64_t bystander_wrong;       /* bytes that changed under its hands, failed calls */
+        _Atomic uint64_t bystander_wrong; /* bytes that changed under its hands, failed calls */
         _Atomic bool is_over;
         unsigned char offered[SOAK_OFFERS][64]; /* IPC handles; may be torn or of the dead */
 };

@@ -287,6 +287,7 @@ int main(int argc, char **argv)
         if (is_tap)
                 printf("1..%d\n", ACTS);
         else
-                printf("%u passed, %u failed, %u skipped\n", ACTS - failed - skipped, failed, skipped);
+                printf("%u passed, %u failed, %u skipped\n", ACTS - failed - skipped, failed,
+                       skipped);
         return failed > 0;
 }

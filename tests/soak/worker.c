@@ -140,7 +140,8 @@ static void worker_map(struct worker *worker)
                 .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = worker->device },
         };
         const CUmemAccessDesc access = {
-                .location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+                .location = prop.location,
+                .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
         const size_t bytes = (size_t)4 << 20;
         CUmemGenericAllocationHandle handle;

@@ -9,7 +9,7 @@ TEST(edits_are_counted)
         CHECK_EQ(nearest_distance("rn", "run"), 1);
         CHECK_EQ(nearest_distance("runn", "run"), 1);
         CHECK_EQ(nearest_distance("rum", "run"), 1);
-        CHECK_EQ(nearest_distance("urn", "run"), 1);    /* neighbours swapped */
+        CHECK_EQ(nearest_distance("urn", "run"), 1); /* neighbours swapped */
         CHECK_EQ(nearest_distance("", "run"), 3);
         CHECK_EQ(nearest_distance("kitten", "sitting"), 3);
 }
@@ -24,7 +24,7 @@ TEST(the_nearest_wins_and_the_far_are_not_offered)
         CHECK_STR(nearest_text(&nearest, "", text, sizeof text), "");
         nearest_offer(&nearest, "creat", "treat");
         nearest_offer(&nearest, "creat", "create");
-        CHECK_STR(nearest.word, "treat");               /* first among equals */
+        CHECK_STR(nearest.word, "treat"); /* first among equals */
         CHECK_STR(nearest_text(&nearest, "--", text, sizeof text), " (did you mean '--treat'?)");
 }
 

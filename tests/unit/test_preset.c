@@ -18,7 +18,11 @@ TEST(every_preset_is_found_by_its_name)
 
 TEST(cards_report_what_the_real_ones_do)
 {
-        static const struct { const char *name, *gpu; uint64_t mib; unsigned major, minor; } rows[] = {
+        static const struct {
+                const char *name, *gpu;
+                uint64_t mib;
+                unsigned major, minor;
+        } rows[] = {
                 { "a100-40gb", "NVIDIA A100-SXM4-40GB", 40960, 8, 0 },
                 { "a100-80gb", "NVIDIA A100-SXM4-80GB", 81920, 8, 0 },
                 { "h100-80gb", "NVIDIA H100 80GB HBM3", 81559, 9, 0 },
@@ -71,6 +75,7 @@ TEST(no_figure_is_missing)
 
 int main(void)
 {
-        return RUN(CASE(every_preset_is_found_by_its_name), CASE(cards_report_what_the_real_ones_do),
+        return RUN(CASE(every_preset_is_found_by_its_name),
+                   CASE(cards_report_what_the_real_ones_do),
                    CASE(bandwidth_follows_from_clock_and_bus), CASE(no_figure_is_missing));
 }

@@ -21,7 +21,7 @@ static int refusal_of(const char *text, const char *sentence_part)
         uint64_t bytes = 12345;
         const int r = quantity_parse_bytes(text, &bytes, &e);
 
-        assert_int_equal(bytes, 12345);         /* untouched on failure */
+        assert_int_equal(bytes, 12345); /* untouched on failure */
         assert_non_null(strstr(e.text, sentence_part));
         return r;
 }
