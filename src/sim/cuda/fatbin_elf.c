@@ -217,11 +217,13 @@ static const char *symbol_name(const struct image *image, const Elf64_Shdr *symb
 static void module_info(const struct image *image, const Elf64_Shdr *h, const Elf64_Shdr *symbols,
                         struct fatbin *fatbin)
 {
-        const unsigned char *at = image->bytes + h->sh_offset, *end = at + h->sh_size;
+        const unsigned char *at, *end;
         struct record record;
 
         if (h->sh_type == SHT_NOBITS || !is_inside(image, h->sh_offset, h->sh_size))
                 return;
+        at = image->bytes + h->sh_offset;
+        end = at + h->sh_size;
         while (record_next(&at, end, &record)) {
                 struct fatbin_kernel *kernel;
                 uint32_t pair[2];
