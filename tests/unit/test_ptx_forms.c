@@ -82,10 +82,10 @@ TEST(a_kernel_that_cannot_run_says_why)
         const struct ptx_footprint *f;
 
         bench_open(&b, "forms.ptx");
-        bench_kernel(&b, "needs_tensor_cores", 1, 32);
+        bench_kernel(&b, "needs_mbarrier", 1, 32);
         f = ptx_kernel_footprint(b.launch.kernel);
         CHECK(!f->is_runnable);
-        CHECK(strstr(f->reason, "instruction 'mma'"));
+        CHECK(strstr(f->reason, "instruction 'mbarrier'"));
         CHECK_EQ(bench_run(&b), PTX_UNSUPPORTED);
         CHECK_STR(b.outcome.reason, f->reason);
         bench_kernel(&b, "needs_elsewhere", 1, 32);
@@ -135,6 +135,28 @@ TEST(a_block_that_waits_for_ever_is_ended)
         bench_kernel(&b, "stuck", 1, 64);
         CHECK_EQ(bench_run(&b), PTX_LAUNCH_FAILURE);
         CHECK(strstr(b.outcome.reason, "barriers"));
+        bench_close(&b);
+}
+
+TEST(eight_bit_floats_come_back)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "forms.ptx");
+        uint32_t *y = bench_array(&b, 256 * 16, &out);
+        bench_kernel(&b, "bytes", 1, 256);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (unsigned n = 0; n < 256; n++) {
+                CHECK_EQ(y[4 * n + 1], (n & 0x7f) == 0x7f ? 0x7f : n);
+                if ((n & 0x7f) <= 0x7c)
+                        CHECK_EQ(y[4 * n + 2], n << 8);
+                CHECK_EQ(y[4 * n + 3], 0x7ec5); /* 450 is cut to 448, -3.35 rounded to -3.25 */
+        }
+        CHECK_EQ(y[4 * 0x38], 0x3c00);
+        CHECK_EQ(y[4 * 0x7e], 0x5f00);
+        CHECK_EQ(y[4 * 0x01], 0x1800);
         bench_close(&b);
 }
 
@@ -225,6 +247,7 @@ int main(void)
         return RUN(CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
                    CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
                    CASE(threads_arrive_and_do_not_wait), CASE(an_asynchronous_copy_fills_with_zeros),
-                   CASE(a_block_that_waits_for_ever_is_ended), CASE(texts_are_linked),
+                   CASE(a_block_that_waits_for_ever_is_ended), CASE(eight_bit_floats_come_back),
+                   CASE(texts_are_linked),
                    CASE(bad_text_gets_one_sentence_with_its_line));
 }

@@ -211,6 +211,6 @@ struct opcode {
 };
 extern const struct opcode opcodes_integer[], opcodes_float[], opcodes_move[], opcodes_compare[],
         opcodes_memory[], opcodes_atomic[], opcodes_control[], opcodes_warp[], opcodes_convert[],
-        opcodes_half[], opcodes_texture[], opcodes_async[], opcodes_bits[];
+        opcodes_texture[], opcodes_async[], opcodes_bits[], opcodes_mma[], opcodes_wmma[];
 const struct opcode *opcode_find(struct slice name);
 void body_decode(struct parser *p, const struct statement *s);

@@ -83,7 +83,7 @@ static uint64_t float_store(double value, enum type type, const struct insn *i)
                 value = 0;
         switch (type) {
         case TYPE_F16: return half_from_double(value, rounding);
-        case TYPE_BF16: return bhalf_from_float(single_round(value, rounding == ROUND_NEAREST ? ROUND_NEAREST : rounding), rounding);
+        case TYPE_BF16: return bhalf_from_float(single_round(value, rounding), rounding);
         case TYPE_F64: memcpy(&bits, &value, sizeof bits); return bits;
         case TYPE_TF32:
                 single = (float)narrow_round(value, 10, -126, rounding);
@@ -225,6 +225,62 @@ static void convert_pair(struct warp *w, const struct insn *i)
         }
 }
 
+/* Pairs of 8-bit floats. is_flagged: to bytes; mode: e5m2; from F32: two sources, else one pair. */
+static void convert_bytes(struct warp *w, const struct insn *i)
+{
+        uint32_t mask = w->exec;
+
+        while (mask) {
+                uint32_t l = lane_next(&mask), bits = (uint32_t)lane_get(w, i->a, l);
+                double high, low;
+
+                if (!i->is_flagged) {
+                        high = byte_to_double((uint8_t)(bits >> 8), i->mode);
+                        low = byte_to_double((uint8_t)bits, i->mode);
+                        lane_put(w, i->d, l, float_store(high, TYPE_F16, i) << 16 |
+                                             float_store(low, TYPE_F16, i));
+                        continue;
+                }
+                high = i->from == TYPE_F32 ? float_load(bits, TYPE_F32, false) : half_to_double((uint16_t)(bits >> 16));
+                low = i->from == TYPE_F32 ? float_load(lane_get(w, i->b, l), TYPE_F32, false)
+                                          : half_to_double((uint16_t)bits);
+                if (i->is_approximate) { /* .relu */
+                        high = high < 0 ? 0 : high;
+                        low = low < 0 ? 0 : low;
+                }
+                lane_put(w, i->d, l, (uint32_t)byte_from_double(high, i->mode) << 8 |
+                                     byte_from_double(low, i->mode));
+        }
+}
+
+/* cvt.rn.f16x2.e4m3x2 d, a;  cvt.rn.satfinite.e4m3x2.f32 d, a, b;  … .f16x2 d, a; */
+static bool decode_cvt_bytes(struct parser *p, const struct statement *s)
+{
+        enum type from = statement_type(s, 0);
+        bool is_to = statement_has(s, "satfinite");
+        struct slot d, a, b = { 0 };
+        struct insn *i;
+
+        if (s->operand_count != (is_to && from == TYPE_F32 ? 3u : 2u) ||
+            (from != TYPE_F16X2 && !(is_to && from == TYPE_F32)))
+                return body_unsupported(p, "line %u: cvt of this form", s->line);
+        if (!body_source(p, &s->operands[1], !is_to ? TYPE_B16 : from, &a) ||
+            (s->operand_count == 3 && !body_source(p, &s->operands[2], from, &b)) ||
+            !body_destination(p, &s->operands[0], is_to ? TYPE_B16 : TYPE_B32, &d))
+                return false;
+        i = body_emit(p, convert_bytes);
+        if (!i)
+                return false;
+        i->d = d;
+        i->a = a;
+        i->b = b;
+        i->from = (uint8_t)from;
+        i->mode = statement_has(s, "e5m2x2");
+        i->is_flagged = is_to;
+        i->is_approximate = statement_has(s, "relu");
+        return true;
+}
+
 static handler *convert_choose(const struct insn *made)
 {
         if (made->type == TYPE_F16X2 || made->type == TYPE_BF16X2)
@@ -258,6 +314,8 @@ static bool decode_cvt(struct parser *p, const struct statement *s, const struct
         struct insn made = { .type = (uint8_t)to, .from = (uint8_t)from };
         struct insn *i;
 
+        if (statement_has(s, "e4m3x2") || statement_has(s, "e5m2x2"))
+                return decode_cvt_bytes(p, s);
         if (statement_has(s, "pack") || !convert_is_known(to, from, s))
                 return body_unsupported(p, "line %u: %s of this form", s->line, opcode->name);
         if (!body_source_any(p, &s->operands[1], from, &made.a) ||

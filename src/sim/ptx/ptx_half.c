@@ -1,4 +1,4 @@
-/* Conversions of the 16-bit float formats: rounding is exact, from a double in one step. */
+/* Conversions of the 16-bit and 8-bit float formats: rounding is exact, from a double in one step. */
 #include "ptx_half.h"
 
 #include <math.h>
@@ -103,4 +103,39 @@ uint16_t bhalf_from_float(float value, enum rounding rounding)
         default: is_up = rest > 0x8000 || (rest == 0x8000 && bits & 1);
         }
         return (uint16_t)(bits + is_up);
+}
+
+double byte_to_double(uint8_t bits, bool is_e5m2)
+{
+        int exponent = bits >> 3 & 15, fraction = bits & 7;
+        double value;
+
+        if (is_e5m2) /* the upper half of a half */
+                return half_to_double((uint16_t)(bits << 8));
+        if ((bits & 0x7f) == 0x7f)
+                return (double)NAN;
+        value = exponent ? ldexp(fraction + 8, exponent - 10) : ldexp(fraction, -9);
+        return bits & 0x80 ? -value : value;
+}
+
+uint8_t byte_from_double(double value, bool is_e5m2)
+{
+        uint8_t sign = signbit(value) ? 0x80 : 0;
+        double size;
+        int exponent;
+
+        if (isnan(value))
+                return 0x7f;
+        if (is_e5m2) {
+                size = fabs(narrow_round(value, 2, -14, ROUND_NEAREST));
+                size = size > 57344.0 ? 57344.0 : size;
+                return (uint8_t)(sign | half_from_double(size, ROUND_NEAREST) >> 8);
+        }
+        size = fabs(narrow_round(value, 3, -6, ROUND_NEAREST));
+        if (size > 448.0)
+                size = 448.0;
+        if (size < ldexp(1, -6))
+                return (uint8_t)(sign | (unsigned)ldexp(size, 9));
+        frexp(size, &exponent);
+        return (uint8_t)(sign | (exponent + 6) << 3 | ((int)ldexp(size, 4 - exponent) & 7));
 }

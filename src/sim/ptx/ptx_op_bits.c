@@ -213,6 +213,27 @@ static uint32_t lookup3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 
 TERNARY(lop3_32, uint32_t, lookup3(x, y, z, (uint32_t)i->immediate))
 
+/* bmsk: ones from a start, as many as said; beyond the word they are cut off, or all wraps. */
+static uint32_t mask_make(uint32_t start, uint32_t length, bool is_clamping)
+{
+        start = is_clamping ? (start > 32 ? 32 : start) : start & 31;
+        length = is_clamping ? (length > 32 ? 32 : length) : length & 31;
+        return (uint32_t)(((UINT64_C(1) << length) - 1) << start);
+}
+
+BINARY(bmsk_32, uint32_t, mask_make(x, y, i->mode))
+
+static uint32_t extend(uint32_t x, uint32_t bits, bool is_clamping, bool is_signed)
+{
+        bits = is_clamping ? (bits > 32 ? 32 : bits) : bits & 31;
+        if (bits == 0)
+                return 0;
+        return is_signed ? (uint32_t)((int32_t)(x << (32 - bits)) >> (32 - bits))
+                         : x << (32 - bits) >> (32 - bits);
+}
+
+BINARY(szext_32, uint32_t, extend(x, y, i->mode, i->is_flagged))
+
 /* The nth set bit from base, upwards for a positive n, downwards for a negative one. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
@@ -427,6 +448,15 @@ static bool decode_fns(struct parser *p, const struct statement *s, const struct
         return decode_shaped(p, s, fns_32, "uuuu");
 }
 
+static bool decode_mask(struct parser *p, const struct statement *s, const struct opcode *opcode)
+{
+        if (!decode_shaped(p, s, opcode->operands == 2 ? szext_32 : bmsk_32, "uuu"))
+                return false;
+        last(p)->mode = statement_has(s, "clamp");
+        last(p)->is_flagged = statement_type(s, 0) == TYPE_S32;
+        return true;
+}
+
 static bool decode_dot(struct parser *p, const struct statement *s, const struct opcode *opcode)
 {
         bool is_pair = opcode->operands == 2;
@@ -494,6 +524,8 @@ const struct opcode opcodes_bits[] = {
         { "prmt", decode_prmt, prmt, NULL, 4 },
         { "shf", decode_shf, shf, NULL, 4 },
         { "lop3", decode_lop3, NULL, NULL, 5 },
+        { "bmsk", decode_mask, NULL, NULL, 3 },
+        { "szext", decode_mask, NULL, NULL, 2 },
         { "fns", decode_fns, NULL, NULL, 4 },
         { "dp4a", decode_dot, NULL, NULL, 4 },
         { "dp2a", decode_dot, NULL, NULL, 2 },
