@@ -1,0 +1,159 @@
+/* holding_table: 64 parts, each an open-addressing table with its own lock. Memory comes from mmap:
+ * the program's allocator is not ours to enter while it may be calling us. */
+#include "holding_table.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lock.h"
+
+enum { PARTS = 64, FIRST_PLACES = 128 };
+
+struct part {
+        struct lock lock;
+        struct holding *places;
+        uint64_t capacity;              /* a power of two, or 0 */
+        uint64_t used;
+};
+static struct part holding_parts[PARTS];
+
+static uint64_t key_hash(uint64_t key)
+{
+        key ^= key >> 33;
+        key *= UINT64_C(0xff51afd7ed558ccd);
+        return key ^ key >> 29;
+}
+
+static struct part *part_of(uint64_t hash)
+{
+        return &holding_parts[hash >> 58];
+}
+
+/* The key's place, or the empty place where it would go. */
+static struct holding *part_place(const struct part *part, uint64_t key, uint64_t hash)
+{
+        uint64_t i = hash & (part->capacity - 1);
+
+        while (part->places[i].key && part->places[i].key != key)
+                i = (i + 1) & (part->capacity - 1);
+        return &part->places[i];
+}
+
+static bool part_grow(struct part *part)
+{
+        struct part grown = { .capacity = part->capacity ? part->capacity * 2 : FIRST_PLACES };
+        size_t bytes = grown.capacity * sizeof *grown.places;
+
+        grown.places = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (grown.places == MAP_FAILED)
+                return false;
+        for (uint64_t i = 0; i < part->capacity; i++) {
+                const struct holding *old = &part->places[i];
+                if (old->key)
+                        *part_place(&grown, old->key, key_hash(old->key)) = *old;
+        }
+        if (part->places)
+                munmap(part->places, part->capacity * sizeof *part->places);
+        part->places = grown.places;
+        part->capacity = grown.capacity;
+        return true;
+}
+
+/* Empties a place and moves later ones up, so that no search ends early. */
+static void part_remove(struct part *part, struct holding *place)
+{
+        uint64_t mask = part->capacity - 1, hole = (uint64_t)(place - part->places), i = hole;
+
+        part->used--;
+        for (;;) {
+                i = (i + 1) & mask;
+                if (!part->places[i].key)
+                        break;
+                uint64_t home = key_hash(part->places[i].key) & mask;
+                if (((i - home) & mask) < ((i - hole) & mask))
+                        continue;
+                part->places[hole] = part->places[i];
+                hole = i;
+        }
+        part->places[hole] = (struct holding){ 0 };
+}
+
+bool holding_add(const struct holding *holding)
+{
+        uint64_t hash = key_hash(holding->key);
+        struct part *part = part_of(hash);
+        bool is_added = true;
+
+        lock_take(&part->lock);
+        if (part->used * 4 >= part->capacity * 3)
+                is_added = part_grow(part);
+        if (is_added) {
+                struct holding *place = part_place(part, holding->key, hash);
+                part->used += !place->key;
+                *place = *holding;
+        }
+        lock_give(&part->lock);
+        return is_added;
+}
+
+static bool holding_get(uint64_t key, struct holding *ret_holding, bool is_taken)
+{
+        uint64_t hash = key_hash(key);
+        struct part *part = part_of(hash);
+        bool is_found = false;
+
+        lock_take(&part->lock);
+        if (part->capacity) {
+                struct holding *place = part_place(part, key, hash);
+                is_found = place->key == key && key;
+                if (is_found)
+                        *ret_holding = *place;
+                if (is_found && is_taken)
+                        part_remove(part, place);
+        }
+        lock_give(&part->lock);
+        return is_found;
+}
+
+bool holding_take(uint64_t key, struct holding *ret_holding)
+{
+        return holding_get(key, ret_holding, true);
+}
+
+bool holding_find(uint64_t key, struct holding *ret_holding)
+{
+        return holding_get(key, ret_holding, false);
+}
+
+int64_t holding_count(uint64_t key, int change)
+{
+        uint64_t hash = key_hash(key);
+        struct part *part = part_of(hash);
+        int64_t count = -1;
+
+        lock_take(&part->lock);
+        if (part->capacity) {
+                struct holding *place = part_place(part, key, hash);
+                if (place->key == key && key) {
+                        count = (int64_t)place->count + change;
+                        place->count = (uint32_t)count;
+                        if (count == 0)
+                                part_remove(part, place);
+                }
+        }
+        lock_give(&part->lock);
+        return count;
+}
+
+void holding_each(void (*visit)(const struct holding *holding, void *closure), void *closure)
+{
+        for (unsigned p = 0; p < PARTS; p++) {
+                struct part *part = &holding_parts[p];
+                lock_take(&part->lock);
+                for (uint64_t i = 0; i < part->capacity; i++)
+                        if (part->places[i].key)
+                                visit(&part->places[i], closure);
+                lock_give(&part->lock);
+        }
+}

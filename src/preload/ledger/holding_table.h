@@ -1,0 +1,33 @@
+/* holding_table: what this process holds, by address: found, added and removed in constant time
+ * however many there are. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum holding_kind {
+        HOLDING_DEVICE,                 /* charged by itself */
+        HOLDING_SMALL,                  /* lies in a block that is charged */
+        HOLDING_BLOCK,                  /* such a block; `count` of them lie in it */
+        HOLDING_MANAGED,                /* a fall-back into managed memory */
+        HOLDING_POOL, HOLDING_ARRAY, HOLDING_HANDLE, HOLDING_GRAPH, HOLDING_IMPORTED,
+};
+
+struct holding {
+        uint64_t key;                   /* address or handle; 0: an empty place */
+        uint64_t bytes;                 /* charged */
+        uint32_t count;
+        uint16_t device;                /* account */
+        uint16_t kind;                  /* enum holding_kind */
+};
+
+/* False: out of memory; nothing was added. A key that is there already is replaced. */
+bool holding_add(const struct holding *holding);
+/* False: no such key. Removes it and says what it was. */
+bool holding_take(uint64_t key, struct holding *ret_holding);
+bool holding_find(uint64_t key, struct holding *ret_holding);
+/* Changes the count of the holding; the new value. 0 and removed when it reaches 0. −1: no such key. */
+int64_t holding_count(uint64_t key, int change);
+
+/* Calls for each holding (in no order); the table is locked part by part meanwhile. */
+void holding_each(void (*visit)(const struct holding *holding, void *closure), void *closure);
