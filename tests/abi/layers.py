@@ -16,6 +16,8 @@ MAY_SEE = {
     "lib/model": ["lib/base"],
     "src/cli": ["lib/base", "lib/machine", "lib/model", "api"],
     "src/burn": ["lib/base", "lib/model", "api"],
+    "src/preload/gate": ["src/preload/ledger", "lib/contract", "lib/model", "lib/base"],
+    "src/preload/ledger": ["lib/contract", "lib/base"],
     "src/sim/entry": ["lib/base"],
     "src/sim/cuda": ["src/sim/entry", "src/sim/ptx", "lib/machine", "lib/base", "api"],
     "src/sim/nvml": ["src/sim/entry", "lib/machine", "lib/base", "api"],

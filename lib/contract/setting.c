@@ -1,0 +1,49 @@
+/* Settings by environment. */
+#include "setting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NAMES = 4 };
+
+static const char *const setting_names[SETTING_COUNT][NAMES] = {
+        [SETTING_MEMORY_LIMIT] = { "VGPU_MEMORY_LIMIT", "CUDA_MEM_LIMIT",
+                                   "CUDA_DEVICE_MEMORY_LIMIT" },
+        [SETTING_MEMORY_RATIO] = { "VGPU_MEMORY_RATIO", "CUDA_MEM_RATIO" },
+        [SETTING_MEMORY_OVERSOLD] = { "VGPU_MEMORY_OVERSOLD", "CUDA_MEM_OVERSOLD",
+                                      "CUDA_OVERSUBSCRIBE" },
+        [SETTING_OVERSOLD_HOST_MEMORY] = { "VGPU_OVERSOLD_HOST_MEMORY" },
+        [SETTING_CONTEXT_MEMORY] = { "VGPU_CONTEXT_MEMORY" },
+        [SETTING_CORES] = { "VGPU_CORES", "CUDA_CORE_LIMIT", "CUDA_DEVICE_SM_LIMIT" },
+        [SETTING_CORES_MAX] = { "VGPU_CORES_MAX", "CUDA_CORE_SOFT_LIMIT" },
+        [SETTING_CORES_POLICY] = { "VGPU_CORES_POLICY", "GPU_CORE_UTILIZATION_POLICY" },
+        [SETTING_PRIORITY] = { "VGPU_PRIORITY", "CUDA_TASK_PRIORITY" },
+        [SETTING_DEVICES] = { "VGPU_DEVICES", "GPU_DEVICES_UUID", "MANAGER_VISIBLE_DEVICES",
+                              "NVIDIA_VISIBLE_DEVICES" },
+        [SETTING_REGION] = { "VGPU_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE" },
+        [SETTING_COMPATIBILITY] = { "VGPU_COMPAT", "ENV_COMPATIBILITY_MODE",
+                                    "MANAGER_COMPATIBILITY_MODE" },
+        [SETTING_LOG] = { "VGPU_LOG", "LOGGER_LEVEL", "LIBCUDA_LOG_LEVEL" },
+};
+
+const char *setting_name(enum setting setting)
+{
+        return setting_names[setting][0];
+}
+
+const char *setting_get(enum setting setting, int device, char name[64])
+{
+        for (unsigned i = 0; device >= 0 && i < NAMES && setting_names[setting][i]; i++) {
+                snprintf(name, 64, "%s_%d", setting_names[setting][i], device);
+                const char *value = getenv(name);
+                if (value)
+                        return value;
+        }
+        for (unsigned i = 0; i < NAMES && setting_names[setting][i]; i++) {
+                snprintf(name, 64, "%s", setting_names[setting][i]);
+                const char *value = getenv(name);
+                if (value)
+                        return value;
+        }
+        return NULL;
+}

@@ -1,0 +1,29 @@
+/* Limits: what the container may have, from its share file, else from the environment. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+
+/* Where a share file is looked for: fixed in a container; VGPU_SHARE where that is absent. */
+#define LIMITS_SHARE_PATH "/etc/vgpu/share"
+
+/* Reads the share or the environment. -EINVAL: a value is wrong (the sentence says which and what
+ * would be right): the program gets no GPU. Once per process. */
+int limits_start(struct err *e);
+
+/* Is there anything to limit or to account for? False: the library stays out of the way. */
+bool limits_are_set(void);
+
+/* The account of the device: its place in the share; or, by environment, `position` (its place in
+ * NVML's order). −1: the share does not name it. */
+int limits_account(const char *uuid, unsigned position);
+unsigned limits_device_count(void);
+const char *limits_region_path(void);
+
+/* What the account may hold now. UINT64_MAX: no limit. */
+uint64_t limits_bytes(unsigned account);
+/* Of these, on the device itself. */
+uint64_t limits_physical_bytes(unsigned account);
+bool limits_context_is_exempt(unsigned account);

@@ -1,0 +1,43 @@
+/* The ledger: what this container holds, device by device, and this process's part in it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "holding_table.h"
+#include "region.h"
+
+enum { LEDGER_GRANULE_BYTES = 2 << 20 };        /* what the driver takes from a card at a time */
+
+/* Bytes set aside before the driver is asked; settled or given back afterwards. */
+struct charge {
+        unsigned account;
+        uint64_t bytes;
+        bool is_counted;                /* false: an unlimited device, nothing was set aside */
+};
+
+/* Opens the account and takes this process's place in it. Once per process; again in a forked
+ * child, which holds nothing of its parent's. */
+int ledger_open(const char *path, unsigned device_count, struct err *e);
+bool ledger_is_open(void);
+
+/* Sets bytes aside if the container stays within `limit_bytes`. -ENOMEM. */
+int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes, struct charge *ret_charge);
+void ledger_give_back(struct charge *charge);
+/* The driver took less (or, measured, more) than was set aside. */
+void ledger_adjust(struct charge *charge, uint64_t bytes);
+
+/* Keeps the charge under a key (an address or a handle) until ledger_release(). False: no memory for
+ * the note; the charge stays with the caller. */
+bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind);
+/* Gives back what is held under the key; false: nothing is. */
+bool ledger_release(uint64_t key);
+
+/* Small allocations lie together in blocks of the driver's: the block is charged, once. The charge
+ * is for a whole block; it is given back if the block was there. */
+bool ledger_settle_small(struct charge *charge, uint64_t address);
+
+uint64_t ledger_used_bytes(unsigned account);
+struct region *ledger_region(void);
