@@ -5,6 +5,7 @@ TABLE is cuda.tbl or nvml.tbl (its header comment documents the columns), TYPES 
 that define types. `generate.py` alone lists the views.
 """
 
+import copy
 import os
 import re
 import sys
@@ -45,8 +46,7 @@ class Function:
     def twin(self):
         for suffix in ("ptsz", "ptds"):
             if suffix in self.attributes:
-                twin = Function.__new__(Function)
-                twin.__dict__.update(self.__dict__)
+                twin = copy.copy(self)
                 twin.name = f"{self.name}_{suffix}"
                 twin.suffix = suffix
                 twin.version = int(self.attributes[suffix])
@@ -63,6 +63,8 @@ class Function:
 
 
 class Table:
+    """The rows of one library, and which of the types that they name no header defines."""
+
     def __init__(self, path, headers):
         self.library = os.path.basename(path).partition(".")[0]
         codes = LIBRARIES[self.library]

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,18 @@ def complaint(folder, row):
 
 def lacks(text, *parts):
     return [f"no {part!r} in:\n{text}" for part in parts if part not in text]
+
+
+def check_tables(tap):
+    """The tables in the tree."""
+    api = pathlib.Path(generate.__file__).parent
+    for name in ("cuda", "nvml"):
+        table = generate.Table(str(api / f"{name}.tbl"), sorted(map(str, api.glob(f"{name}_*types.h"))))
+        named = " ".join(p for f in table.functions for p in f.parameters)
+        tap.check(f"no type row of {name}.tbl is superfluous", [
+            f"{kind} {type_}" for kind, type_ in table.types
+            if not re.search(rf"\b{type_}\b", named)
+            or (kind != "value" and (kind, type_) not in table.undefined)])
 
 
 def check_views(tap, folder):
@@ -98,6 +111,7 @@ def main():
         tap.check("an unknown attribute is refused",
                   [] if complaint(folder, "pass a int cuA(void)  ptszz=1\n") ==
                   (1, "/cuda.tbl:1: unknown attribute 'ptszz'") else "no")
+    check_tables(tap)
     tap.done()
 
 
