@@ -60,7 +60,21 @@ CUresult event_record(struct event *event, struct stream *stream)
         /* The event itself travels to the GPU like a launch does. */
         event->record_ns = machine_now_ns(&driver.machine) + driver.machine.file->header.launch_ns;
         event->is_recorded = true;
-        return CUDA_SUCCESS;
+        return event->share.row ? event_share_record(&event->share, stream->context, &event->mark)
+                                : CUDA_SUCCESS;
+}
+
+CUresult event_export(struct event *event)
+{
+        autounlock pthread_mutex_t *held = scope_lock(&event->lock);
+        CUresult r;
+
+        if (event->share.row)
+                return CUDA_SUCCESS;
+        r = event_share_new(&event->share, event->context->device);
+        if (r == CUDA_SUCCESS && event->is_recorded)
+                r = event_share_record(&event->share, event->context, &event->mark);
+        return r;
 }
 
 void event_set_capture(struct event *event, uint64_t session, struct node **nodes, size_t count)
@@ -75,6 +89,8 @@ CUresult event_join(struct event *event, struct stream *stream)
 {
         autounlock pthread_mutex_t *held = scope_lock(&event->lock);
 
+        if (event->share.row)
+                return event_share_join(&event->share, stream);
         /* An event that was never recorded holds nobody up. */
         return event->is_recorded ? work_join(stream, &event->mark) : CUDA_SUCCESS;
 }
@@ -96,7 +112,6 @@ CUresult sim_cuEventCreate(CUevent *phEvent, unsigned int Flags)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         event->flags = Flags;
         event->context = context;
-        event->export = 0;
         event->magic = EVENT_MAGIC;
         *phEvent = (CUevent)event;
         return CUDA_SUCCESS;
@@ -110,6 +125,7 @@ CUresult sim_cuEventDestroy_v2(CUevent hEvent)
                 return CUDA_ERROR_INVALID_HANDLE;
         pthread_mutex_lock(&event->lock);
         event_forget(event);
+        event_share_done(&event->share);
         event->magic = 0;
         pthread_mutex_unlock(&event->lock);
         pthread_mutex_lock(&stream_event.lock);
@@ -171,6 +187,10 @@ CUresult sim_cuEventQuery(CUevent hEvent)
 
         if (!event)
                 return CUDA_ERROR_INVALID_HANDLE;
+        if (event->share.row)
+                return event_share_is_passed(&event->share, event_share_newest(&event->share))
+                               ? CUDA_SUCCESS
+                               : CUDA_ERROR_NOT_READY;
         r = event_copy_mark(event, &mark);
         if (r == CUDA_ERROR_NOT_FOUND)
                 return CUDA_SUCCESS;
@@ -195,6 +215,10 @@ CUresult sim_cuEventSynchronize(CUevent hEvent)
 
         if (!event)
                 return CUDA_ERROR_INVALID_HANDLE;
+        if (event->share.row) {
+                event_share_wait(&event->share, event_share_newest(&event->share));
+                return (CUresult)atomic_load(&event->context->error);
+        }
         r = event_copy_mark(event, &mark);
         if (r == CUDA_ERROR_NOT_FOUND)
                 return CUDA_SUCCESS;

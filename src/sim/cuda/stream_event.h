@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event_share.h"
 #include "work.h"
 
 #define EVENT_MAGIC UINT32_C(0x6e657665)
@@ -28,7 +29,7 @@ struct event {
         struct mark mark;
         uint64_t record_ns;             /* the event is not before this */
         struct event_capture capture;
-        uint32_t export;                /* interprocess: index + 1 in the machine's table */
+        struct event_share share;       /* with other processes */
         struct event *next;
 };
 
@@ -38,5 +39,7 @@ struct event *event_get(CUevent handle);
 CUresult event_record(struct event *event, struct stream *stream);
 /* The next work on the stream waits for the event as it was last recorded. */
 CUresult event_join(struct event *event, struct stream *stream);
+/* Lets other processes open it, from here on. */
+CUresult event_export(struct event *event);
 /* Remembers a place in a capture instead; takes `nodes`. */
 void event_set_capture(struct event *event, uint64_t session, struct node **nodes, size_t count);
