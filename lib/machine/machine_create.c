@@ -25,7 +25,7 @@ void machine_spec_init(struct machine_spec *spec)
                 .slice_ns = 2000000,
                 .launch_ns = 2500,
                 .content_budget_bytes = UINT64_C(2) << 30,
-                .interpret_budget = 200000000,
+                .interpret_budget = 300000000,
                 .driver_version = 13000,
         };
 }

@@ -43,7 +43,7 @@ const struct cli_option sim_create_options[] = {
         [CONTENT_BUDGET] = { "content-budget", "SIZE", "host memory for contents; default 2Gi",
                              NULL },
         [INSTRUCTION_BUDGET] = { "instruction-budget", "N",
-                                 "instructions interpreted per launch; default 200000000", NULL },
+                                 "instructions interpreted per launch; default 300000000", NULL },
         [DRIVER_VERSION] = { "driver-version", "VERSION", "CUDA version, e.g. 12.4; default 13.0",
                              "11.8 12.0 12.2 12.4 12.8 13.0" },
         [KERNEL] = { "kernel", "NAME=MICROSECONDS",
