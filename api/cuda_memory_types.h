@@ -601,3 +601,9 @@ typedef struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st {
         unsigned int reserved[16];
 } CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
 static_assert(sizeof(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC) == 120, "the driver's layout");
+
+/* How a kernel's bulk copies see a tensor; written by the driver, read by the card alone. */
+typedef struct CUtensorMap_st {
+        _Alignas(64) cuuint64_t opaque[16];
+} CUtensorMap;
+static_assert(sizeof(CUtensorMap) == 128, "the driver's layout");

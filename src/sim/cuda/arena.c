@@ -299,9 +299,10 @@ void arena_withdraw(struct piece *piece, CUdeviceptr base, size_t length)
 void arena_forget(struct page *pages, uint32_t count)
 {
         for (uint32_t i = 0; i < count; i++) {
-                struct page_map *map = atomic_exchange(&pages[i].map, NULL);
+                struct page_map *map = atomic_load_explicit(&pages[i].map, memory_order_relaxed);
                 if (!map)
                         continue;
+                atomic_store(&pages[i].map, NULL);
                 map->next = arena.maps;
                 arena.maps = map;
         }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "content_budget.h"
 #include "driver.h"
 
 /* A page's state: one bit per grain that holds bytes, and what the rest means. */
@@ -17,77 +18,12 @@
 #define STATE_DIRECT  (UINT64_C(1) << 33)       /* others write it too: read the bytes always */
 #define GRAIN_BYTES   UINT64_C(65536)
 #define GRAIN_MASK    (GRAIN_BYTES - 1)
-#define ADVANCE_BYTES (UINT64_C(8) << 20)       /* taken from the budget at a time */
 enum { WINDOW_PAGES = 32 };
 
 static struct {
-        pthread_mutex_t lock;           /* guards allowed_bytes and notes that become bytes */
-        _Atomic uint64_t used_bytes;
-        _Atomic uint64_t allowed_bytes;
+        pthread_mutex_t lock;           /* guards notes that become bytes, and bytes that become notes */
         char nowhere[2 * 65536];        /* takes the writes that cannot be kept */
 } contents = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static uint64_t budget_of_others(void)
-{
-        struct machine_file *file = driver.machine.file;
-        uint32_t high = atomic_load(&file->header.slots_high);
-        uint64_t sum = 0;
-
-        for (uint32_t i = 0; i < high; i++) {
-                struct machine_slot *slot = &file->slots[i];
-                if (slot != driver.slot && atomic_load(&slot->state) == SLOT_LIVE)
-                        sum += atomic_load(&slot->content_bytes);
-        }
-        return sum;
-}
-
-static void budget_set(uint64_t bytes)
-{
-        atomic_store(&contents.allowed_bytes, bytes);
-        atomic_store(&driver.slot->content_bytes, bytes);
-}
-
-/* More of the budget, if there is more. */
-static bool budget_advance(uint64_t wanted)
-{
-        uint64_t budget = driver.machine.file->header.content_budget_bytes;
-        bool is_enough;
-
-        pthread_mutex_lock(&contents.lock);
-        uint64_t others = budget_of_others();
-        uint64_t room = budget > others ? budget - others : 0;
-        uint64_t next = wanted + ADVANCE_BYTES < room ? wanted + ADVANCE_BYTES : room;
-        is_enough = wanted <= next;
-        if (is_enough && next > atomic_load(&contents.allowed_bytes))
-                budget_set(next);
-        pthread_mutex_unlock(&contents.lock);
-        return is_enough;
-}
-
-static bool budget_take(uint64_t bytes)
-{
-        uint64_t used = atomic_fetch_add(&contents.used_bytes, bytes) + bytes;
-
-        if (used <= atomic_load_explicit(&contents.allowed_bytes, memory_order_relaxed))
-                return true;
-        if (budget_advance(used))
-                return true;
-        atomic_fetch_sub(&contents.used_bytes, bytes);
-        return false;
-}
-
-static void budget_give(uint64_t bytes)
-{
-        uint64_t used = atomic_fetch_sub(&contents.used_bytes, bytes) - bytes;
-
-        if (atomic_load(&contents.allowed_bytes) < used + 4 * ADVANCE_BYTES)
-                return;
-        pthread_mutex_lock(&contents.lock);
-        used = atomic_load(&contents.used_bytes);
-        if (atomic_load(&contents.allowed_bytes) > used + 2 * ADVANCE_BYTES)
-                budget_set(used + ADVANCE_BYTES);
-        pthread_mutex_unlock(&contents.lock);
-}
 
 static void contents_lose(size_t count)
 {
@@ -213,6 +149,11 @@ static bool view_is_blank(struct view view, size_t count)
                && !(state & grain_bits((uintptr_t)view.bytes & PAGE_MASK, count));
 }
 
+static bool is_zero(const char *bytes, size_t count)
+{
+        return !bytes[0] && !memcmp(bytes, bytes + 1, count - 1);
+}
+
 static void piece_fill(struct view to, uint32_t pattern, size_t count)
 {
         if (page_takes_note(to, count))
@@ -233,6 +174,8 @@ static void piece_copy(struct view to, struct view from, size_t count)
                 /* Patterns keep their phase: it follows the source's address. */
                 unsigned turn = 8 * (unsigned)(((uintptr_t)from.bytes - (uintptr_t)to.bytes) & 3);
                 piece_fill(to, turn ? pattern >> turn | pattern << (32 - turn) : pattern, count);
+        } else if (view_is_blank(to, count) && is_zero(from.bytes, count)) {
+                return;
         } else if (!to.page || page_prepare(to.page, to.bytes, count)) {
                 memmove(to.bytes, from.bytes, count);
         } else {
@@ -434,7 +377,8 @@ void contents_disown(struct page *pages, size_t count)
         uint64_t given = 0;
 
         for (size_t i = 0; i < count; i++)
-                given += grains_in(atomic_exchange(&pages[i].state, 0)) * GRAIN_BYTES;
+                if (atomic_load_explicit(&pages[i].state, memory_order_relaxed))
+                        given += grains_in(atomic_exchange(&pages[i].state, 0)) * GRAIN_BYTES;
         if (given)
                 budget_give(given);
 }

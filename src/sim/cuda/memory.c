@@ -78,8 +78,6 @@ static struct heap *holdings_heap(struct holdings *holdings, enum memory_kind ki
         switch (kind) {
         case MEMORY_HOST:
                 return &holdings->host;
-        case MEMORY_MANAGED:
-                return &holdings->managed;
         case MEMORY_ARRAY:
                 return &holdings->arrays;
         default:
@@ -109,6 +107,9 @@ CUresult memory_alloc(struct context *context, size_t bytes, enum memory_kind ki
 
         if (!holdings)
                 return CUDA_ERROR_OUT_OF_MEMORY;
+        if (kind == MEMORY_MANAGED)
+                return bytes ? managed_alloc(context, bytes, CU_MEM_ATTACH_GLOBAL, ret_address)
+                             : CUDA_ERROR_INVALID_VALUE;
         return heap_alloc_address(holdings_heap(holdings, kind), bytes, kind, ret_address);
 }
 
