@@ -162,6 +162,43 @@ SIM_TEST(holes_are_used_again)
         CHECK_EQ(free_bytes(), before);
 }
 
+/* Each allocation carries a stamp at both ends: any overlap would break one. */
+SIM_TEST(allocations_never_overlap)
+{
+        enum { COUNT = 400, TURNS = 6000 };
+        static struct { CUdeviceptr at; size_t bytes; uint64_t stamp; } live[COUNT];
+        uint32_t seed = 77;
+        uint64_t back;
+
+        card();
+        size_t before = free_bytes();
+        for (uint64_t turn = 1; turn < TURNS; turn++) {
+                seed = seed * 1664525 + 1013904223;
+                unsigned i = (seed >> 10) % COUNT;
+                if (live[i].at) {
+                        GOOD(cuMemcpyDtoH_v2(&back, live[i].at, 8));
+                        CHECK_EQ(back, live[i].stamp);
+                        GOOD(cuMemcpyDtoH_v2(&back, live[i].at + live[i].bytes - 8, 8));
+                        CHECK_EQ(back, live[i].stamp);
+                        GOOD(turn % 2 || live[i].bytes % 2 ? cuMemFree_v2(live[i].at)
+                                                           : cuMemFreeAsync(live[i].at, NULL));
+                        live[i].at = 0;
+                        continue;
+                }
+                seed = seed * 1664525 + 1013904223;
+                live[i].bytes = 16 + (seed >> 8) % (turn % 7 ? 300000 : 3000000);
+                live[i].stamp = turn << 32 | seed;
+                GOOD(turn % 3 ? cuMemAlloc_v2(&live[i].at, live[i].bytes)
+                              : cuMemAllocAsync(&live[i].at, live[i].bytes, NULL));
+                GOOD(cuMemcpyHtoD_v2(live[i].at, &live[i].stamp, 8));
+                GOOD(cuMemcpyHtoD_v2(live[i].at + live[i].bytes - 8, &live[i].stamp, 8));
+        }
+        for (unsigned i = 0; i < COUNT; i++)
+                GOOD(cuMemFree_v2(live[i].at));
+        GOOD(cuCtxSynchronize());
+        CHECK_EQ(free_bytes(), before);
+}
+
 /* Prints what it takes: the figure is for people, the machine that tests may be busy. */
 SIM_TEST(a_hundred_thousand_live_allocations)
 {
@@ -206,5 +243,6 @@ int main(void)
                    CASE(device_pointers_fault_on_the_host), CASE(rows_are_padded_to_the_pitch),
                    CASE(the_first_api_gives_addresses_of_32_bits),
                    CASE(a_context_that_goes_takes_its_memory_along), CASE(holes_are_used_again),
+                   CASE(allocations_never_overlap),
                    CASE(a_hundred_thousand_live_allocations));
 }
