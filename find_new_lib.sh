@@ -3,24 +3,27 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-if [ $# -ne 2 ]; then
-        echo "usage: find_new_lib.sh LIBCUDA LIBNVML" >&2
+
+complain()
+{
+        echo "find_new_lib: $*" >&2
         exit 2
-fi
+}
 
 new()           # table, prefix, library
 {
-        [ -r "$3" ] || { echo "find_new_lib: cannot read '$3'" >&2; exit 2; }
-        nm -D --defined-only "$3" | sed -n "s/^.* \($2[A-Z][A-Za-z0-9_]*\)\(@.*\)\{0,1\}$/\1/p" | sort -u |
-                comm -23 - "$known" | sed "s/^/$1 /"
+        [ -r "$3" ] || complain "cannot read '$3'"
+        nm -D --defined-only "$3" >"$work/nm" 2>/dev/null || complain "'$3' is not a library"
+        python3 "$here/api/generate.py" symbols "$here/api/$1" | sort -u >"$work/known"
+        sed -n "s/^.* \($2[A-Z][A-Za-z0-9_]*\)\(@.*\)\{0,1\}$/\1/p" "$work/nm" | sort -u |
+                comm -23 - "$work/known" | sed "s/^/$1 /"
 }
 
-known=$(mktemp)
-trap 'rm -f "$known"' EXIT
-for table in cuda nvml; do
-        python3 "$here/api/generate.py" symbols "$here/api/$table.tbl" | sort -u >"$known"
-        case $table in
-        cuda) new cuda.tbl cu "$1" ;;
-        nvml) new nvml.tbl nvml "$2" ;;
-        esac
-done
+[ $# -eq 2 ] || complain "usage: find_new_lib.sh LIBCUDA LIBNVML"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C
+new cuda.tbl cu "$1" >"$work/new"
+new nvml.tbl nvml "$2" >>"$work/new"
+cat "$work/new"
+[ -s "$work/new" ] || echo "find_new_lib: nothing new" >&2

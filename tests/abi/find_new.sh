@@ -25,6 +25,8 @@ check "a new function is named, once, with its table" \
 "$find_new" "$folder/absent" "$libnvml" >"$folder/out" 2>&1
 check "a missing library is an error" "$?" 2
 check "and one sentence" "$(cat "$folder/out")" "find_new_lib: cannot read '$folder/absent'"
+"$find_new" /etc/passwd "$libnvml" >"$folder/out" 2>&1
+check "what is no library is refused" "$? $(cat "$folder/out")" "2 find_new_lib: '/etc/passwd' is not a library"
 "$find_new" >"$folder/out" 2>&1
 check "so are missing arguments" "$?" 2
 echo "1..$count"
