@@ -1,4 +1,6 @@
 /* Tests of memory and processes as another process causes them. */
+#include <sched.h>
+
 #include "nvml_fixture.h"
 
 static uint64_t used_bytes(nvmlDevice_t device)
@@ -84,9 +86,54 @@ SIM_TEST(a_list_that_does_not_fit_says_how_long_it_is)
         neighbour_kill(second);
 }
 
+/* A neighbour that is process 1 of a pid namespace of its own; its number out here comes back. */
+static pid_t neighbour_in_container(void)
+{
+        int ready[2], number[2];
+        char byte;
+        pid_t pid = 0;
+
+        CHECK_EQ(pipe(ready), 0);
+        CHECK_EQ(pipe(number), 0);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+                if (unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0)
+                        _exit(1);
+                pid = fork();
+                if (pid == 0)
+                        neighbour_live(0, 10 * MIB, false, ready[1]);
+                _exit(write(number[1], &pid, sizeof pid) != sizeof pid);
+        }
+        close(ready[1]), close(number[1]);
+        while (waitpid(child, NULL, 0) < 0)
+                ;
+        if (read(number[0], &pid, sizeof pid) != sizeof pid || read(ready[0], &byte, 1) != 1)
+                return 0;
+        return pid;
+}
+
+SIM_TEST(a_process_in_a_container_is_listed_by_the_number_it_has_out_here)
+{
+        nvmlDevice_t device = nvml_start("a100-40gb", 1);
+        pid_t inside = neighbour_in_container();
+        nvmlProcessInfo_t infos[4];
+        unsigned count = 4;
+
+        if (!inside) {
+                print_message("this kernel gives no namespaces to users\n");
+                return;
+        }
+        GOOD(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos));
+        kill(inside, SIGKILL);
+        CHECK_EQ(count, 1);
+        CHECK_EQ(infos[0].pid, inside);
+}
+
 int main(void)
 {
         return RUN(CASE(memory_is_total_used_free_and_reserved),
                    CASE(the_memory_of_another_process_is_seen_until_it_dies),
-                   CASE(a_list_that_does_not_fit_says_how_long_it_is));
+                   CASE(a_list_that_does_not_fit_says_how_long_it_is),
+                   CASE(a_process_in_a_container_is_listed_by_the_number_it_has_out_here));
 }

@@ -2,6 +2,7 @@
 #include "process_list.h"
 
 #include "load.h"
+#include "pid.h"
 #include "slot.h"
 #include "timeline.h"
 
@@ -28,7 +29,6 @@ static int add(const struct target *t, const struct machine_slot *slot, unsigned
         const struct machine_slot_unit *held = &slot->units[unit];
         const struct machine_gpu_instance *instance = instance_of(t->gpu, unit);
         struct process process = {
-                .pid = (unsigned)slot->pid,
                 .bytes = held->device_bytes + held->managed_bytes,
                 .gpu_instance = instance ? instance->id : NVML_ID_NONE,
                 .compute_instance = instance ? first_compute(instance) : NVML_ID_NONE,
@@ -39,7 +39,9 @@ static int add(const struct target *t, const struct machine_slot *slot, unsigned
 
         if (!held->contexts && !process.bytes)
                 return 0;
-        return vec_push(list, &process);
+        /* Who is hidden from the caller is hidden here too. */
+        process.pid = pid_of(slot);
+        return process.pid ? vec_push(list, &process) : 0;
 }
 
 nvmlReturn_t process_list(const struct target *t, struct vec *ret_list)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "pid.h"
 #include "scope.h"
 #include "slot.h"
 #include "target.h"
@@ -78,7 +79,7 @@ static bool process_name(unsigned pid, char *name, size_t bytes)
 
         for (uint32_t i = 0; i < high; i++) {
                 const struct machine_slot *slot = &machine->file->slots[i];
-                if (slot_is_alive(machine, i) && (unsigned)slot->pid == pid) {
+                if (slot_is_alive(machine, i) && pid_of(slot) == pid) {
                         snprintf(name, bytes, "%s", slot->path);
                         return true;
                 }
