@@ -104,7 +104,8 @@ static void watcher_rename(int argc, char **argv)
         prctl(PR_SET_NAME, "vgpu-watch");
 }
 
-static void watcher_run(const char *path, int argc, char **argv)
+/* Out of the program's family, terminal, folder and files. Returns the watcher's own descriptor. */
+static int watcher_leave(const char *path, int argc, char **argv)
 {
         int fd = open(path, O_RDWR | O_CLOEXEC);
         const int null = open("/dev/null", O_RDWR);
@@ -112,7 +113,7 @@ static void watcher_run(const char *path, int argc, char **argv)
         watcher_rename(argc, argv);
         setsid();
         if (fd < 0 || null < 0 || chdir("/") < 0)
-                _exit(1);
+                return -1;
         for (int i = 0; i < 3; i++)
                 dup2(null, i);
         /* Everything else belongs to the program: above all, its copy of the lock. */
@@ -122,6 +123,11 @@ static void watcher_run(const char *path, int argc, char **argv)
                 if (number != SIGKILL && number != SIGSTOP)
                         signal(number, SIG_DFL);
         signal(SIGHUP, SIG_IGN);
+        return fd;
+}
+
+static _Noreturn void watcher_run(const char *path, int fd)
+{
         while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
                 ;
         while (!is_unused(path))
@@ -130,7 +136,8 @@ static void watcher_run(const char *path, int argc, char **argv)
         _exit(0);
 }
 
-/* Twice forked, so that the program has no child it does not know. */
+/* Twice forked, so that the program has no child it does not know; it has left before the program
+ * begins. */
 static int watcher_start(const char *path, int argc, char **argv, struct err *e)
 {
         const pid_t child = fork();
@@ -140,10 +147,11 @@ static int watcher_start(const char *path, int argc, char **argv, struct err *e)
                 return err_set(e, -errno, "cannot start the machine's watcher: %s",
                                strerror(errno));
         if (child == 0) {
-                const pid_t watcher = fork();
+                const int fd = watcher_leave(path, argc, argv);
+                const pid_t watcher = fd < 0 ? -1 : fork();
 
                 if (watcher == 0)
-                        watcher_run(path, argc, argv);
+                        watcher_run(path, fd);
                 _exit(watcher < 0);
         }
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -12,6 +12,19 @@ from cli_case import ENVIRONMENT, VGPU, Case, main, vgpu, wait_until
 
 
 class Run(Case):
+    def start(self, *program):
+        """Starts a program on a machine of its own; it does not outlive the test."""
+        process = subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--", *program],
+                                   env={**ENVIRONMENT, "XDG_RUNTIME_DIR": self.runtime})
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+        def has_begun():
+            with open(f"/proc/{process.pid}/comm", encoding="utf-8") as file:
+                return file.read() == program[0] + "\n"
+        self.assertTrue(wait_until(has_begun))
+        return process
+
     def machines(self):
         return os.listdir(self.runtime)
 
@@ -61,10 +74,9 @@ class Run(Case):
         self.vanishes()
 
     def test_a_killed_program_leaves_nothing(self):
-        with subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--", "sleep", "60"],
-                              env={**ENVIRONMENT, "XDG_RUNTIME_DIR": self.runtime}) as process:
-            self.assertTrue(wait_until(self.machines))
-            process.kill()
+        process = self.start("sleep", "60")
+        self.assertEqual(len(self.machines()), 1)
+        process.kill()
         self.vanishes()
 
     def watcher(self):
@@ -81,29 +93,26 @@ class Run(Case):
         return None
 
     def test_what_a_killed_watcher_leaves_the_next_run_removes(self):
-        with subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--", "sleep", "60"],
-                              env={**ENVIRONMENT, "XDG_RUNTIME_DIR": self.runtime}) as process:
-            self.assertTrue(wait_until(self.watcher))
-            os.kill(self.watcher(), signal.SIGKILL)
-            self.assertEqual(self.run_sim("--sim=t4-16gb", "--", "true").returncode, 0)
-            self.assertTrue(wait_until(lambda: len(self.machines()) == 1))  # still in use
-            process.kill()
+        process = self.start("sleep", "60")
+        os.kill(self.watcher(), signal.SIGKILL)
+        self.assertEqual(self.run_sim("--sim=t4-16gb", "--", "true").returncode, 0)
+        self.assertTrue(wait_until(lambda: len(self.machines()) == 1))  # still in use
+        process.kill()
+        process.wait()
         self.assertEqual(len(self.machines()), 1)
         self.run_sim("--sim=t4-16gb", "--", "true")
         self.vanishes()
 
     def test_the_watcher_is_out_of_the_way(self):
-        with subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--", "sleep", "61.25"],
-                              env={**ENVIRONMENT, "XDG_RUNTIME_DIR": self.runtime}) as process:
-            self.assertTrue(wait_until(self.watcher))
-            watcher = self.watcher()
-            with open(f"/proc/{watcher}/cmdline", "rb") as file:
-                self.assertNotIn(b"61.25", file.read())
-            self.assertEqual(os.getsid(watcher), watcher)
-            self.assertEqual(sorted(os.listdir(f"/proc/{watcher}/fd")), ["0", "1", "2", "3"])
-            self.assertEqual(os.readlink(f"/proc/{watcher}/fd/1"), "/dev/null")
-            self.assertEqual(os.readlink(f"/proc/{watcher}/cwd"), "/")
-            process.kill()
+        process = self.start("sleep", "61.25")
+        watcher = self.watcher()
+        with open(f"/proc/{watcher}/cmdline", "rb") as file:
+            self.assertNotIn(b"61.25", file.read())
+        self.assertNotEqual(os.getsid(watcher), os.getsid(process.pid))
+        self.assertEqual(sorted(os.listdir(f"/proc/{watcher}/fd")), ["0", "1", "2", "3"])
+        self.assertEqual(os.readlink(f"/proc/{watcher}/fd/1"), "/dev/null")
+        self.assertEqual(os.readlink(f"/proc/{watcher}/cwd"), "/")
+        process.kill()
         self.vanishes()
 
     def test_the_machine_is_private(self):
