@@ -1,4 +1,5 @@
 /* Tests of libraries: kernels that run in every context, attributes per device, managed variables. */
+#include <pthread.h>
 #include <string.h>
 
 #include "cuda_prototypes.h"
@@ -212,6 +213,56 @@ SIM_TEST(unloading_ends_kernels_and_frees_memory)
                  CUDA_ERROR_INVALID_HANDLE);
 }
 
+enum { THREADS = 8, ROUNDS = 20 };
+
+static struct {
+        CUkernel kernel;
+        pthread_barrier_t together;
+        CUfunction functions[THREADS];
+} race;
+
+static void *first_use(void *argument)
+{
+        unsigned me = (unsigned)(uintptr_t)argument;
+        CUfunction function = NULL;
+        int value;
+
+        cuCtxSetCurrent(contexts[0]);
+        pthread_barrier_wait(&race.together);
+        if (cuKernelGetFunction(&function, race.kernel) != CUDA_SUCCESS ||
+            cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 50000,
+                                 race.kernel, (int)(me % 2)) != CUDA_SUCCESS ||
+            cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, race.kernel, 1) !=
+                    CUDA_SUCCESS ||
+            cuLaunchKernel((CUfunction)race.kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) !=
+                    CUDA_SUCCESS)
+                return NULL;
+        race.functions[me] = function;
+        return NULL;
+}
+
+SIM_TEST(threads_that_use_a_library_first_at_once_load_it_once)
+{
+        pthread_t threads[THREADS];
+
+        start();
+        pthread_barrier_init(&race.together, NULL, THREADS);
+        for (int round = 0; round < ROUNDS; round++) {
+                CUlibrary library = load();
+
+                race.kernel = kernel_of(library, "count");
+                for (unsigned i = 0; i < THREADS; i++)
+                        pthread_create(&threads[i], NULL, first_use, (void *)(uintptr_t)i);
+                for (unsigned i = 0; i < THREADS; i++)
+                        pthread_join(threads[i], NULL);
+                for (unsigned i = 0; i < THREADS; i++)
+                        CHECK(race.functions[i] && race.functions[i] == race.functions[0]);
+                CHECK_EQ(counter_of(library), 7 + THREADS);
+                CHECK_EQ(cuLibraryUnload(library), CUDA_SUCCESS);
+                memset(race.functions, 0, sizeof race.functions);
+        }
+}
+
 int main(void)
 {
         return RUN(CASE(a_library_needs_no_context_but_its_modules_do),
@@ -220,5 +271,6 @@ int main(void)
                    CASE(attributes_are_per_device),
                    CASE(kernels_know_their_name_library_and_parameters),
                    CASE(a_context_that_is_reset_loads_the_library_afresh),
-                   CASE(unloading_ends_kernels_and_frees_memory));
+                   CASE(unloading_ends_kernels_and_frees_memory),
+                   CASE(threads_that_use_a_library_first_at_once_load_it_once));
 }

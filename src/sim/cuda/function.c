@@ -99,7 +99,7 @@ void function_free(struct function *function)
 }
 
 void function_attributes(const struct program_kernel *kernel, const struct machine_gpu *gpu,
-                         int ret_attributes[CU_FUNC_ATTRIBUTE_MAX])
+                         _Atomic int ret_attributes[CU_FUNC_ATTRIBUTE_MAX])
 {
         const struct program *program = kernel->program;
         unsigned threads = occupancy_max_threads(kernel->registers);
@@ -127,7 +127,8 @@ void function_attributes(const struct program_kernel *kernel, const struct machi
         ret_attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH] = (int)kernel->cluster[2];
 }
 
-CUresult function_set_attribute(int attributes[CU_FUNC_ATTRIBUTE_MAX], const struct machine_gpu *gpu,
+CUresult function_set_attribute(_Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX],
+                                const struct machine_gpu *gpu,
                                 CUfunction_attribute attribute, int value)
 {
         int low = 0, high;

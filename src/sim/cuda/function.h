@@ -24,8 +24,8 @@ struct function {
         const char *name;               /* the program's */
         const struct ptx_kernel *ptx;   /* NULL: no PTX, costs time only */
         const char *reason;             /* why it cannot be interpreted; NULL: it can */
-        bool is_said;                   /* the reason was printed */
-        bool is_loaded;                 /* lazy loading: somebody has asked for it or run it */
+        _Atomic bool is_said;           /* the reason was printed */
+        _Atomic bool is_loaded;         /* lazy loading: somebody has asked for it or run it */
         bool has_fixed_duration;        /* --kernel NAME=MICROSECONDS */
         uint64_t fixed_duration_ns;
         _Atomic uint64_t beyond_threads; /* so many threads were beyond the budget; 0: none yet */
@@ -33,7 +33,7 @@ struct function {
         size_t parameter_bytes;
         const struct function_parameter *parameters;
         const struct program_kernel *kernel;
-        int attributes[CU_FUNC_ATTRIBUTE_MAX];
+        _Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX];
         struct function *next;          /* in the pool */
 };
 
@@ -50,9 +50,10 @@ void function_free(struct function *function);
 
 /* What cuFuncGetAttribute answers for a kernel on this GPU before anybody sets anything. */
 void function_attributes(const struct program_kernel *kernel, const struct machine_gpu *gpu,
-                         int ret_attributes[CU_FUNC_ATTRIBUTE_MAX]);
+                         _Atomic int ret_attributes[CU_FUNC_ATTRIBUTE_MAX]);
 /* Checks and stores; the attributes that describe the kernel are refused. */
-CUresult function_set_attribute(int attributes[CU_FUNC_ATTRIBUTE_MAX], const struct machine_gpu *gpu,
+CUresult function_set_attribute(_Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX],
+                                const struct machine_gpu *gpu,
                                 CUfunction_attribute attribute, int value);
 
 /* Simulated time of a launch by the model (docs/simulator.md): grid × block on this device. */

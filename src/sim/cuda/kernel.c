@@ -73,7 +73,7 @@ CUresult kernel_function(struct kernel *kernel, struct function **ret_function)
 
 /* The kernel's attributes on the device, as set or as they are by nature. */
 static void settings_get(const struct kernel *kernel, const struct device *device,
-                         int ret_attributes[CU_FUNC_ATTRIBUTE_MAX])
+                         _Atomic int ret_attributes[CU_FUNC_ATTRIBUTE_MAX])
 {
         if (kernel->settings)
                 memcpy(ret_attributes, kernel->settings[device->ordinal],
@@ -87,7 +87,7 @@ static CUresult settings_make(struct kernel *kernel)
         if (kernel->settings)
                 return CUDA_SUCCESS;
 
-        int(*settings)[CU_FUNC_ATTRIBUTE_MAX] =
+        _Atomic int(*settings)[CU_FUNC_ATTRIBUTE_MAX] =
                 calloc((size_t)driver.device_count, sizeof *settings);
 
         if (!settings)
@@ -112,7 +112,7 @@ static CUresult find(CUkernel handle, CUdevice dev, struct kernel **ret_kernel,
 CUresult sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                   CUdevice dev)
 {
-        int attributes[CU_FUNC_ATTRIBUTE_MAX];
+        _Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX];
         struct kernel *found;
         struct device *device;
 

@@ -17,7 +17,7 @@ struct kernel {
         struct library *library;
         const struct program_kernel *program;
         size_t index;                   /* in the program */
-        int (*settings)[CU_FUNC_ATTRIBUTE_MAX]; /* by device ordinal; NULL: nobody set anything */
+        _Atomic int (*settings)[CU_FUNC_ATTRIBUTE_MAX]; /* by device ordinal; NULL: nobody set anything */
         struct kernel *next;            /* in the pool */
 };
 

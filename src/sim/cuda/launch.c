@@ -88,7 +88,7 @@ static CUresult check_dimensions(const struct launch *launch)
 
 static CUresult check_resources(const struct launch *launch)
 {
-        const int *attributes = launch->function->attributes;
+        const _Atomic int *attributes = launch->function->attributes;
         unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
         int max_threads = attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
         int max_shared = attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];

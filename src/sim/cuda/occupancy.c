@@ -29,7 +29,7 @@ static CUresult question_init(struct question *question, CUfunction handle, int 
         if (r != CUDA_SUCCESS)
                 return r;
 
-        const int *attributes = question->function->attributes;
+        const _Atomic int *attributes = question->function->attributes;
 
         question->gpu = device_gpu(question->context->device);
         question->sm_count = question->context->sm_count;
@@ -155,7 +155,7 @@ static unsigned cluster_limit(const struct question *question)
 /* The cluster that a launch asks for, or the kernel requires; 0: none. */
 static unsigned cluster_blocks(const struct question *question, const CUlaunchConfig *config)
 {
-        const int *attributes = question->function->attributes;
+        const _Atomic int *attributes = question->function->attributes;
         unsigned blocks = (unsigned)(attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] *
                                      attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT] *
                                      attributes[CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH]);
