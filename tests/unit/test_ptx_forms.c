@@ -82,10 +82,10 @@ TEST(a_kernel_that_cannot_run_says_why)
         const struct ptx_footprint *f;
 
         bench_open(&b, "forms.ptx");
-        bench_kernel(&b, "needs_mbarrier", 1, 32);
+        bench_kernel(&b, "needs_video", 1, 32);
         f = ptx_kernel_footprint(b.launch.kernel);
         CHECK(!f->is_runnable);
-        CHECK(strstr(f->reason, "instruction 'mbarrier'"));
+        CHECK(strstr(f->reason, "instruction 'vadd4'"));
         CHECK_EQ(bench_run(&b), PTX_UNSUPPORTED);
         CHECK_STR(b.outcome.reason, f->reason);
         bench_kernel(&b, "needs_elsewhere", 1, 32);
@@ -135,6 +135,22 @@ TEST(a_block_that_waits_for_ever_is_ended)
         bench_kernel(&b, "stuck", 1, 64);
         CHECK_EQ(bench_run(&b), PTX_LAUNCH_FAILURE);
         CHECK(strstr(b.outcome.reason, "barriers"));
+        bench_close(&b);
+}
+
+TEST(threads_meet_in_shared_memory)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "forms.ptx");
+        unsigned *y = bench_array(&b, 64 * 4, &out);
+        bench_kernel(&b, "phases", 1, 64);
+        b.launch.budget_instructions = 10000000;
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        for (int t = 0; t < 64; t++)
+                CHECK_EQ(y[t], 63 * 32);
         bench_close(&b);
 }
 
@@ -247,7 +263,8 @@ int main(void)
         return RUN(CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
                    CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
                    CASE(threads_arrive_and_do_not_wait), CASE(an_asynchronous_copy_fills_with_zeros),
-                   CASE(a_block_that_waits_for_ever_is_ended), CASE(eight_bit_floats_come_back),
+                   CASE(a_block_that_waits_for_ever_is_ended), CASE(threads_meet_in_shared_memory),
+                   CASE(eight_bit_floats_come_back),
                    CASE(texts_are_linked),
                    CASE(bad_text_gets_one_sentence_with_its_line));
 }

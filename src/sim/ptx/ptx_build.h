@@ -211,6 +211,7 @@ struct opcode {
 };
 extern const struct opcode opcodes_integer[], opcodes_float[], opcodes_move[], opcodes_compare[],
         opcodes_memory[], opcodes_atomic[], opcodes_control[], opcodes_warp[], opcodes_convert[],
-        opcodes_texture[], opcodes_async[], opcodes_bits[], opcodes_mma[], opcodes_wmma[];
+        opcodes_texture[], opcodes_async[], opcodes_bits[], opcodes_mma[], opcodes_wmma[],
+        opcodes_mbarrier[];
 const struct opcode *opcode_find(struct slice name);
 void body_decode(struct parser *p, const struct statement *s);

@@ -15,6 +15,10 @@ UNARY(s32_f32, float, int32_t, x)
 UNARY(u32_f32, float, uint32_t, x)
 UNARY(s32_f64, double, int32_t, x)
 UNARY(u32_f64, double, uint32_t, x)
+UNARY(f16_f32, float, uint16_t, half_to_float(x))
+UNARY(f32_f16, uint16_t, float, half_from_float(x))
+UNARY(bf16_f32, float, uint16_t, bhalf_to_float(x))
+UNARY(f32_bf16, uint16_t, float, bhalf_from_float(x, ROUND_NEAREST))
 UNARY(f32_f64, double, float, x)
 UNARY(f64_f32, float, double, x)
 
@@ -32,6 +36,8 @@ static const struct {
         { TYPE_U16, TYPE_S32, u32_u16 }, { TYPE_S16, TYPE_U32, u32_u16 },
         { TYPE_F32, TYPE_S32, s32_f32 }, { TYPE_F32, TYPE_U32, u32_f32 },
         { TYPE_F64, TYPE_S32, s32_f64 }, { TYPE_F64, TYPE_U32, u32_f64 },
+        { TYPE_F32, TYPE_F16, f16_f32 }, { TYPE_F16, TYPE_F32, f32_f16 },
+        { TYPE_F32, TYPE_BF16, bf16_f32 }, { TYPE_BF16, TYPE_F32, f32_bf16 },
         { TYPE_F64, TYPE_F32, f32_f64 }, { TYPE_F32, TYPE_F64, f64_f32 },
 };
 

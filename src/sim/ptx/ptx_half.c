@@ -4,18 +4,51 @@
 #include <math.h>
 #include <string.h>
 
+float half_to_float(uint16_t bits)
+{
+        uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7fff) << 13;
+        uint32_t word = rest >= 0x0f800000 ? rest | 0x7f800000 : rest + (112u << 23);
+        float value, least = 0x1p-14f;
+
+        if (rest < 0x00800000) { /* subnormal: as a fraction of the least normal number */
+                word = rest | 113u << 23;
+                memcpy(&value, &word, sizeof value);
+                value -= least;
+                memcpy(&word, &value, sizeof word);
+        }
+        word |= sign;
+        memcpy(&value, &word, sizeof value);
+        return value;
+}
+
 double half_to_double(uint16_t bits)
 {
-        int exponent = bits >> 10 & 31, fraction = bits & 1023;
-        double value;
+        return (double)half_to_float(bits);
+}
 
-        if (exponent == 31)
-                value = fraction ? (double)NAN : (double)INFINITY;
-        else if (exponent == 0)
-                value = ldexp(fraction, -24);
-        else
-                value = ldexp(fraction + 1024, exponent - 25);
-        return bits & 0x8000 ? -value : value;
+/* To nearest, ties to even; integers only, so that compilers can vectorise it. */
+uint16_t half_from_float(float value)
+{
+        uint32_t bits, size, shift, digits, rest, half;
+        uint16_t sign;
+
+        memcpy(&bits, &value, sizeof bits);
+        sign = (uint16_t)(bits >> 16 & 0x8000);
+        size = bits & 0x7fffffff;
+        if (size > 0x7f800000)
+                return 0x7fff;
+        if (size >= 0x477ff000) /* rounds to 65536 */
+                return sign | 0x7c00;
+        if (size >= 0x38800000) /* normal */
+                return (uint16_t)(sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
+        shift = 126 - (size >> 23);
+        if (shift > 24)
+                return sign;
+        digits = (size & 0x7fffff) | 0x800000;
+        rest = digits & ((1u << shift) - 1);
+        half = 1u << (shift - 1);
+        digits >>= shift;
+        return (uint16_t)(sign | (digits + (rest > half || (rest == half && digits & 1))));
 }
 
 static double round_units(double units, enum rounding rounding)
@@ -62,6 +95,8 @@ uint16_t half_from_double(double value, enum rounding rounding)
 
         if (isnan(value))
                 return 0x7fff;
+        if (rounding == ROUND_NEAREST && (double)(float)value == value)
+                return half_from_float((float)value);
         size = fabs(narrow_round(value, 10, -14, rounding));
         if (isinf(value))
                 return sign | 0x7c00;

@@ -5,7 +5,9 @@
 
 #include "ptx_ir.h"
 
+float half_to_float(uint16_t bits);
 double half_to_double(uint16_t bits);
+uint16_t half_from_float(float value); /* to nearest */
 uint16_t half_from_double(double value, enum rounding rounding);
 float bhalf_to_float(uint16_t bits);
 uint16_t bhalf_from_float(float value, enum rounding rounding);

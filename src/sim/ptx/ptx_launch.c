@@ -60,6 +60,15 @@ void run_fault(struct warp *w, enum ptx_status status, uint64_t address, const c
         warp_reselect(w);
 }
 
+void run_print(struct run *run, const char *text, size_t length)
+{
+        if (!run->launch->print)
+                return;
+        pthread_mutex_lock(&run->state->lock);
+        run->launch->print(run->launch->print_closure, text, length);
+        pthread_mutex_unlock(&run->state->lock);
+}
+
 void run_count(struct run *run, struct worker *worker, struct block *block)
 {
         const struct ptx_launch *launch = run->launch;

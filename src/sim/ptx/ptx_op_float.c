@@ -26,6 +26,40 @@ UNARY(float_neg_f32, uint32_t, uint32_t, x ^ 0x80000000)
 UNARY(float_abs_f64, uint64_t, uint64_t, x & ~(UINT64_C(1) << 63))
 UNARY(float_neg_f64, uint64_t, uint64_t, x ^ UINT64_C(1) << 63)
 
+/* .ftz: what is too small for a normal number is a zero of its sign, before and after. */
+static inline float flushed(float x)
+{
+        uint32_t bits;
+
+        memcpy(&bits, &x, sizeof bits);
+        bits = bits & 0x7f800000 ? bits : bits & 0x80000000;
+        memcpy(&x, &bits, sizeof bits);
+        return x;
+}
+
+BINARY(flush_add, float, flushed(flushed(x) + flushed(y)))
+BINARY(flush_sub, float, flushed(flushed(x) - flushed(y)))
+BINARY(flush_mul, float, flushed(flushed(x) * flushed(y)))
+BINARY(flush_div, float, flushed(flushed(x) / flushed(y)))
+
+/* The lesser of two: a NaN only if both are, -0 before +0. */
+static inline float lesser(float x, float y)
+{
+        uint32_t a, b;
+
+        memcpy(&a, &x, sizeof a);
+        memcpy(&b, &y, sizeof b);
+        a |= b; /* of equal numbers only the sign can differ */
+        if (x == y) {
+                memcpy(&x, &a, sizeof a);
+                return x;
+        }
+        return x < y || y != y ? x : y;
+}
+
+BINARY(min_f32, float, lesser(x, y))
+BINARY(max_f32, float, -lesser(-x, -y))
+
 #if defined(__x86_64__)
 #define FMA_TARGET __attribute__((target("avx2,fma")))
 static bool has_fma(void)
@@ -47,6 +81,14 @@ FMA_TARGET static void float_fma_fast_f32(struct warp *w, const struct insn *i)
         const float *a = row(w, i->a), *b = row(w, i->b), *c = row(w, i->c);
 
         LANEWISE(w, d[l] = __builtin_fmaf(a[l], b[l], c[l]));
+}
+
+FMA_TARGET static void flush_fma_fast(struct warp *w, const struct insn *i)
+{
+        float *d = row(w, i->d);
+        const float *a = row(w, i->a), *b = row(w, i->b), *c = row(w, i->c);
+
+        LANEWISE(w, d[l] = flushed(__builtin_fmaf(flushed(a[l]), flushed(b[l]), flushed(c[l]))));
 }
 
 FMA_TARGET static void float_fma_fast_f64(struct warp *w, const struct insn *i)
@@ -178,36 +220,47 @@ static const struct {
         enum float_op op;
         unsigned operands;
         handler *single, *wide;
+        handler *flushing; /* single with .ftz */
 } operations[] = {
-        { "add", FLOAT_ADD, 3, float_add_f32, float_add_f64 },
-        { "sub", FLOAT_SUB, 3, float_sub_f32, float_sub_f64 },
-        { "mul", FLOAT_MUL, 3, float_mul_f32, float_mul_f64 },
-        { "mad", FLOAT_FMA, 4, float_fma_f32, float_fma_f64 },
-        { "fma", FLOAT_FMA, 4, float_fma_f32, float_fma_f64 },
-        { "div", FLOAT_DIV, 3, float_div_f32, float_div_f64 },
-        { "abs", FLOAT_ABS, 2, float_abs_f32, float_abs_f64 },
-        { "neg", FLOAT_NEG, 2, float_neg_f32, float_neg_f64 },
-        { "min", FLOAT_MIN, 3, NULL, NULL },
-        { "max", FLOAT_MAX, 3, NULL, NULL },
-        { "sqrt", FLOAT_SQRT, 2, NULL, NULL },
-        { "rcp", FLOAT_RCP, 2, NULL, NULL },
-        { "rsqrt", FLOAT_RSQRT, 2, NULL, NULL },
-        { "sin", FLOAT_SIN, 2, NULL, NULL },
-        { "cos", FLOAT_COS, 2, NULL, NULL },
-        { "lg2", FLOAT_LG2, 2, NULL, NULL },
-        { "ex2", FLOAT_EX2, 2, NULL, NULL },
-        { "tanh", FLOAT_TANH, 2, NULL, NULL },
+        { "add", FLOAT_ADD, 3, float_add_f32, float_add_f64, flush_add },
+        { "sub", FLOAT_SUB, 3, float_sub_f32, float_sub_f64, flush_sub },
+        { "mul", FLOAT_MUL, 3, float_mul_f32, float_mul_f64, flush_mul },
+        { "mad", FLOAT_FMA, 4, float_fma_f32, float_fma_f64, NULL },
+        { "fma", FLOAT_FMA, 4, float_fma_f32, float_fma_f64, NULL },
+        { "div", FLOAT_DIV, 3, float_div_f32, float_div_f64, flush_div },
+        { "abs", FLOAT_ABS, 2, float_abs_f32, float_abs_f64, NULL },
+        { "neg", FLOAT_NEG, 2, float_neg_f32, float_neg_f64, NULL },
+        { "min", FLOAT_MIN, 3, NULL, NULL, NULL },
+        { "max", FLOAT_MAX, 3, NULL, NULL, NULL },
+        { "sqrt", FLOAT_SQRT, 2, NULL, NULL, NULL },
+        { "rcp", FLOAT_RCP, 2, NULL, NULL, NULL },
+        { "rsqrt", FLOAT_RSQRT, 2, NULL, NULL, NULL },
+        { "sin", FLOAT_SIN, 2, NULL, NULL, NULL },
+        { "cos", FLOAT_COS, 2, NULL, NULL, NULL },
+        { "lg2", FLOAT_LG2, 2, NULL, NULL, NULL },
+        { "ex2", FLOAT_EX2, 2, NULL, NULL, NULL },
+        { "tanh", FLOAT_TANH, 2, NULL, NULL, NULL },
 };
 
 static handler *float_handler(const struct statement *s, unsigned n, enum type type)
 {
-        bool is_plain = !statement_has(s, "sat") && !statement_has(s, "ftz") &&
-                        statement_rounding(s) == ROUND_NEAREST && operations[n].single;
+        handler *careful = type == TYPE_F32 ? careful_f32 : careful_f64;
+        enum float_op op = operations[n].op;
 
-        if (!is_plain)
-                return type == TYPE_F32 ? careful_f32 : careful_f64;
-        if (operations[n].op == FLOAT_FMA && has_fma())
+        if (statement_has(s, "sat") || statement_has(s, "NaN") ||
+            statement_rounding(s) != ROUND_NEAREST)
+                return careful;
+        if (statement_has(s, "ftz")) {
+                if (op == FLOAT_FMA && has_fma())
+                        return flush_fma_fast;
+                return operations[n].flushing ? operations[n].flushing : careful;
+        }
+        if (op == FLOAT_FMA && has_fma())
                 return type == TYPE_F32 ? float_fma_fast_f32 : float_fma_fast_f64;
+        if (type == TYPE_F32 && (op == FLOAT_MIN || op == FLOAT_MAX))
+                return op == FLOAT_MIN ? min_f32 : max_f32;
+        if (!operations[n].single)
+                return careful;
         return type == TYPE_F32 ? operations[n].single : operations[n].wide;
 }
 

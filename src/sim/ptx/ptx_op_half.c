@@ -91,6 +91,34 @@ static void half_two(struct warp *w, const struct insn *i)
                                                (uint16_t)(c[l] >> 16)) << 16);
 }
 
+/* A sum or product of two halves is exact enough in a single: 24 digits are more than 2 × 11 + 1,
+ * so rounding twice gives what rounding once gives. */
+BINARY(half_add, uint16_t, half_from_float(half_to_float(x) + half_to_float(y)))
+BINARY(half_mul, uint16_t, half_from_float(half_to_float(x) * half_to_float(y)))
+
+static uint32_t pair_of(float low, float high)
+{
+        return half_from_float(low) | (uint32_t)half_from_float(high) << 16;
+}
+
+BINARY(half_add_two, uint32_t,
+       pair_of(half_to_float((uint16_t)x) + half_to_float((uint16_t)y),
+               half_to_float((uint16_t)(x >> 16)) + half_to_float((uint16_t)(y >> 16))))
+BINARY(half_mul_two, uint32_t,
+       pair_of(half_to_float((uint16_t)x) * half_to_float((uint16_t)y),
+               half_to_float((uint16_t)(x >> 16)) * half_to_float((uint16_t)(y >> 16))))
+
+static handler *half_handler(const struct statement *s, unsigned op, enum type type)
+{
+        bool is_plain = !statement_has(s, "sat") && !statement_has(s, "relu");
+
+        if (is_plain && type == TYPE_F16 && (op == HALF_ADD || op == HALF_MUL))
+                return op == HALF_ADD ? half_add : half_mul;
+        if (is_plain && type == TYPE_F16X2 && (op == HALF_ADD || op == HALF_MUL))
+                return op == HALF_ADD ? half_add_two : half_mul_two;
+        return type_width(type) == 2 ? half_one : half_two;
+}
+
 static bool half_emit(struct parser *p, const struct statement *s, unsigned op)
 {
         enum type type = statement_type(s, 0);
@@ -107,7 +135,7 @@ static bool half_emit(struct parser *p, const struct statement *s, unsigned op)
                 slots[k] = slots[1];
         if (!body_destination(p, &s->operands[0], type, &slots[0]))
                 return false;
-        i = body_emit(p, type_width(type) == 2 ? half_one : half_two);
+        i = body_emit(p, half_handler(s, op, type));
         if (!i)
                 return false;
         i->d = slots[0];

@@ -5,6 +5,7 @@ static const struct opcode *const families[] = {
         opcodes_integer, opcodes_float, opcodes_move, opcodes_compare, opcodes_memory,
         opcodes_control, opcodes_bits, opcodes_convert, opcodes_warp, opcodes_atomic,
         opcodes_async, opcodes_texture, opcodes_mma, opcodes_wmma,
+        opcodes_mbarrier,
 };
 
 const struct opcode *opcode_find(struct slice name)

@@ -10,3 +10,6 @@ static inline bool run_is_stopped(const struct run *run)
 
 /* Adds the worker's instructions; stops the launch over its budget or when it is cancelled. */
 void run_count(struct run *run, struct worker *worker, struct block *block);
+
+/* Hands text to the launch's printer, one thread at a time. */
+void run_print(struct run *run, const char *text, size_t length);

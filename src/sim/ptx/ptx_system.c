@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ptx_run.h"
+
 #define TEXT_LIMIT 4096u
 
 static const struct {
@@ -195,7 +197,6 @@ static void print_format(struct print *p, const char *format)
 
 static void print_run(struct warp *w, const struct insn *i, uint32_t lane)
 {
-        const struct ptx_launch *launch = w->block->run->launch;
         char format[TEXT_LIMIT], out[TEXT_LIMIT];
         struct print p = { .w = w, .insn = i, .lane = lane, .out = out, .room = sizeof out,
                            .arguments = argument(w, i, lane, 1) };
@@ -203,16 +204,15 @@ static void print_run(struct warp *w, const struct insn *i, uint32_t lane)
         if (!text_read(w, i, lane, argument(w, i, lane, 0), format, sizeof format))
                 return;
         print_format(&p, format);
-        if (!p.is_broken && launch->print)
-                launch->print(launch->print_closure, out, p.length);
+        if (!p.is_broken)
+                run_print(w->block->run, out, p.length);
         result(w, i, lane, p.length);
 }
 
 static void assert_run(struct warp *w, const struct insn *i, uint32_t lane)
 {
-        const struct ptx_launch *launch = w->block->run->launch;
         char message[512], file[256], function[256], out[1280];
-        const uint32_t *size = launch->block;
+        const uint32_t *size = w->block->run->launch->block;
         uint32_t thread = w->index * LANES + lane;
         int length;
 
@@ -225,9 +225,9 @@ static void assert_run(struct warp *w, const struct insn *i, uint32_t lane)
                           file, (unsigned)argument(w, i, lane, 2), function, w->block->index[0],
                           w->block->index[1], w->block->index[2], thread % size[0],
                           thread / size[0] % size[1], thread / size[0] / size[1], message);
-        if (launch->print && length > 0)
-                launch->print(launch->print_closure, out,
-                              (size_t)length < sizeof out ? (size_t)length : sizeof out - 1);
+        if (length > 0)
+                run_print(w->block->run, out,
+                          (size_t)length < sizeof out ? (size_t)length : sizeof out - 1);
         run_fault(w, PTX_ASSERT, 0, "assertion failed: %.100s", message);
 }
 
