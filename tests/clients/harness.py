@@ -72,7 +72,8 @@ class Clients:
         self.current = "setup"
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.logs)
-        self.machine = self.create("machine", "a100-40gb", 2)
+        # asyncAPI's kernel has 16 million threads: more than a launch interprets by default.
+        self.machine = self.create("machine", "a100-40gb", 2, "--instruction-budget", "1000000000")
 
     def create(self, name, preset, gpus, *options):
         """Makes a simulated machine of the given cards; the path of its file."""
@@ -115,6 +116,8 @@ class Clients:
     def built(self, variant, name, *arguments, **options):
         """Runs a program that was built from samples.tbl, in its own folder."""
         folder = os.path.join(CACHE, "built", variant, name)
+        if not os.path.exists(os.path.join(folder, name)):
+            raise Failed(f"{folder} was not built")
         libraries = (f"{CUDA13}/lib",) if variant in "SD" else ()
         return self.run(os.path.join(folder, name), *arguments, cwd=folder, libraries=libraries, **options)
 
