@@ -122,11 +122,46 @@ struct private_process {
 typedef nvmlReturn_t processes_fn(nvmlDevice_t, unsigned *, struct private_process *);
 typedef nvmlReturn_t handle_fn(unsigned, nvmlDevice_t *, unsigned);
 
+typedef nvmlReturn_t reset_fn(unsigned, nvmlDevice_t *, nvmlReturn_t *, unsigned *);
+
 /* As nvidia-smi takes it: a table whose first word is its size. */
-SIM_TEST(the_private_table_lists_processes_with_their_names)
+static void *const *private_table(void)
 {
         static const unsigned char id[16] = { 0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e,
                                               0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4 };
+        const void *table = NULL;
+
+        GOOD(nvmlInternalGetExportTable(&table, id));
+        CHECK_EQ(*(const uint64_t *)table, 1960);
+        return table;
+}
+
+SIM_TEST(a_reset_makes_pending_modes_effective_when_nobody_is_there)
+{
+        nvmlDevice_t device = nvml_start("a100-40gb", 1);
+        reset_fn *reset = (reset_fn *)private_table()[168];
+        pid_t other = neighbour(0, MIB, false);
+        nvmlEnableState_t current, pending;
+        nvmlReturn_t result, activation;
+        unsigned switches, mode, wish;
+
+        GOOD(nvmlDeviceSetEccMode(device, NVML_FEATURE_DISABLED));
+        GOOD(nvmlDeviceSetMigMode(device, 1, &activation));
+        CHECK_EQ(reset(1, &device, &result, &switches), NVML_ERROR_IN_USE);
+        CHECK_EQ(result, NVML_ERROR_IN_USE);
+        GOOD(nvmlDeviceGetEccMode(device, &current, &pending));
+        CHECK_EQ(current, NVML_FEATURE_ENABLED);
+        neighbour_kill(other);
+        GOOD(reset(1, &device, &result, &switches));
+        GOOD(result);
+        GOOD(nvmlDeviceGetEccMode(device, &current, &pending));
+        CHECK_EQ(current, NVML_FEATURE_DISABLED);
+        GOOD(nvmlDeviceGetMigMode(device, &mode, &wish));
+        CHECK_EQ(mode, 1);
+}
+
+SIM_TEST(the_private_table_lists_processes_with_their_names)
+{
         nvmlDevice_t device = nvml_start("a100-40gb", 1), same;
         struct private_process processes[2];
         unsigned char wrong[16] = { 0 };
@@ -134,9 +169,7 @@ SIM_TEST(the_private_table_lists_processes_with_their_names)
         unsigned count = 2;
 
         CHECK_EQ(nvmlInternalGetExportTable(&table, wrong), NVML_ERROR_NOT_FOUND);
-        GOOD(nvmlInternalGetExportTable(&table, id));
-        CHECK_EQ(*(const uint64_t *)table, 1960);
-        void *const *slots = table;
+        void *const *slots = private_table();
         GOOD(((handle_fn *)slots[81])(0, &same, 0x22));
         CHECK(same == device);
         pid_t other = neighbour(0, 10 * MIB, false);
@@ -158,5 +191,6 @@ int main(void)
                    CASE(a_field_that_the_card_lacks_says_so_for_itself),
                    CASE(every_field_of_every_card_can_be_asked_for),
                    CASE(counters_between_two_samples_show_the_load), CASE(counters_need_a_hopper),
+                   CASE(a_reset_makes_pending_modes_effective_when_nobody_is_there),
                    CASE(the_private_table_lists_processes_with_their_names));
 }

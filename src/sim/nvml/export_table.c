@@ -8,6 +8,7 @@
 #include "board.h"
 #include "load.h"
 #include "process_list.h"
+#include "reset.h"
 
 enum {
         SLOT_COUNT = 245,
@@ -18,6 +19,11 @@ enum {
         SLOT_HANDLE_BY_INDEX = 81,
         SLOT_ENFORCED_POWER_LIMIT = 108,
         SLOT_PROCESS_UTILIZATION = 145,
+        SLOT_RESET = 168,
+        SLOT_IS_FABRIC_MANAGED = 169,
+        SLOT_RESET_GROUP_NEW = 182,
+        SLOT_RESET_GROUP_NAMES = 183,
+        SLOT_RESET_GROUP_FREE = 184,
         SLOT_VOLTAGE = 209,
         SLOT_COMPUTE_PROCESSES = 213,
         SLOT_MPS_PROCESSES = 214,
@@ -250,6 +256,11 @@ static const struct table *table_get(void)
         table.slots[SLOT_IS_PRIMARY - 1] = (slot_fn *)slot_is_primary;
         table.slots[SLOT_COMMON_ANCESTOR - 1] = (slot_fn *)slot_common_ancestor;
         table.slots[SLOT_TRACE - 1] = (slot_fn *)slot_trace;
+        table.slots[SLOT_RESET - 1] = (slot_fn *)reset_gpus;
+        table.slots[SLOT_IS_FABRIC_MANAGED - 1] = (slot_fn *)reset_is_fabric_managed;
+        table.slots[SLOT_RESET_GROUP_NEW - 1] = (slot_fn *)reset_group_new;
+        table.slots[SLOT_RESET_GROUP_NAMES - 1] = (slot_fn *)reset_group_names;
+        table.slots[SLOT_RESET_GROUP_FREE - 1] = (slot_fn *)reset_group_free;
         table.slots[SLOT_VOLTAGE - 1] = (slot_fn *)slot_voltage;
         table.slots[SLOT_GPU_PART_NUMBER - 1] = (slot_fn *)slot_gpu_part_number;
         table.slots[SLOT_TEMPERATURE_MARGIN - 1] = (slot_fn *)slot_temperature_margin;
