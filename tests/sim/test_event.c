@@ -1,4 +1,10 @@
 /* Tests of events: time between them is the model's, and streams wait for them. */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "exec.h"
 
 /* Within one per cent, or 20 µs: the way to the GPU is part of what is measured. */
@@ -175,9 +181,81 @@ SIM_TEST(an_idle_gpu_is_not_part_of_the_time)
         CHECK(ms >= 19.99 && ms < 60);
 }
 
+/* What the two processes of the next case share. */
+struct meeting {
+        CUipcEventHandle handle;
+        _Atomic int step;
+};
+
+static void await(struct meeting *meeting, int step)
+{
+        while (meeting->step < step)
+                exec_sleep_ms(1);
+}
+
+static void importer(struct meeting *meeting)
+{
+        struct exec_fixture exec = exec_attach(0);
+        CUevent event, back;
+        double begin;
+
+        await(meeting, 1);
+        OK(cuIpcOpenEventHandle(&event, meeting->handle));
+        CHECK_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+        begin = exec_now_ms();
+        OK(cuStreamWaitEvent(NULL, event, 0));
+        OK(exec_run(exec_function(&exec, "short_kernel"), NULL));
+        OK(cuStreamSynchronize(NULL));
+        OK(cuEventQuery(event));
+        OK(cuEventSynchronize(event));
+        CHECK(exec_now_ms() - begin > 20);
+        /* Recorded here, it holds for the exporter, too. */
+        OK(exec_run(exec_function(&exec, "kernel_50ms"), NULL));
+        OK(cuEventRecord(event, NULL));
+        meeting->step = 2;
+        OK(cuEventSynchronize(event));
+        meeting->step = 3;
+        OK(cuIpcOpenEventHandle(&back, meeting->handle));
+        memset(&meeting->handle, 1, sizeof meeting->handle);
+        CHECK_EQ(cuIpcOpenEventHandle(&back, meeting->handle), CUDA_ERROR_INVALID_HANDLE);
+}
+
+SIM_TEST(an_event_of_another_process_is_waited_for)
+{
+        struct meeting *meeting = mmap(NULL, sizeof *meeting, PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct exec_fixture exec;
+        CUevent event, plain;
+        pid_t child;
+        int status;
+
+        CHECK(meeting != MAP_FAILED);
+        exec_machine(1);
+        child = fork();
+        if (child == 0) {
+                importer(meeting);
+                _exit(0);
+        }
+        exec = exec_attach(0);
+        OK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+        OK(cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+        CHECK_EQ(cuIpcGetEventHandle(&meeting->handle, plain), CUDA_ERROR_INVALID_HANDLE);
+        for (unsigned i = 0; i < 10; i++)
+                OK(exec_run(exec_function(&exec, "kernel_20ms"), NULL));
+        OK(cuEventRecord(event, NULL));
+        OK(cuIpcGetEventHandle(&meeting->handle, event));
+        meeting->step = 1;
+        await(meeting, 2);
+        OK(cuEventSynchronize(event));
+        CHECK(meeting->step == 3 || cuEventQuery(event) == CUDA_SUCCESS);
+        CHECK_EQ(waitpid(child, &status, 0), child);
+        CHECK_EQ(status, 0);
+}
+
 int main(void)
 {
-        return RUN(CASE(an_idle_gpu_is_not_part_of_the_time), CASE(the_time_between_events_is_the_kernels),
+        return RUN(CASE(an_event_of_another_process_is_waited_for),
+                   CASE(an_idle_gpu_is_not_part_of_the_time), CASE(the_time_between_events_is_the_kernels),
                    CASE(a_late_look_finds_the_same_time),
                    CASE(a_stream_waits_for_an_event_of_another),
                    CASE(streams_of_two_devices_wait_for_each_other),

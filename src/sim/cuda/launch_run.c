@@ -139,12 +139,31 @@ static void launch_note_beyond(const struct launch *launch)
                 atomic_store(&launch->function->beyond_threads, threads);
 }
 
+/* The heap of kernels is the device's memory, up to the context's limit. */
+static uint64_t heap_take(void *closure, uint64_t bytes)
+{
+        struct context *context = closure;
+        CUdeviceptr address = 0;
+
+        if (!bytes || bytes > context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] ||
+            memory_alloc(context, bytes, MEMORY_DEVICE, &address) != CUDA_SUCCESS)
+                return 0;
+        return address;
+}
+
+static void heap_give(void *closure, uint64_t address)
+{
+        (void)closure;
+        memory_free(address);
+}
+
 static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
 {
         struct context *context = task->context;
         const struct launch *launch = &task->launch;
         const struct machine_gpu *gpu = device_gpu(context->device);
-        struct ptx_memory memory = { .resolve = memory_resolve, .closure = context };
+        struct ptx_memory memory = { .resolve = memory_resolve, .heap_alloc = heap_take,
+                                     .heap_free = heap_give, .closure = context };
         struct ptx_outcome outcome = { .status = PTX_LAUNCH_FAILURE };
         struct ptx_launch run = {
                 .kernel = launch->function->ptx,
