@@ -40,7 +40,8 @@ static void *bench_resolve(void *closure, uint64_t address, size_t length, bool 
 static uint64_t bench_alloc(void *closure, uint64_t bytes)
 {
         struct bench *b = closure;
-        uint64_t at = __atomic_fetch_add(&b->used, (bytes + 255) & ~UINT64_C(255), __ATOMIC_RELAXED);
+        uint64_t at =
+                __atomic_fetch_add(&b->used, (bytes + 255) & ~UINT64_C(255), __ATOMIC_RELAXED);
 
         return at + bytes > b->size ? 0 : BENCH_BASE + at;
 }
@@ -123,10 +124,14 @@ static inline void *bench_array(struct bench *b, size_t bytes, uint64_t *ret_add
 static inline void bench_kernel(struct bench *b, const char *name, unsigned grid, unsigned block)
 {
         b->launch = (struct ptx_launch){ .kernel = ptx_kernel_find(b->module, name),
-                                         .grid = { grid, 1, 1 }, .block = { block, 1, 1 },
-                                         .params = b->params, .memory = &b->memory,
-                                         .print = bench_print, .print_closure = b,
-                                         .sm_count = 4, .clock_mhz = 1000 };
+                                         .grid = { grid, 1, 1 },
+                                         .block = { block, 1, 1 },
+                                         .params = b->params,
+                                         .memory = &b->memory,
+                                         .print = bench_print,
+                                         .print_closure = b,
+                                         .sm_count = 4,
+                                         .clock_mhz = 1000 };
         if (!b->launch.kernel)
                 fail_msg("no kernel '%s'", name);
         b->param_count = b->params_size = 0;

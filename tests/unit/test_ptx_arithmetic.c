@@ -127,8 +127,8 @@ TEST(words_behave_as_in_c)
                 integers_expect(x[i], y[i], expected);
                 for (int k = 0; k < 32; k++)
                         if (out[32 * i + k] != expected[k])
-                                fail_msg("expression %d of 0x%x, 0x%x: 0x%x, not 0x%x", k, x[i], y[i],
-                                         out[32 * i + k], expected[k]);
+                                fail_msg("expression %d of 0x%x, 0x%x: 0x%x, not 0x%x", k, x[i],
+                                         y[i], out[32 * i + k], expected[k]);
         }
         bench_close(&b);
 }
@@ -220,7 +220,9 @@ static void floats_expect(float x, float y, float *r)
         r[13] = rintf(y);
         r[14] = x > 0 ? (x < 1 ? x : 1) : 0;
         r[15] = copysignf(x, y);
-        r[16] = x >= 2147483648.0f ? 2147483648.0f : x <= -2147483648.0f ? -2147483648.0f : rintf(x) + 0.0f;
+        r[16] = x >= 2147483648.0f    ? 2147483648.0f
+                : x <= -2147483648.0f ? -2147483648.0f
+                                      : rintf(x) + 0.0f;
         r[17] = y >= 4294967296.0f ? 4294967296.0f : y <= 0 ? 0.0f : truncf(y);
         r[18] = rounded(FE_DOWNWARD, 'q', fabsf(x), 0);
         r[19] = (float)((double)x * (double)y);
@@ -235,8 +237,10 @@ TEST(floats_are_rounded_as_asked)
         float *x = bench_array(&b, N * 4, &pa), *y = bench_array(&b, N * 4, &pb);
         float *out = bench_array(&b, N * 20 * 4, &po);
         for (int i = 0; i < N; i++) {
-                x[i] = (float)((int64_t)random_next(&seed) >> 20) * ldexpf(1, (int)(random_next(&seed) % 90) - 70);
-                y[i] = (float)((int64_t)random_next(&seed) >> 20) * ldexpf(1, (int)(random_next(&seed) % 90) - 70);
+                x[i] = (float)((int64_t)random_next(&seed) >> 20) *
+                       ldexpf(1, (int)(random_next(&seed) % 90) - 70);
+                y[i] = (float)((int64_t)random_next(&seed) >> 20) *
+                       ldexpf(1, (int)(random_next(&seed) % 90) - 70);
         }
         x[0] = 2.5f;
         y[0] = -3.5f;
@@ -252,7 +256,8 @@ TEST(floats_are_rounded_as_asked)
                 for (int k = 0; k < 20; k++)
                         if (memcmp(&out[20 * i + k], &expected[k], 4) != 0)
                                 fail_msg("expression %d of %a, %a: %a, not %a", k, (double)x[i],
-                                         (double)y[i], (double)out[20 * i + k], (double)expected[k]);
+                                         (double)y[i], (double)out[20 * i + k],
+                                         (double)expected[k]);
         }
         bench_close(&b);
 }
@@ -279,8 +284,10 @@ TEST(doubles_are_rounded_as_asked)
         double *x = bench_array(&b, N * 8, &pa), *y = bench_array(&b, N * 8, &pb);
         double *out = bench_array(&b, N * 10 * 8, &po);
         for (int i = 0; i < N; i++) {
-                x[i] = (double)(int64_t)random_next(&seed) * ldexp(1, -(int)(random_next(&seed) % 80));
-                y[i] = (double)(int64_t)random_next(&seed) * ldexp(1, -(int)(random_next(&seed) % 80));
+                x[i] = (double)(int64_t)random_next(&seed) *
+                       ldexp(1, -(int)(random_next(&seed) % 80));
+                y[i] = (double)(int64_t)random_next(&seed) *
+                       ldexp(1, -(int)(random_next(&seed) % 80));
         }
         bench_kernel(&b, "doubles", N / 64, 64);
         bench_param_u64(&b, pa);
@@ -288,12 +295,20 @@ TEST(doubles_are_rounded_as_asked)
         bench_param_u64(&b, po);
         bench_done(&b);
         for (int i = 0; i < N; i++) {
-                double whole = x[i] >= INT32_MAX ? INT32_MAX : x[i] <= INT32_MIN ? INT32_MIN : rint(x[i]);
+                double whole = x[i] >= INT32_MAX   ? INT32_MAX
+                               : x[i] <= INT32_MIN ? INT32_MIN
+                                                   : rint(x[i]);
                 double expected[10] = {
-                        x[i] + y[i], x[i] * y[i], x[i] / y[i], fma(x[i], y[i], -0.75), sqrt(fabs(x[i])),
+                        x[i] + y[i],
+                        x[i] * y[i],
+                        x[i] / y[i],
+                        fma(x[i], y[i], -0.75),
+                        sqrt(fabs(x[i])),
                         rounded_wide(FE_UPWARD, '+', x[i], y[i]),
-                        rounded_wide(FE_DOWNWARD, '*', x[i], y[i]), floor(x[i]) + rint(y[i]),
-                        whole + (double)(int64_t)y[i], (double)(float)x[i],
+                        rounded_wide(FE_DOWNWARD, '*', x[i], y[i]),
+                        floor(x[i]) + rint(y[i]),
+                        whole + (double)(int64_t)y[i],
+                        (double)(float)x[i],
                 };
 
                 for (int k = 0; k < 10; k++)
@@ -330,16 +345,28 @@ TEST(the_compilers_mathematics_comes_out)
         bench_done(&b);
         for (int i = 0; i < N; i++) {
                 double v = x[i], w = (double)y[i];
-                double d[8] = { sin(v), cos(v), exp(v * 0.1), log(fabs(v) + 0.1), pow(fabs(v), 1.7),
-                                atan2(v, 2.0), tanh(v), cbrt(v) };
-                double f[12] = { sin(w), cos(w), exp(w * 0.1), log(fabs(w) + 0.1), pow(fabs(w), 1.3),
-                                 sin(w * 0.01), exp(w * 0.1), 1 / sqrt(fabs(w) + 0.5), tanh(w),
-                                 erf(w), w / 3, fmod(w, 1.75) };
+                double d[8] = {
+                        sin(v),        cos(v),  exp(v * 0.1), log(fabs(v) + 0.1), pow(fabs(v), 1.7),
+                        atan2(v, 2.0), tanh(v), cbrt(v)
+                };
+                double f[12] = { sin(w),
+                                 cos(w),
+                                 exp(w * 0.1),
+                                 log(fabs(w) + 0.1),
+                                 pow(fabs(w), 1.3),
+                                 sin(w * 0.01),
+                                 exp(w * 0.1),
+                                 1 / sqrt(fabs(w) + 0.5),
+                                 tanh(w),
+                                 erf(w),
+                                 w / 3,
+                                 fmod(w, 1.75) };
 
                 for (int k = 0; k < 8; k++)
                         near_check(k, v, out[8 * i + k], d[k], 1e-14);
                 for (int k = 0; k < 12 && i != 5; k++)
-                        near_check(100 + k, w, (double)q[12 * i + k], f[k], k == 2 || k == 6 || k == 4 ? 1e-4 : 2e-6);
+                        near_check(100 + k, w, (double)q[12 * i + k], f[k],
+                                   k == 2 || k == 6 || k == 4 ? 1e-4 : 2e-6);
                 near_check(100, w, (double)q[12 * i], f[0], 2e-4);
         }
         bench_close(&b);
@@ -349,9 +376,22 @@ TEST(conversions_clamp)
 {
         struct bench b;
         uint64_t pi, po;
-        static const double values[] = { 0.0, 1.5, -1.5, 2.5, 1e10, -1e10, 3e9, 1e20, -1e20, 127.9,
-                                         -129.2, 4294967295.5, (double)NAN, (double)INFINITY,
-                                         -(double)INFINITY, 0.49999999999999994 };
+        static const double values[] = { 0.0,
+                                         1.5,
+                                         -1.5,
+                                         2.5,
+                                         1e10,
+                                         -1e10,
+                                         3e9,
+                                         1e20,
+                                         -1e20,
+                                         127.9,
+                                         -129.2,
+                                         4294967295.5,
+                                         (double)NAN,
+                                         (double)INFINITY,
+                                         -(double)INFINITY,
+                                         0.49999999999999994 };
 
         bench_open(&b, "arithmetic.ptx");
         double *x = bench_array(&b, sizeof values, &pi);

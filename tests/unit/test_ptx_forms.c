@@ -9,15 +9,38 @@ TEST(bits_go_where_the_manual_says)
         uint64_t out;
         const uint32_t x = 0x12345678, y = 0x9abcdef0, z = 0xffff;
         const uint32_t expected[] = {
-                0x3579bde0, 1, 0x77777788, 4,
-                0x456, 0xfffffff9, 0x9abcd780, 28,
-                1, 6, (x & y) | (x & z) | (y & z), 0x12341234,
-                x, 0x01234567, (uint32_t)(UINT64_C(0x345678) * 0xbcdef0 >> 16) + 7,
+                0x3579bde0,
+                1,
+                0x77777788,
+                4,
+                0x456,
+                0xfffffff9,
+                0x9abcd780,
+                28,
+                1,
+                6,
+                (x & y) | (x & z) | (y & z),
+                0x12341234,
+                x,
+                0x01234567,
+                (uint32_t)(UINT64_C(0x345678) * 0xbcdef0 >> 16) + 7,
                 10 + 0x5678 * 0xf0 + 0x1234 * 0xde,
-                1, 22, 0xffffffff, 1,
-                x, 0x56781234, 0, 0xffffffff,
-                5, 255, 0xffffff80, 0x7fffffff,
-                0xffffffff, 0x7fffffff, 107, 65533,
+                1,
+                22,
+                0xffffffff,
+                1,
+                x,
+                0x56781234,
+                0,
+                0xffffffff,
+                5,
+                255,
+                0xffffff80,
+                0x7fffffff,
+                0xffffffff,
+                0x7fffffff,
+                107,
+                65533,
         };
 
         bench_open(&b, "forms.ptx");
@@ -89,7 +112,8 @@ TEST(a_kernel_that_cannot_run_says_why)
         CHECK_EQ(bench_run(&b), PTX_UNSUPPORTED);
         CHECK_STR(b.outcome.reason, f->reason);
         bench_kernel(&b, "needs_elsewhere", 1, 32);
-        CHECK_STR(ptx_kernel_footprint(b.launch.kernel)->reason, "function 'elsewhere' is not defined");
+        CHECK_STR(ptx_kernel_footprint(b.launch.kernel)->reason,
+                  "function 'elsewhere' is not defined");
         bench_close(&b);
 }
 
@@ -212,8 +236,11 @@ TEST(texts_are_linked)
         }
         for (size_t n = 0; n < 3; n++)
                 ptx_module_write_initial(module, n, b.bytes + 256 * n);
-        struct ptx_launch launch = { .kernel = ptx_kernel_find(module, "go"), .grid = { 1, 1, 1 },
-                                     .block = { 1, 1, 1 }, .params = &out, .params_size = 8,
+        struct ptx_launch launch = { .kernel = ptx_kernel_find(module, "go"),
+                                     .grid = { 1, 1, 1 },
+                                     .block = { 1, 1, 1 },
+                                     .params = &out,
+                                     .params_size = 8,
                                      .memory = &b.memory };
         CHECK_EQ(ptx_launch(&launch, &outcome), 0);
         CHECK_EQ(outcome.status, PTX_DONE);
@@ -233,7 +260,9 @@ TEST(texts_are_linked)
 
 TEST(bad_text_gets_one_sentence_with_its_line)
 {
-        static const struct { const char *text, *error; } rows[] = {
+        static const struct {
+                const char *text, *error;
+        } rows[] = {
                 { "", "PTX line 1: the text does not begin with .version" },
                 { "hello", "PTX line 1: the text does not begin with .version" },
                 { ".version 7.0\n.visible .entry k(\n", "PTX line 3: a declaration has no type" },
@@ -245,8 +274,10 @@ TEST(bad_text_gets_one_sentence_with_its_line)
                   "PTX line 2: 'a' has more initial values than room" },
                 { ".version 7.0\n.entry k() { .reg .b32 %r<99999999>; }",
                   "PTX line 2: too many registers" },
-                { ".version 7.0\n.entry k() {}\n.entry k() {}", "PTX line 3: 'k' is defined twice" },
-                { ".version 7.0\n.global .align 3 .u32 a;", "PTX line 2: alignment 3 is not a power of two" },
+                { ".version 7.0\n.entry k() {}\n.entry k() {}",
+                  "PTX line 3: 'k' is defined twice" },
+                { ".version 7.0\n.global .align 3 .u32 a;",
+                  "PTX line 2: alignment 3 is not a power of two" },
         };
 
         for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
@@ -262,9 +293,9 @@ int main(void)
 {
         return RUN(CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
                    CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
-                   CASE(threads_arrive_and_do_not_wait), CASE(an_asynchronous_copy_fills_with_zeros),
+                   CASE(threads_arrive_and_do_not_wait),
+                   CASE(an_asynchronous_copy_fills_with_zeros),
                    CASE(a_block_that_waits_for_ever_is_ended), CASE(threads_meet_in_shared_memory),
-                   CASE(eight_bit_floats_come_back),
-                   CASE(texts_are_linked),
+                   CASE(eight_bit_floats_come_back), CASE(texts_are_linked),
                    CASE(bad_text_gets_one_sentence_with_its_line));
 }

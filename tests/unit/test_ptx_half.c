@@ -27,7 +27,8 @@ TEST(every_half_comes_back)
 TEST(ties_go_to_even_and_others_to_the_nearest)
 {
         for (unsigned bits = 0; bits < 0x7bff; bits++) {
-                float low = half_to_float((uint16_t)bits), high = half_to_float((uint16_t)(bits + 1));
+                float low = half_to_float((uint16_t)bits),
+                      high = half_to_float((uint16_t)(bits + 1));
                 float middle = (low + high) / 2;
                 unsigned even = bits & 1 ? bits + 1 : bits;
 

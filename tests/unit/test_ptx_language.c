@@ -133,8 +133,10 @@ TEST(a_switch_takes_each_lane_its_way)
 
                 for (int k = 0; k < 32; k++)
                         reversed |= ((unsigned)t >> k & 1) << (31 - k);
-                const int expected[] = { 7, 100 + t, __builtin_popcount((unsigned)t), -3, t << 3,
-                                         (int)reversed, t % 11, 12345, 99, 99 };
+                const int expected[] = { 7,      100 + t, __builtin_popcount((unsigned)t),
+                                         -3,     t << 3,  (int)reversed,
+                                         t % 11, 12345,   99,
+                                         99 };
                 CHECK_EQ(y[t], expected[t % 10]);
         }
         bench_close(&b);

@@ -9,9 +9,9 @@
 #include "err.h"
 #include "fatbin_elf.h"
 
-#define WRAPPER_MAGIC 0x466243b1u
-#define HEADER_MAGIC 0xba55ed50u
-#define ENTRY_BYTES 64u
+#define WRAPPER_MAGIC  0x466243b1u
+#define HEADER_MAGIC   0xba55ed50u
+#define ENTRY_BYTES    64u
 #define UNPACKED_LIMIT (UINT64_C(1) << 30)
 
 enum { KIND_PTX = 1, KIND_ELF = 2 };
@@ -207,7 +207,8 @@ static bool text_is_ptx(const char *text, size_t length)
                 else if (text[at] == '/' && (length == 0 || at + 1 < length) && text[at + 1] == '/')
                         while ((length == 0 || at < length) && text[at] && text[at] != '\n')
                                 at++;
-                else if (text[at] == '/' && (length == 0 || at + 1 < length) && text[at + 1] == '*') {
+                else if (text[at] == '/' && (length == 0 || at + 1 < length) &&
+                         text[at + 1] == '*') {
                         for (at += 2; (length == 0 || at + 1 < length) && text[at] &&
                                       !(text[at] == '*' && text[at + 1] == '/');)
                                 at++;

@@ -7,12 +7,18 @@
 #include <string.h>
 
 #define EM_CUDA_MACHINE 190
-#define INFO_LIMIT 4096u /* parameters of a kernel */
+#define INFO_LIMIT      4096u /* parameters of a kernel */
 
 /* Records of .nv.info. */
 enum { FORMAT_NONE = 1, FORMAT_BYTE = 2, FORMAT_HALF = 3, FORMAT_SIZED = 4 };
-enum { INFO_MAX_THREADS = 0x05, INFO_FRAME_SIZE = 0x11, INFO_KPARAM = 0x17, INFO_PARAM_SIZE = 0x19,
-       INFO_REQUIRED_THREADS = 0x10, INFO_REGISTERS = 0x2f };
+enum {
+        INFO_MAX_THREADS = 0x05,
+        INFO_FRAME_SIZE = 0x11,
+        INFO_KPARAM = 0x17,
+        INFO_PARAM_SIZE = 0x19,
+        INFO_REQUIRED_THREADS = 0x10,
+        INFO_REGISTERS = 0x2f
+};
 
 struct image {
         const unsigned char *bytes;
@@ -27,7 +33,8 @@ struct section {
 
 bool fatbin_elf_is(const void *image, size_t length)
 {
-        return (length == 0 || length >= sizeof(Elf64_Ehdr)) && memcmp(image, ELFMAG, SELFMAG) == 0 &&
+        return (length == 0 || length >= sizeof(Elf64_Ehdr)) &&
+               memcmp(image, ELFMAG, SELFMAG) == 0 &&
                ((const unsigned char *)image)[EI_CLASS] == ELFCLASS64;
 }
 
@@ -54,8 +61,8 @@ static const char *text_at(const struct image *image, const Elf64_Shdr *strings,
 {
         const char *text;
 
-        if (strings->sh_type == SHT_NOBITS || !is_inside(image, strings->sh_offset, strings->sh_size) ||
-            at >= strings->sh_size)
+        if (strings->sh_type == SHT_NOBITS ||
+            !is_inside(image, strings->sh_offset, strings->sh_size) || at >= strings->sh_size)
                 return "";
         text = (const char *)image->bytes + strings->sh_offset + at;
         return memchr(text, 0, strings->sh_size - at) ? text : "";
@@ -79,7 +86,8 @@ static bool section_at(const struct image *image, unsigned index, struct section
         if (!header_at(image, index, &ret->header))
                 return false;
         ret->name = header_at(image, image->header.e_shstrndx, &names)
-                            ? text_at(image, &names, ret->header.sh_name) : "";
+                            ? text_at(image, &names, ret->header.sh_name)
+                            : "";
         return true;
 }
 
@@ -108,8 +116,8 @@ static int kernel_add(struct fatbin *fatbin, const char *name, uint32_t register
         if (!moved)
                 return -ENOMEM;
         fatbin->kernels = moved;
-        moved[fatbin->kernel_count] = (struct fatbin_kernel){ .name = strdup(name),
-                                                              .registers = registers };
+        moved[fatbin->kernel_count] =
+                (struct fatbin_kernel){ .name = strdup(name), .registers = registers };
         if (!moved[fatbin->kernel_count].name)
                 return -ENOMEM;
         fatbin->kernel_count++;
@@ -246,8 +254,7 @@ static int variable_add(const struct image *image, struct fatbin *fatbin, const 
                                      .is_const = after(section->name, ".nv.constant") != NULL };
         struct fatbin_variable *moved;
 
-        if (section->header.sh_type != SHT_NOBITS &&
-            symbol->st_value <= section->header.sh_size &&
+        if (section->header.sh_type != SHT_NOBITS && symbol->st_value <= section->header.sh_size &&
             symbol->st_size <= section->header.sh_size - symbol->st_value &&
             is_inside(image, section->header.sh_offset, section->header.sh_size)) {
                 v.initial = malloc(symbol->st_size + 1);
@@ -282,7 +289,8 @@ static int variables_read(const struct image *image, const Elf64_Shdr *symbols,
                 const char *name = symbol_name(image, symbols, n);
                 Elf64_Sym symbol;
 
-                memcpy(&symbol, image->bytes + symbols->sh_offset + n * sizeof symbol, sizeof symbol);
+                memcpy(&symbol, image->bytes + symbols->sh_offset + n * sizeof symbol,
+                       sizeof symbol);
                 if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || !*name ||
                     symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE ||
                     !section_at(image, symbol.st_shndx, &section))
@@ -321,9 +329,11 @@ static int details_read(const struct image *image, struct fatbin *fatbin)
                 if (s.header.sh_type == SHT_SYMTAB)
                         symbols = s.header;
         for (unsigned n = 0; n < image->header.e_shnum && r == 0 && section_at(image, n, &s); n++) {
-                const char *info = after(s.name, ".nv.info."), *shared = after(s.name, ".nv.shared.");
-                struct fatbin_kernel *kernel =
-                        info ? kernel_find(fatbin, info) : shared ? kernel_find(fatbin, shared) : NULL;
+                const char *info = after(s.name, ".nv.info."),
+                           *shared = after(s.name, ".nv.shared.");
+                struct fatbin_kernel *kernel = info     ? kernel_find(fatbin, info)
+                                               : shared ? kernel_find(fatbin, shared)
+                                                        : NULL;
 
                 if (kernel && info)
                         r = kernel_info(image, &s.header, kernel);

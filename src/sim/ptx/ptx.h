@@ -53,8 +53,12 @@ const char *ptx_kernel_name(const struct ptx_kernel *kernel);
 const struct ptx_footprint *ptx_kernel_footprint(const struct ptx_kernel *kernel);
 const struct ptx_param *ptx_kernel_param(const struct ptx_kernel *kernel, size_t index);
 
-enum ptx_variable_kind { PTX_VARIABLE_PLAIN, PTX_VARIABLE_TEXTURE, PTX_VARIABLE_SURFACE,
-                         PTX_VARIABLE_SAMPLER };
+enum ptx_variable_kind {
+        PTX_VARIABLE_PLAIN,
+        PTX_VARIABLE_TEXTURE,
+        PTX_VARIABLE_SURFACE,
+        PTX_VARIABLE_SAMPLER
+};
 
 /* A .global or .const variable, or a texture, surface or sampler reference of module scope. */
 struct ptx_variable {
@@ -102,7 +106,7 @@ struct ptx_texel {
         bool is_array, is_cube, is_integer_coordinate, has_level;
         bool is_gather; /* tld4: `component` of the four neighbours */
         unsigned component;
-        float coordinate[4];    /* array layer last where is_array */
+        float coordinate[4]; /* array layer last where is_array */
         int32_t coordinate_int[4];
         float level;
         unsigned bytes;    /* surfaces: bytes accessed */
@@ -126,7 +130,8 @@ struct ptx_launch {
         size_t params_size;
         const struct ptx_memory *memory;
         const struct ptx_images *images; /* NULL: texture instructions are unsupported */
-        void (*print)(void *closure, const char *text, size_t length); /* device printf; may be NULL */
+        void (*print)(void *closure, const char *text,
+                      size_t length); /* device printf; may be NULL */
         void *print_closure;
         uint64_t clock_base_ns; /* simulated time at the start */
         uint32_t sm_count, clock_mhz;

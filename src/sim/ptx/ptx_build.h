@@ -1,4 +1,4 @@
-/* The parser's state and the pieces decoders work with: statements, operands, emitted instructions. */
+/* The parser's state and what decoders work with: statements, operands, emitted instructions. */
 #pragma once
 
 #include "ptx_ir.h"
@@ -9,17 +9,22 @@ struct err;
 #define STATEMENT_SUFFIXES 16u
 #define STATEMENT_OPERANDS 16u
 #define STATEMENT_ELEMENTS 96u
-#define MODULE_LIMIT (1u << 20)    /* functions, variables, registers of a function */
-#define FRAME_LIMIT (16u << 20)    /* bytes of a function's registers for one warp */
-#define MEMORY_LIMIT (64u << 20)   /* bytes of parameters and .local variables of a thread */
+#define MODULE_LIMIT       (1u << 20)  /* functions, variables, registers of a function */
+#define FRAME_LIMIT        (16u << 20) /* bytes of a function's registers for one warp */
+#define MEMORY_LIMIT       (64u << 20) /* bytes of parameters and .local variables of a thread */
 
 struct slice {
         const char *text;
         size_t length;
 };
 
-enum symbol_kind { SYMBOL_REGISTER, SYMBOL_VARIABLE, SYMBOL_MEMORY, SYMBOL_FUNCTION,
-                   SYMBOL_TARGETS };
+enum symbol_kind {
+        SYMBOL_REGISTER,
+        SYMBOL_VARIABLE,
+        SYMBOL_MEMORY,
+        SYMBOL_FUNCTION,
+        SYMBOL_TARGETS
+};
 
 /* A name in scope. MEMORY: a parameter or .local variable at `offset` of the thread's memory. */
 struct symbol {
@@ -104,7 +109,8 @@ struct body {
         struct recent_constant recent[16];
         uint32_t recent_count, recent_next;
         struct function *function; /* its own storage: the module's array may move */
-        uint32_t code_capacity, constants_capacity, owned_capacity, shared_capacity, callee_capacity;
+        uint32_t code_capacity, constants_capacity, owned_capacity, shared_capacity,
+                callee_capacity;
         struct label *labels;
         uint32_t label_count, label_capacity;
         struct label_use *uses;
@@ -212,6 +218,6 @@ struct opcode {
 extern const struct opcode opcodes_integer[], opcodes_float[], opcodes_move[], opcodes_compare[],
         opcodes_memory[], opcodes_atomic[], opcodes_control[], opcodes_warp[], opcodes_convert[],
         opcodes_texture[], opcodes_async[], opcodes_bits[], opcodes_mma[], opcodes_wmma[],
-        opcodes_mbarrier[];
+        opcodes_mbarrier[], opcodes_field[], opcodes_carry[], opcodes_barrier[];
 const struct opcode *opcode_find(struct slice name);
 void body_decode(struct parser *p, const struct statement *s);

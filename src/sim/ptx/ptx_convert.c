@@ -26,19 +26,19 @@ static const struct {
         enum type to, from;
         handler *run;
 } plain[] = {
-        { TYPE_U64, TYPE_U32, u32_u64 }, { TYPE_S64, TYPE_U32, u32_u64 },
-        { TYPE_S64, TYPE_S32, s32_s64 }, { TYPE_U64, TYPE_S32, s32_s64 },
-        { TYPE_U32, TYPE_U64, u64_u32 }, { TYPE_S32, TYPE_U64, u64_u32 },
-        { TYPE_U32, TYPE_S64, u64_u32 }, { TYPE_S32, TYPE_S64, u64_u32 },
-        { TYPE_U32, TYPE_U16, u16_u32 }, { TYPE_S32, TYPE_U16, u16_u32 },
-        { TYPE_S32, TYPE_S16, s16_s32 }, { TYPE_U32, TYPE_S16, s16_s32 },
-        { TYPE_U16, TYPE_U32, u32_u16 }, { TYPE_S16, TYPE_S32, u32_u16 },
-        { TYPE_U16, TYPE_S32, u32_u16 }, { TYPE_S16, TYPE_U32, u32_u16 },
-        { TYPE_F32, TYPE_S32, s32_f32 }, { TYPE_F32, TYPE_U32, u32_f32 },
-        { TYPE_F64, TYPE_S32, s32_f64 }, { TYPE_F64, TYPE_U32, u32_f64 },
-        { TYPE_F32, TYPE_F16, f16_f32 }, { TYPE_F16, TYPE_F32, f32_f16 },
+        { TYPE_U64, TYPE_U32, u32_u64 },   { TYPE_S64, TYPE_U32, u32_u64 },
+        { TYPE_S64, TYPE_S32, s32_s64 },   { TYPE_U64, TYPE_S32, s32_s64 },
+        { TYPE_U32, TYPE_U64, u64_u32 },   { TYPE_S32, TYPE_U64, u64_u32 },
+        { TYPE_U32, TYPE_S64, u64_u32 },   { TYPE_S32, TYPE_S64, u64_u32 },
+        { TYPE_U32, TYPE_U16, u16_u32 },   { TYPE_S32, TYPE_U16, u16_u32 },
+        { TYPE_S32, TYPE_S16, s16_s32 },   { TYPE_U32, TYPE_S16, s16_s32 },
+        { TYPE_U16, TYPE_U32, u32_u16 },   { TYPE_S16, TYPE_S32, u32_u16 },
+        { TYPE_U16, TYPE_S32, u32_u16 },   { TYPE_S16, TYPE_U32, u32_u16 },
+        { TYPE_F32, TYPE_S32, s32_f32 },   { TYPE_F32, TYPE_U32, u32_f32 },
+        { TYPE_F64, TYPE_S32, s32_f64 },   { TYPE_F64, TYPE_U32, u32_f64 },
+        { TYPE_F32, TYPE_F16, f16_f32 },   { TYPE_F16, TYPE_F32, f32_f16 },
         { TYPE_F32, TYPE_BF16, bf16_f32 }, { TYPE_BF16, TYPE_F32, f32_bf16 },
-        { TYPE_F64, TYPE_F32, f32_f64 }, { TYPE_F32, TYPE_F64, f64_f32 },
+        { TYPE_F64, TYPE_F32, f32_f64 },   { TYPE_F32, TYPE_F64, f64_f32 },
 };
 
 static double float_load(uint64_t bits, enum type type, bool is_flushing)
@@ -48,9 +48,13 @@ static double float_load(uint64_t bits, enum type type, bool is_flushing)
         uint32_t narrow = (uint32_t)bits;
 
         switch (type) {
-        case TYPE_F16: return half_to_double((uint16_t)bits);
-        case TYPE_BF16: return (double)bhalf_to_float((uint16_t)bits);
-        case TYPE_F64: memcpy(&wide, &bits, sizeof wide); return wide;
+        case TYPE_F16:
+                return half_to_double((uint16_t)bits);
+        case TYPE_BF16:
+                return (double)bhalf_to_float((uint16_t)bits);
+        case TYPE_F64:
+                memcpy(&wide, &bits, sizeof wide);
+                return wide;
         default:
                 memcpy(&single, &narrow, sizeof single);
                 if (is_flushing && fpclassify(single) == FP_SUBNORMAL)
@@ -69,11 +73,15 @@ static float single_round(double value, enum rounding rounding)
         if (isinf(near))
                 return rounding == ROUND_ZERO || (rounding == ROUND_DOWN && value > 0) ||
                                        (rounding == ROUND_UP && value < 0)
-                               ? nextafterf(near, 0.0f) : near;
+                               ? nextafterf(near, 0.0f)
+                               : near;
         switch (rounding) {
-        case ROUND_UP: return (double)near < value ? nextafterf(near, INFINITY) : near;
-        case ROUND_DOWN: return (double)near > value ? nextafterf(near, -INFINITY) : near;
-        default: return fabs((double)near) > fabs(value) ? nextafterf(near, 0.0f) : near;
+        case ROUND_UP:
+                return (double)near < value ? nextafterf(near, INFINITY) : near;
+        case ROUND_DOWN:
+                return (double)near > value ? nextafterf(near, -INFINITY) : near;
+        default:
+                return fabs((double)near) > fabs(value) ? nextafterf(near, 0.0f) : near;
         }
 }
 
@@ -88,9 +96,13 @@ static uint64_t float_store(double value, enum type type, const struct insn *i)
         if (i->is_approximate && value < 0) /* .relu */
                 value = 0;
         switch (type) {
-        case TYPE_F16: return half_from_double(value, rounding);
-        case TYPE_BF16: return bhalf_from_float(single_round(value, rounding), rounding);
-        case TYPE_F64: memcpy(&bits, &value, sizeof bits); return bits;
+        case TYPE_F16:
+                return half_from_double(value, rounding);
+        case TYPE_BF16:
+                return bhalf_from_float(single_round(value, rounding), rounding);
+        case TYPE_F64:
+                memcpy(&bits, &value, sizeof bits);
+                return bits;
         case TYPE_TF32:
                 single = (float)narrow_round(value, 10, -126, rounding);
                 break;
@@ -106,11 +118,16 @@ static uint64_t float_store(double value, enum type type, const struct insn *i)
 static double integer_round(double value, enum rounding rounding)
 {
         switch (rounding) {
-        case ROUND_ZERO: return trunc(value);
-        case ROUND_DOWN: return floor(value);
-        case ROUND_UP: return ceil(value);
-        case ROUND_AWAY: return round(value);
-        default: return nearbyint(value);
+        case ROUND_ZERO:
+                return trunc(value);
+        case ROUND_DOWN:
+                return floor(value);
+        case ROUND_UP:
+                return ceil(value);
+        case ROUND_AWAY:
+                return round(value);
+        default:
+                return nearbyint(value);
         }
 }
 
@@ -140,10 +157,14 @@ static uint64_t integer_from_float(double value, enum type to, enum rounding rou
 static uint64_t integer_load(uint64_t bits, enum type type)
 {
         switch (type) {
-        case TYPE_S8: return (uint64_t)(int8_t)bits;
-        case TYPE_S16: return (uint64_t)(int16_t)bits;
-        case TYPE_S32: return (uint64_t)(int32_t)bits;
-        default: break;
+        case TYPE_S8:
+                return (uint64_t)(int8_t)bits;
+        case TYPE_S16:
+                return (uint64_t)(int16_t)bits;
+        case TYPE_S32:
+                return (uint64_t)(int32_t)bits;
+        default:
+                break;
         }
         return type_width(type) >= 8 ? bits : bits & ((UINT64_C(1) << 8 * type_width(type)) - 1);
 }
@@ -153,7 +174,8 @@ static uint64_t integer_clamp(uint64_t value, enum type from, enum type to)
         unsigned bits = 8 * type_width(to);
         bool is_negative = type_is_signed(from) && (int64_t)value < 0;
         uint64_t most = type_is_signed(to) ? (UINT64_C(1) << (bits - 1)) - 1
-                        : bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+                        : bits == 64       ? UINT64_MAX
+                                           : (UINT64_C(1) << bits) - 1;
 
         if (!is_negative)
                 return value > most ? most : value;
@@ -173,7 +195,8 @@ static uint64_t float_from_integer(uint64_t value, bool is_negative, const struc
         double real;
 
         if (drop > 0) {
-                uint64_t rest = size & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
+                uint64_t rest = size & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1)
+                                                                           << (drop - 1);
                 bool is_up = rounding == ROUND_NEAREST
                                      ? rest > half || (rest == half && size >> drop & 1)
                                      : rest && rounding == (is_negative ? ROUND_DOWN : ROUND_UP);
@@ -243,19 +266,22 @@ static void convert_bytes(struct warp *w, const struct insn *i)
                 if (!i->is_flagged) {
                         high = byte_to_double((uint8_t)(bits >> 8), i->mode);
                         low = byte_to_double((uint8_t)bits, i->mode);
-                        lane_put(w, i->d, l, float_store(high, TYPE_F16, i) << 16 |
-                                             float_store(low, TYPE_F16, i));
+                        lane_put(w, i->d, l,
+                                 float_store(high, TYPE_F16, i) << 16 |
+                                         float_store(low, TYPE_F16, i));
                         continue;
                 }
-                high = i->from == TYPE_F32 ? float_load(bits, TYPE_F32, false) : half_to_double((uint16_t)(bits >> 16));
+                high = i->from == TYPE_F32 ? float_load(bits, TYPE_F32, false)
+                                           : half_to_double((uint16_t)(bits >> 16));
                 low = i->from == TYPE_F32 ? float_load(lane_get(w, i->b, l), TYPE_F32, false)
                                           : half_to_double((uint16_t)bits);
                 if (i->is_approximate) { /* .relu */
                         high = high < 0 ? 0 : high;
                         low = low < 0 ? 0 : low;
                 }
-                lane_put(w, i->d, l, (uint32_t)byte_from_double(high, i->mode) << 8 |
-                                     byte_from_double(low, i->mode));
+                lane_put(w, i->d, l,
+                         (uint32_t)byte_from_double(high, i->mode) << 8 |
+                                 byte_from_double(low, i->mode));
         }
 }
 
@@ -331,13 +357,15 @@ static bool decode_cvt(struct parser *p, const struct statement *s, const struct
                 return body_unsupported(p, "line %u: %s to no register", s->line, opcode->name);
         made.d = s->operands[0].slot;
         if (made.d.width < type_width(to) || made.a.width < type_width(from) || !made.d.width)
-                return body_unsupported(p, "line %u: %s with a narrow register", s->line, opcode->name);
+                return body_unsupported(p, "line %u: %s with a narrow register", s->line,
+                                        opcode->name);
         made.rounding = (uint8_t)statement_rounding(s);
         made.is_saturating = statement_has(s, "sat");
         made.is_flushing = statement_has(s, "ftz");
         made.is_approximate = statement_has(s, "relu");
-        made.is_flagged = type_is_float(to) && (statement_has(s, "rni") || statement_has(s, "rzi") ||
-                                                statement_has(s, "rmi") || statement_has(s, "rpi"));
+        made.is_flagged =
+                type_is_float(to) && (statement_has(s, "rni") || statement_has(s, "rzi") ||
+                                      statement_has(s, "rmi") || statement_has(s, "rpi"));
         i = body_emit(p, convert_choose(&made));
         if (!i)
                 return false;

@@ -143,12 +143,18 @@ static uint64_t float_bits(const struct operand *o, enum type type)
                 memcpy(&narrow, &single, sizeof single);
         }
         switch (type) {
-        case TYPE_F64: memcpy(&bits, &wide, sizeof bits); return bits;
-        case TYPE_F16: return half_from_double(wide, ROUND_NEAREST);
-        case TYPE_BF16: return bhalf_from_float(single, ROUND_NEAREST);
+        case TYPE_F64:
+                memcpy(&bits, &wide, sizeof bits);
+                return bits;
+        case TYPE_F16:
+                return half_from_double(wide, ROUND_NEAREST);
+        case TYPE_BF16:
+                return bhalf_from_float(single, ROUND_NEAREST);
         case TYPE_F32:
-        case TYPE_TF32: return narrow;
-        default: return o->bits;
+        case TYPE_TF32:
+                return narrow;
+        default:
+                return o->bits;
         }
 }
 
@@ -163,7 +169,8 @@ static bool materialise(struct parser *p, const struct operand *o, unsigned widt
                 return body_unsupported(p, "line %u: an address of %u bytes",
                                         p->body.statement->line, width);
         if (symbol && symbol->kind == SYMBOL_TARGETS)
-                return body_unsupported(p, "line %u: a target list as a value", p->body.statement->line);
+                return body_unsupported(p, "line %u: a target list as a value",
+                                        p->body.statement->line);
         if (!body_register(p, width, ret))
                 return false;
         if (symbol && symbol->kind == SYMBOL_VARIABLE && !body_use_shared(p, symbol->index))
@@ -172,8 +179,9 @@ static bool materialise(struct parser *p, const struct operand *o, unsigned widt
         if (!i)
                 return false;
         i->d = *ret;
-        i->target = is_special ? o->symbol : symbol->kind == SYMBOL_MEMORY ? symbol->offset
-                                                                           : symbol->index;
+        i->target = is_special                      ? o->symbol
+                    : symbol->kind == SYMBOL_MEMORY ? symbol->offset
+                                                    : symbol->index;
         if (symbol) {
                 i->mode = (uint8_t)symbol->kind;
                 i->is_flagged = symbol->is_kernel_param;
@@ -286,7 +294,8 @@ bool body_use_label(struct parser *p, struct slice name, uint32_t insn, uint32_t
 
         if (!parser_grow(p, &b->uses, &b->use_capacity, b->use_count, sizeof *b->uses))
                 return false;
-        b->uses[b->use_count++] = (struct label_use){ name, b->scope, insn, p->lexer.token.line, table };
+        b->uses[b->use_count++] =
+                (struct label_use){ name, b->scope, insn, p->lexer.token.line, table };
         return true;
 }
 

@@ -1,4 +1,4 @@
-/* Conversions of the 16-bit and 8-bit float formats: rounding is exact, from a double in one step. */
+/* Conversions of 16-bit and 8-bit floats: rounding is exact, from a double in one step. */
 #include "ptx_half.h"
 
 #include <math.h>
@@ -56,11 +56,16 @@ static double round_units(double units, enum rounding rounding)
         double below = floor(units), rest = units - below;
 
         switch (rounding) {
-        case ROUND_ZERO: return trunc(units);
-        case ROUND_DOWN: return below;
-        case ROUND_UP: return ceil(units);
-        case ROUND_AWAY: return units < 0 ? -floor(-units + 0.5) : floor(units + 0.5);
-        case ROUND_NEAREST: break;
+        case ROUND_ZERO:
+                return trunc(units);
+        case ROUND_DOWN:
+                return below;
+        case ROUND_UP:
+                return ceil(units);
+        case ROUND_AWAY:
+                return units < 0 ? -floor(-units + 0.5) : floor(units + 0.5);
+        case ROUND_NEAREST:
+                break;
         }
         if (rest > 0.5 || (rest == 0.5 && fmod(below, 2.0) != 0.0))
                 return below + 1;
@@ -105,8 +110,7 @@ uint16_t half_from_double(double value, enum rounding rounding)
         if (size < ldexp(1, -14))
                 return (uint16_t)(sign | (uint16_t)ldexp(size, 24));
         frexp(size, &exponent);
-        return (uint16_t)(sign | (exponent + 14) << 10 |
-                          ((int)ldexp(size, 11 - exponent) & 1023));
+        return (uint16_t)(sign | (exponent + 14) << 10 | ((int)ldexp(size, 11 - exponent) & 1023));
 }
 
 float bhalf_to_float(uint16_t bits)
@@ -131,11 +135,20 @@ uint16_t bhalf_from_float(float value, enum rounding rounding)
         if (isinf(value))
                 return (uint16_t)bits;
         switch (rounding) {
-        case ROUND_ZERO: is_up = false; break;
-        case ROUND_DOWN: is_up = rest && bits & 0x8000; break;
-        case ROUND_UP: is_up = rest && !(bits & 0x8000); break;
-        case ROUND_AWAY: is_up = rest >= 0x8000; break;
-        default: is_up = rest > 0x8000 || (rest == 0x8000 && bits & 1);
+        case ROUND_ZERO:
+                is_up = false;
+                break;
+        case ROUND_DOWN:
+                is_up = rest && bits & 0x8000;
+                break;
+        case ROUND_UP:
+                is_up = rest && !(bits & 0x8000);
+                break;
+        case ROUND_AWAY:
+                is_up = rest >= 0x8000;
+                break;
+        default:
+                is_up = rest > 0x8000 || (rest == 0x8000 && bits & 1);
         }
         return (uint16_t)(bits + is_up);
 }

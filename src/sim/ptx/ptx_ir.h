@@ -12,9 +12,9 @@
 #define WINDOW_GRID     (UINT64_C(5) << 48) /* of a cooperative launch */
 #define WINDOW_MASK     (UINT64_C(0xffff) << 48)
 
-#define LANES 32u
+#define LANES     32u
 #define ALL_LANES UINT32_MAX
-#define NO_SLOT UINT32_MAX
+#define NO_SLOT   UINT32_MAX
 
 struct insn;
 struct warp;
@@ -46,7 +46,7 @@ struct insn {
         uint32_t line;
         int64_t immediate;
         struct slot d, d2, a, b, c;
-        struct slot *list; /* vector elements; owned by the function */
+        struct slot *list;  /* vector elements; owned by the function */
         const void *detail; /* owned by the function */
         compare *compare;
 };
@@ -58,7 +58,7 @@ struct parameter {
 
 /* A call's way: which bytes of the caller's memory are handed over and where results go. */
 struct call_site {
-        uint32_t function;       /* index; UINT32_MAX = indirect through insn.a */
+        uint32_t function; /* index; UINT32_MAX = indirect through insn.a */
         uint32_t argument_count, result_count;
         struct parameter *arguments, *results;
 };
@@ -79,7 +79,7 @@ struct function {
         uint32_t constants_bytes;
         uint32_t frame_bytes;
         uint32_t register_bytes; /* declared, per thread */
-        uint32_t memory_bytes; /* per thread: parameters and .local variables */
+        uint32_t memory_bytes;   /* per thread: parameters and .local variables */
         struct parameter *params, *returns;
         uint32_t param_count, return_count;
         uint32_t *shared; /* .shared variables it names */
@@ -129,7 +129,7 @@ struct ptx_kernel {
         struct ptx_param *params;
         struct shared_place *shared;
         uint32_t shared_count;
-        uint32_t stack_bytes;    /* per thread, for calls */
+        uint32_t stack_bytes; /* per thread, for calls */
         char *reason;
 };
 

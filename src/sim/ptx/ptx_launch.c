@@ -10,11 +10,11 @@
 #include "ptx_block.h"
 #include "ptx_run.h"
 
-#define WORKERS_LIMIT 64u
-#define HELP_AFTER 400000u /* instructions: a short kernel is not worth a thread */
-#define PATIENT_TURNS 64u  /* of a block before others are started beside it */
-#define RESIDENT_LIMIT 4096u
-#define FUEL 20000u
+#define WORKERS_LIMIT    64u
+#define HELP_AFTER       400000u /* instructions: a short kernel is not worth a thread */
+#define PATIENT_TURNS    64u     /* of a block before others are started beside it */
+#define RESIDENT_LIMIT   4096u
+#define FUEL             20000u
 #define FUEL_COOPERATIVE 1000u /* blocks that wait for all others spin meanwhile */
 
 struct run_state {
@@ -78,7 +78,8 @@ void run_count(struct run *run, struct worker *worker, struct block *block)
         total = __atomic_add_fetch(&run->instructions, worker->instructions, __ATOMIC_RELAXED);
         worker->instructions = 0;
         if (launch->budget_instructions && total > launch->budget_instructions)
-                run_stop(run, PTX_BUDGET, 0, "the launch would take more instructions than its budget");
+                run_stop(run, PTX_BUDGET, 0,
+                         "the launch would take more instructions than its budget");
         if (launch->is_cancelled && __atomic_load_n(launch->is_cancelled, __ATOMIC_RELAXED))
                 run_stop(run, PTX_CANCELLED, 0, "the launch was cancelled");
 }
@@ -210,7 +211,8 @@ static void work(struct run *run, struct worker *worker, bool is_first)
                 if (!block)
                         break;
                 block_advance(&queue, run, block);
-                if (is_first && __atomic_load_n(&run->instructions, __ATOMIC_RELAXED) > HELP_AFTER) {
+                if (is_first &&
+                    __atomic_load_n(&run->instructions, __ATOMIC_RELAXED) > HELP_AFTER) {
                         is_first = false;
                         helpers_start(run);
                 }
@@ -276,11 +278,14 @@ static int launch_check(const struct ptx_launch *launch)
 static int run_init(struct run *run, struct run_state *state, const struct ptx_launch *launch)
 {
         const struct ptx_footprint *footprint = &launch->kernel->footprint;
-        uint64_t shared = (uint64_t)((footprint->shared_bytes + 15) & ~15u) + launch->dynamic_shared_bytes;
+        uint64_t shared =
+                (uint64_t)((footprint->shared_bytes + 15) & ~15u) + launch->dynamic_shared_bytes;
 
         if (shared > (1u << 24))
                 return -EINVAL;
-        *run = (struct run){ .launch = launch, .kernel = launch->kernel, .state = state,
+        *run = (struct run){ .launch = launch,
+                             .kernel = launch->kernel,
+                             .state = state,
                              .shared_bytes = (uint32_t)shared,
                              .fuel = launch->is_cooperative ? FUEL_COOPERATIVE : FUEL,
                              .stack_bytes = launch->kernel->stack_bytes };

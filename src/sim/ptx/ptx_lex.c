@@ -63,7 +63,8 @@ static void skip_blanks(struct lexer *lexer)
                         skip_comment(lexer);
                 else if (c == '@' && d == '@') /* old debug lines */
                         skip_line(lexer);
-                else if (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v') {
+                else if (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' ||
+                         c == '\v') {
                         lexer->line += c == '\n';
                         lexer->at++;
                 } else
@@ -135,7 +136,8 @@ static size_t decimal_float_length(const struct lexer *lexer)
                         p++;
         }
         if (p + 1 < lexer->end && (*p == 'e' || *p == 'E') &&
-            (is_digit(p[1]) || (p + 2 < lexer->end && (p[1] == '-' || p[1] == '+') && is_digit(p[2])))) {
+            (is_digit(p[1]) ||
+             (p + 2 < lexer->end && (p[1] == '-' || p[1] == '+') && is_digit(p[2])))) {
                 is_float = true;
                 for (p += 2; p < lexer->end && is_digit(*p);)
                         p++;
@@ -184,8 +186,8 @@ static void scan_word(struct lexer *lexer, enum token_kind kind)
         while (lexer->at < lexer->end) {
                 if (is_name(*lexer->at))
                         lexer->at++;
-                else if (kind == TOKEN_SUFFIX && lexer->at + 2 < lexer->end && lexer->at[0] == ':' &&
-                         lexer->at[1] == ':' && is_name(lexer->at[2]))
+                else if (kind == TOKEN_SUFFIX && lexer->at + 2 < lexer->end &&
+                         lexer->at[0] == ':' && lexer->at[1] == ':' && is_name(lexer->at[2]))
                         lexer->at += 2;
                 else
                         break;

@@ -31,7 +31,8 @@ static int functions_join(struct ptx_module *m, struct err *e)
                 for (uint32_t k = 0; k < m->function_count && !f->system; k++) {
                         const struct function *other = &m->functions[k];
 
-                        if (k == n || !function_is_offered(other) || strcmp(other->name, f->name) != 0)
+                        if (k == n || !function_is_offered(other) ||
+                            strcmp(other->name, f->name) != 0)
                                 continue;
                         /* A strong definition wins over a weak one, the first among equals. */
                         if (!f->is_defined || !other->is_weak || k < n) {
@@ -76,7 +77,8 @@ static int clashes_find(const struct ptx_module *m, struct err *e)
 
                         if (a->unit != b->unit && a->is_defined && b->is_defined && b->is_visible &&
                             !a->is_weak && !b->is_weak && strcmp(a->name, b->name) == 0)
-                                return err_set(e, -EINVAL, "'%s' is defined in two inputs", a->name);
+                                return err_set(e, -EINVAL, "'%s' is defined in two inputs",
+                                               a->name);
                 }
         return 0;
 }
@@ -158,7 +160,8 @@ static int kernel_shared_add(struct ptx_kernel *kernel, const struct ptx_module 
         if (!moved)
                 return -ENOMEM;
         kernel->shared = moved;
-        at = ((uint64_t)kernel->footprint.shared_bytes + v->view.align - 1) & ~((uint64_t)v->view.align - 1);
+        at = ((uint64_t)kernel->footprint.shared_bytes + v->view.align - 1) &
+             ~((uint64_t)v->view.align - 1);
         moved[kernel->shared_count] = (struct shared_place){ index, (uint32_t)at, v->is_extern };
         kernel->shared_count++;
         if (!v->is_extern) {
@@ -265,7 +268,8 @@ static int kernel_make(struct ptx_module *m, struct ptx_kernel *kernel, const st
         if (!kernel->params)
                 return -ENOMEM;
         kernel->footprint = (struct ptx_footprint){
-                .param_count = f->param_count, .registers = registers_guess(f),
+                .param_count = f->param_count,
+                .registers = registers_guess(f),
                 .max_threads = f->max_threads,
         };
         memcpy(kernel->footprint.required_block, f->required_block, sizeof f->required_block);

@@ -9,14 +9,18 @@ unsigned elements_per_register(enum type type)
 {
         switch (type) {
         case TYPE_S8:
-        case TYPE_U8: return 4;
+        case TYPE_U8:
+                return 4;
         case TYPE_F16:
-        case TYPE_BF16: return 2;
+        case TYPE_BF16:
+                return 2;
         case TYPE_TF32:
         case TYPE_F32:
         case TYPE_S32:
-        case TYPE_F64: return 1;
-        default: return 0;
+        case TYPE_F64:
+                return 1;
+        default:
+                return 0;
         }
 }
 
@@ -30,14 +34,24 @@ double element_get(const struct warp *w, const struct slot *list, uint32_t lane,
         double wide;
 
         switch (type) {
-        case TYPE_S8: return (int8_t)(word >> 8 * (n % 4));
-        case TYPE_U8: return (uint8_t)(word >> 8 * (n % 4));
-        case TYPE_F16: return half_to_double((uint16_t)(word >> 16 * (n % 2)));
-        case TYPE_BF16: return (double)bhalf_to_float((uint16_t)(word >> 16 * (n % 2)));
-        case TYPE_S32: return (int32_t)word;
-        case TYPE_F64: memcpy(&wide, &bits, sizeof wide); return wide;
-        case TYPE_TF32: word &= 0xffffe000; break; /* the rest of the single is not looked at */
-        default: break;
+        case TYPE_S8:
+                return (int8_t)(word >> 8 * (n % 4));
+        case TYPE_U8:
+                return (uint8_t)(word >> 8 * (n % 4));
+        case TYPE_F16:
+                return half_to_double((uint16_t)(word >> 16 * (n % 2)));
+        case TYPE_BF16:
+                return (double)bhalf_to_float((uint16_t)(word >> 16 * (n % 2)));
+        case TYPE_S32:
+                return (int32_t)word;
+        case TYPE_F64:
+                memcpy(&wide, &bits, sizeof wide);
+                return wide;
+        case TYPE_TF32:
+                word &= 0xffffe000;
+                break; /* the rest of the single is not looked at */
+        default:
+                break;
         }
         memcpy(&single, &word, sizeof single);
         return (double)single;
@@ -61,11 +75,17 @@ void element_put(struct warp *w, const struct slot *list, uint32_t lane, unsigne
         case TYPE_S8:
         case TYPE_U8:
                 shift = 8 * (n % 4);
-                bits = (before & ~(UINT64_C(0xff) << shift)) | (uint64_t)((int64_t)value & 0xff) << shift;
+                bits = (before & ~(UINT64_C(0xff) << shift)) | (uint64_t)((int64_t)value & 0xff)
+                                                                       << shift;
                 break;
-        case TYPE_S32: bits = (uint32_t)(int64_t)value; break;
-        case TYPE_F64: memcpy(&bits, &value, sizeof bits); break;
-        default: memcpy(&bits, &single, sizeof single);
+        case TYPE_S32:
+                bits = (uint32_t)(int64_t)value;
+                break;
+        case TYPE_F64:
+                memcpy(&bits, &value, sizeof bits);
+                break;
+        default:
+                memcpy(&bits, &single, sizeof single);
         }
         lane_put(w, list[n / per], lane, bits);
 }
@@ -78,8 +98,8 @@ static double whole(double sum, bool is_saturating)
         return (double)(int32_t)(uint32_t)(int64_t)sum;
 }
 
-void tile_multiply(struct tile *d, const struct tile *a, const struct tile *b, const unsigned mnk[3],
-                   enum type type, bool is_saturating)
+void tile_multiply(struct tile *d, const struct tile *a, const struct tile *b,
+                   const unsigned mnk[3], enum type type, bool is_saturating)
 {
         for (unsigned row_at = 0; row_at < mnk[0]; row_at++)
                 for (unsigned column = 0; column < mnk[1]; column++) {
@@ -95,9 +115,12 @@ void tile_multiply(struct tile *d, const struct tile *a, const struct tile *b, c
 /* .m16n8k16 */
 bool shape_find(const struct statement *s, unsigned *ret_m, unsigned *ret_n, unsigned *ret_k)
 {
-        static const struct { const char *name; uint8_t m, n, k; } shapes[] = {
-                { "m16n8k4", 16, 8, 4 },    { "m16n8k8", 16, 8, 8 },    { "m16n8k16", 16, 8, 16 },
-                { "m16n8k32", 16, 8, 32 },  { "m8n8k4", 8, 8, 4 },      { "m8n8k16", 8, 8, 16 },
+        static const struct {
+                const char *name;
+                uint8_t m, n, k;
+        } shapes[] = {
+                { "m16n8k4", 16, 8, 4 },     { "m16n8k8", 16, 8, 8 },   { "m16n8k16", 16, 8, 16 },
+                { "m16n8k32", 16, 8, 32 },   { "m8n8k4", 8, 8, 4 },     { "m8n8k16", 8, 8, 16 },
                 { "m16n16k16", 16, 16, 16 }, { "m32n8k16", 32, 8, 16 }, { "m8n32k16", 8, 32, 16 },
                 { "m16n16k8", 16, 16, 8 },
         };

@@ -20,5 +20,5 @@ struct tile {
         double at[TILE][TILE];
 };
 /* d = a × b + c for sides m, n, k; integers wrap to 32 bits or clamp. */
-void tile_multiply(struct tile *d, const struct tile *a, const struct tile *b, const unsigned mnk[3],
-                   enum type type, bool is_saturating);
+void tile_multiply(struct tile *d, const struct tile *a, const struct tile *b,
+                   const unsigned mnk[3], enum type type, bool is_saturating);

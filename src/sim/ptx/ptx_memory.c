@@ -103,45 +103,58 @@ static inline uint64_t read_as(const unsigned char *at, enum type type)
 
         switch (type) {
         case TYPE_B8:
-        case TYPE_U8: return *at;
-        case TYPE_S8: return (uint64_t)(int8_t)*at;
-        case TYPE_S16: memcpy(&half, at, 2); return (uint64_t)(int16_t)half;
-        case TYPE_S32: memcpy(&word, at, 4); return (uint64_t)(int32_t)word;
-        default: break;
+        case TYPE_U8:
+                return *at;
+        case TYPE_S8:
+                return (uint64_t)(int8_t)*at;
+        case TYPE_S16:
+                memcpy(&half, at, 2);
+                return (uint64_t)(int16_t)half;
+        case TYPE_S32:
+                memcpy(&word, at, 4);
+                return (uint64_t)(int32_t)word;
+        default:
+                break;
         }
         switch (type_width(type)) {
-        case 2: memcpy(&half, at, 2); return half;
-        case 4: memcpy(&word, at, 4); return word;
-        default: memcpy(&wide, at, 8); return wide;
+        case 2:
+                memcpy(&half, at, 2);
+                return half;
+        case 4:
+                memcpy(&word, at, 4);
+                return word;
+        default:
+                memcpy(&wide, at, 8);
+                return wide;
         }
 }
 
 /* One element of the register's own width: what most kernels do most. */
-#define PLAIN(n, T)                                                                                \
-        static void load_##n(struct warp *w, const struct insn *i)                                 \
-        {                                                                                          \
-                T *d = row(w, i->d);                                                               \
-                uint32_t mask = w->exec;                                                           \
-                while (mask) {                                                                     \
-                        uint32_t l = lane_next(&mask);                                             \
-                        const void *from =                                                         \
-                                memory_reach(w, i, l, lane_address(w, i, l), sizeof(T), false);    \
-                        if (!from)                                                                 \
-                                return;                                                            \
-                        memcpy(&d[l], from, sizeof(T));                                            \
-                }                                                                                  \
-        }                                                                                          \
-        static void store_##n(struct warp *w, const struct insn *i)                                \
-        {                                                                                          \
-                const T *d = row(w, i->d);                                                         \
-                uint32_t mask = w->exec;                                                           \
-                while (mask) {                                                                     \
-                        uint32_t l = lane_next(&mask);                                             \
-                        void *to = memory_reach(w, i, l, lane_address(w, i, l), sizeof(T), true);  \
-                        if (!to)                                                                   \
-                                return;                                                            \
-                        memcpy(to, &d[l], sizeof(T));                                              \
-                }                                                                                  \
+#define PLAIN(n, T)                                                                               \
+        static void load_##n(struct warp *w, const struct insn *i)                                \
+        {                                                                                         \
+                T *d = row(w, i->d);                                                              \
+                uint32_t mask = w->exec;                                                          \
+                while (mask) {                                                                    \
+                        uint32_t l = lane_next(&mask);                                            \
+                        const void *from =                                                        \
+                                memory_reach(w, i, l, lane_address(w, i, l), sizeof(T), false);   \
+                        if (!from)                                                                \
+                                return;                                                           \
+                        memcpy(&d[l], from, sizeof(T));                                           \
+                }                                                                                 \
+        }                                                                                         \
+        static void store_##n(struct warp *w, const struct insn *i)                               \
+        {                                                                                         \
+                const T *d = row(w, i->d);                                                        \
+                uint32_t mask = w->exec;                                                          \
+                while (mask) {                                                                    \
+                        uint32_t l = lane_next(&mask);                                            \
+                        void *to = memory_reach(w, i, l, lane_address(w, i, l), sizeof(T), true); \
+                        if (!to)                                                                  \
+                                return;                                                           \
+                        memcpy(to, &d[l], sizeof(T));                                             \
+                }                                                                                 \
         }
 
 PLAIN(16, uint16_t)
@@ -167,7 +180,8 @@ static void load_list(struct warp *w, const struct insn *i)
                         if (i->list[n].width == UINT8_MAX)
                                 continue;
                         if (width == 16)
-                                memcpy((unsigned char *)row(w, i->list[n]) + 16 * l, copy + 16 * n, 16);
+                                memcpy((unsigned char *)row(w, i->list[n]) + 16 * l, copy + 16 * n,
+                                       16);
                         else
                                 lane_put(w, i->list[n], l,
                                          read_as(copy + n * width, (enum type)i->type));
@@ -182,7 +196,8 @@ static void store_list(struct warp *w, const struct insn *i)
 
         while (mask) {
                 uint32_t l = lane_next(&mask);
-                unsigned char *to = memory_reach(w, i, l, lane_address(w, i, l), width * i->count, true);
+                unsigned char *to =
+                        memory_reach(w, i, l, lane_address(w, i, l), width * i->count, true);
 
                 if (!to)
                         return;
@@ -190,7 +205,8 @@ static void store_list(struct warp *w, const struct insn *i)
                         uint64_t value = lane_get(w, i->list[n], l);
 
                         if (width == 16)
-                                memcpy(to + 16 * n, (unsigned char *)row(w, i->list[n]) + 16 * l, 16);
+                                memcpy(to + 16 * n, (unsigned char *)row(w, i->list[n]) + 16 * l,
+                                       16);
                         else
                                 memcpy(to + n * width, &value, width);
                 }

@@ -103,7 +103,8 @@ void ptx_module_set_address(struct ptx_module *module, size_t index, uint64_t ad
 
 bool ptx_module_has_initial(const struct ptx_module *module, size_t index)
 {
-        return index < module->listed_count && module->variables[module->listed[index]].initial_bytes;
+        return index < module->listed_count &&
+               module->variables[module->listed[index]].initial_bytes;
 }
 
 void ptx_module_write_initial(const struct ptx_module *module, size_t index, void *ret_bytes)

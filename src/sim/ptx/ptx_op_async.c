@@ -12,7 +12,8 @@ static void copy(struct warp *w, const struct insn *i)
                 uint64_t from = lane_get(w, i->a, l) + (uint64_t)i[2].immediate;
                 uint32_t taken = i->is_flagged ? (uint32_t)lane_get(w, i->b, l) : size;
                 unsigned char *d = memory_reach(w, &i[1], l, to, size, true);
-                const unsigned char *a = d && taken ? memory_reach(w, &i[2], l, from, size, false) : NULL;
+                const unsigned char *a =
+                        d && taken ? memory_reach(w, &i[2], l, from, size, false) : NULL;
 
                 if (!d || (taken && !a))
                         return;

@@ -6,8 +6,17 @@
 #include "ptx_ops.h"
 
 enum atomic_op {
-        ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH,
-        ATOMIC_CAS, ATOMIC_INC, ATOMIC_DEC, ATOMIC_COUNT,
+        ATOMIC_ADD,
+        ATOMIC_MIN,
+        ATOMIC_MAX,
+        ATOMIC_AND,
+        ATOMIC_OR,
+        ATOMIC_XOR,
+        ATOMIC_EXCH,
+        ATOMIC_CAS,
+        ATOMIC_INC,
+        ATOMIC_DEC,
+        ATOMIC_COUNT,
 };
 
 static const char *const operations[ATOMIC_COUNT] = {
@@ -59,9 +68,12 @@ static uint64_t float_apply(uint64_t x, uint64_t y, enum type type, enum atomic_
 static bool is_less(uint64_t x, uint64_t y, enum type type)
 {
         switch (type) {
-        case TYPE_S32: return (int32_t)x < (int32_t)y;
-        case TYPE_S64: return (int64_t)x < (int64_t)y;
-        default: return x < y;
+        case TYPE_S32:
+                return (int32_t)x < (int32_t)y;
+        case TYPE_S64:
+                return (int64_t)x < (int64_t)y;
+        default:
+                return x < y;
         }
 }
 
@@ -71,14 +83,22 @@ static uint64_t apply(const struct insn *i, uint64_t x, uint64_t y, uint64_t z)
         enum type type = (enum type)i->type;
 
         switch ((enum atomic_op)i->mode) {
-        case ATOMIC_EXCH: return y;
-        case ATOMIC_CAS: return x == y ? z : x;
-        case ATOMIC_AND: return x & y;
-        case ATOMIC_OR: return x | y;
-        case ATOMIC_XOR: return x ^ y;
-        case ATOMIC_INC: return x >= y ? 0 : x + 1;
-        case ATOMIC_DEC: return x == 0 || x > y ? y : x - 1;
-        default: break;
+        case ATOMIC_EXCH:
+                return y;
+        case ATOMIC_CAS:
+                return x == y ? z : x;
+        case ATOMIC_AND:
+                return x & y;
+        case ATOMIC_OR:
+                return x | y;
+        case ATOMIC_XOR:
+                return x ^ y;
+        case ATOMIC_INC:
+                return x >= y ? 0 : x + 1;
+        case ATOMIC_DEC:
+                return x == 0 || x > y ? y : x - 1;
+        default:
+                break;
         }
         if (type_is_float(type))
                 return float_apply(x, y, type, (enum atomic_op)i->mode);
@@ -105,9 +125,12 @@ EXCHANGE(64, uint64_t)
 static uint64_t exchange(const struct insn *i, void *at, uint64_t y, uint64_t z, unsigned width)
 {
         switch (width) {
-        case 2: return exchange_16(i, at, (uint16_t)y, (uint16_t)z);
-        case 4: return exchange_32(i, at, (uint32_t)y, (uint32_t)z);
-        default: return exchange_64(i, at, y, z);
+        case 2:
+                return exchange_16(i, at, (uint16_t)y, (uint16_t)z);
+        case 4:
+                return exchange_32(i, at, (uint32_t)y, (uint32_t)z);
+        default:
+                return exchange_64(i, at, y, z);
         }
 }
 
@@ -162,7 +185,8 @@ static void atomic_wide(struct warp *w, const struct insn *i)
 
         while (mask) {
                 uint32_t l = lane_next(&mask);
-                unsigned char *at = memory_reach(w, i, l, address_of(w, i, l), 16, true), before[16];
+                unsigned char *at = memory_reach(w, i, l, address_of(w, i, l), 16, true),
+                              before[16];
                 const unsigned char *b = (unsigned char *)row(w, i->b) + 16 * l, *c;
 
                 if (!at)
@@ -186,7 +210,8 @@ static void atomic_vector(struct warp *w, const struct insn *i)
 
         while (mask) {
                 uint32_t l = lane_next(&mask);
-                unsigned char *at = memory_reach(w, i, l, address_of(w, i, l), width * i->count, true);
+                unsigned char *at =
+                        memory_reach(w, i, l, address_of(w, i, l), width * i->count, true);
 
                 if (!at)
                         return;
@@ -235,7 +260,8 @@ static bool decode_atomic_vector(struct parser *p, const struct statement *s, bo
             (!is_red && s->operands[0].count != values->count))
                 return body_unsupported(p, "line %u: a vector atomic of this form", s->line);
         for (unsigned n = 0; n < values->count; n++)
-                if ((!is_red && !body_destination(p, &s->operands[0].elements[n], type, &list[n])) ||
+                if ((!is_red &&
+                     !body_destination(p, &s->operands[0].elements[n], type, &list[n])) ||
                     !body_source(p, &values->elements[n], type, &list[values->count + n]))
                         return false;
         if (!body_address(p, &s->operands[is_red ? 0 : 1], &base, &offset))

@@ -2,41 +2,41 @@
 #include "ptx_half.h"
 #include "ptx_ops.h"
 
-#define COMPARE(name, T, ...)                                                                      \
-        static uint32_t name(const void *first, const void *second)                                \
-        {                                                                                          \
-                const T *a = first, *b = second;                                                   \
-                uint32_t bits = 0;                                                                 \
-                for (uint32_t l = 0; l < LANES; l++) {                                             \
-                        T x = a[l], y = b[l];                                                      \
-                        bits |= (uint32_t)(__VA_ARGS__) << l;                                      \
-                }                                                                                  \
-                return bits;                                                                       \
+#define COMPARE(name, T, ...)                                       \
+        static uint32_t name(const void *first, const void *second) \
+        {                                                           \
+                const T *a = first, *b = second;                    \
+                uint32_t bits = 0;                                  \
+                for (uint32_t l = 0; l < LANES; l++) {              \
+                        T x = a[l], y = b[l];                       \
+                        bits |= (uint32_t)(__VA_ARGS__) << l;       \
+                }                                                   \
+                return bits;                                        \
         }
 
-#define ORDERED(t, T)                                                                              \
-        COMPARE(eq_##t, T, x == y)                                                                 \
-        COMPARE(ne_##t, T, x != y)                                                                 \
-        COMPARE(lt_##t, T, x < y)                                                                  \
-        COMPARE(le_##t, T, x <= y)                                                                 \
-        COMPARE(gt_##t, T, x > y)                                                                  \
+#define ORDERED(t, T)              \
+        COMPARE(eq_##t, T, x == y) \
+        COMPARE(ne_##t, T, x != y) \
+        COMPARE(lt_##t, T, x < y)  \
+        COMPARE(le_##t, T, x <= y) \
+        COMPARE(gt_##t, T, x > y)  \
         COMPARE(ge_##t, T, x >= y)
 
 /* ne of floats is false for a NaN, neu true. */
-#define FLOATS(t, T)                                                                               \
-        COMPARE(eq_##t, T, x == y)                                                                 \
-        COMPARE(ne_##t, T, x < y || x > y)                                                         \
-        COMPARE(lt_##t, T, x < y)                                                                  \
-        COMPARE(le_##t, T, x <= y)                                                                 \
-        COMPARE(gt_##t, T, x > y)                                                                  \
-        COMPARE(ge_##t, T, x >= y)                                                                 \
-        COMPARE(equ_##t, T, !(x < y || x > y))                                                     \
-        COMPARE(neu_##t, T, x != y)                                                                \
-        COMPARE(ltu_##t, T, !(x >= y))                                                             \
-        COMPARE(leu_##t, T, !(x > y))                                                              \
-        COMPARE(gtu_##t, T, !(x <= y))                                                             \
-        COMPARE(geu_##t, T, !(x < y))                                                              \
-        COMPARE(num_##t, T, x == x && y == y)                                                      \
+#define FLOATS(t, T)                           \
+        COMPARE(eq_##t, T, x == y)             \
+        COMPARE(ne_##t, T, x<y || x> y)        \
+        COMPARE(lt_##t, T, x < y)              \
+        COMPARE(le_##t, T, x <= y)             \
+        COMPARE(gt_##t, T, x > y)              \
+        COMPARE(ge_##t, T, x >= y)             \
+        COMPARE(equ_##t, T, !(x < y || x > y)) \
+        COMPARE(neu_##t, T, x != y)            \
+        COMPARE(ltu_##t, T, !(x >= y))         \
+        COMPARE(leu_##t, T, !(x > y))          \
+        COMPARE(gtu_##t, T, !(x <= y))         \
+        COMPARE(geu_##t, T, !(x < y))          \
+        COMPARE(num_##t, T, x == x && y == y)  \
         COMPARE(nan_##t, T, x != x || y != y)
 
 ORDERED(u16, uint16_t)
@@ -48,31 +48,60 @@ ORDERED(s64, int64_t)
 FLOATS(f32, float)
 FLOATS(f64, double)
 
-enum comparison { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_EQU, CMP_NEU, CMP_LTU,
-                  CMP_LEU, CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN, CMP_COUNT };
+enum comparison {
+        CMP_EQ,
+        CMP_NE,
+        CMP_LT,
+        CMP_LE,
+        CMP_GT,
+        CMP_GE,
+        CMP_EQU,
+        CMP_NEU,
+        CMP_LTU,
+        CMP_LEU,
+        CMP_GTU,
+        CMP_GEU,
+        CMP_NUM,
+        CMP_NAN,
+        CMP_COUNT
+};
 
-#define INTEGERS(t) { eq_##t, ne_##t, lt_##t, le_##t, gt_##t, ge_##t }
-#define BITWISE(t) { eq_##t, ne_##t }
-#define FLOATING(t)                                                                                \
-        { eq_##t, ne_##t, lt_##t, le_##t, gt_##t, ge_##t, equ_##t, neu_##t, ltu_##t, leu_##t,      \
-          gtu_##t, geu_##t, num_##t, nan_##t }
+#define INTEGERS(t)                                            \
+        {                                                      \
+                eq_##t, ne_##t, lt_##t, le_##t, gt_##t, ge_##t \
+        }
+#define BITWISE(t)             \
+        {                      \
+                eq_##t, ne_##t \
+        }
+#define FLOATING(t)                                                                        \
+        {                                                                                  \
+                eq_##t, ne_##t, lt_##t, le_##t, gt_##t, ge_##t, equ_##t, neu_##t, ltu_##t, \
+                        leu_##t, gtu_##t, geu_##t, num_##t, nan_##t                        \
+        }
 
 static compare *const compares[TYPE_COUNT][CMP_COUNT] = {
-        [TYPE_U16] = INTEGERS(u16), [TYPE_S16] = INTEGERS(s16), [TYPE_B16] = BITWISE(u16),
-        [TYPE_U32] = INTEGERS(u32), [TYPE_S32] = INTEGERS(s32), [TYPE_B32] = BITWISE(u32),
-        [TYPE_U64] = INTEGERS(u64), [TYPE_S64] = INTEGERS(s64), [TYPE_B64] = BITWISE(u64),
-        [TYPE_F32] = FLOATING(f32), [TYPE_F64] = FLOATING(f64),
-        [TYPE_F16] = FLOATING(f32), [TYPE_BF16] = FLOATING(f32), /* after widening */
+        [TYPE_U16] = INTEGERS(u16),  [TYPE_S16] = INTEGERS(s16), [TYPE_B16] = BITWISE(u16),
+        [TYPE_U32] = INTEGERS(u32),  [TYPE_S32] = INTEGERS(s32), [TYPE_B32] = BITWISE(u32),
+        [TYPE_U64] = INTEGERS(u64),  [TYPE_S64] = INTEGERS(s64), [TYPE_B64] = BITWISE(u64),
+        [TYPE_F32] = FLOATING(f32),  [TYPE_F64] = FLOATING(f64), [TYPE_F16] = FLOATING(f32),
+        [TYPE_BF16] = FLOATING(f32), /* after widening */
 };
 
 static int comparison_find(const struct statement *s)
 {
         static const char *const names[CMP_COUNT] = {
-                "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
-                "nan",
+                "eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
         };
-        static const struct { const char *name; enum comparison is; } more[] = {
-                { "lo", CMP_LT }, { "ls", CMP_LE }, { "hi", CMP_GT }, { "hs", CMP_GE },
+        static const struct {
+                const char *name;
+                enum comparison is;
+        } more[] = {
+                { "lo", CMP_LT },
+                { "ls", CMP_LE },
+                { "hi", CMP_GT },
+                { "hs", CMP_GE },
         };
 
         for (unsigned n = 0; n < CMP_COUNT; n++)
@@ -110,10 +139,14 @@ enum { COMBINE_NONE, COMBINE_AND, COMBINE_OR, COMBINE_XOR };
 static uint32_t combine(const struct warp *w, const struct insn *i, uint32_t bits)
 {
         switch (i->mode) {
-        case COMBINE_AND: return bits & predicate_get(w, i->c);
-        case COMBINE_OR: return bits | predicate_get(w, i->c);
-        case COMBINE_XOR: return bits ^ predicate_get(w, i->c);
-        default: return bits;
+        case COMBINE_AND:
+                return bits & predicate_get(w, i->c);
+        case COMBINE_OR:
+                return bits | predicate_get(w, i->c);
+        case COMBINE_XOR:
+                return bits ^ predicate_get(w, i->c);
+        default:
+                return bits;
         }
 }
 
@@ -152,8 +185,9 @@ static bool compare_operands(struct parser *p, const struct statement *s, struct
                 return false;
         if (s->operand_count == 3)
                 return true;
-        ret->mode = statement_has(s, "and") ? COMBINE_AND
-                    : statement_has(s, "or") ? COMBINE_OR : COMBINE_XOR;
+        ret->mode = statement_has(s, "and")  ? COMBINE_AND
+                    : statement_has(s, "or") ? COMBINE_OR
+                                             : COMBINE_XOR;
         return body_predicate(p, &s->operands[3], false, &ret->c);
 }
 

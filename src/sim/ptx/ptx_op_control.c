@@ -52,9 +52,11 @@ static void results_copy(struct warp *w, const struct frame *from, const struct 
         while (lanes) {
                 unsigned char *stack = w->stack + (uint64_t)stride * lane_next(&lanes);
 
-                for (uint32_t n = 0; n < site->result_count && n < from->function->return_count; n++) {
+                for (uint32_t n = 0; n < site->result_count && n < from->function->return_count;
+                     n++) {
                         const struct parameter *a = &from->function->returns[n];
-                        uint32_t size = site->results[n].size < a->size ? site->results[n].size : a->size;
+                        uint32_t size =
+                                site->results[n].size < a->size ? site->results[n].size : a->size;
 
                         memmove(stack + to->memory_base + site->results[n].offset,
                                 stack + from->memory_base + a->offset, size);
@@ -88,7 +90,8 @@ static uint32_t stack_place(const struct warp *w, const struct function *callee)
         uint64_t base = w->frame->memory_base + (uint64_t)w->frame->function->memory_bytes;
 
         base = (base + 15) & ~UINT64_C(15);
-        return base + callee->memory_bytes > w->block->run->stack_bytes ? UINT32_MAX : (uint32_t)base;
+        return base + callee->memory_bytes > w->block->run->stack_bytes ? UINT32_MAX
+                                                                        : (uint32_t)base;
 }
 
 static void arguments_copy(struct warp *w, const struct call_site *site, const struct frame *to,
@@ -99,7 +102,8 @@ static void arguments_copy(struct warp *w, const struct call_site *site, const s
         while (lanes) {
                 unsigned char *stack = w->stack + (uint64_t)stride * lane_next(&lanes);
 
-                for (uint32_t n = 0; n < site->argument_count && n < to->function->param_count; n++) {
+                for (uint32_t n = 0; n < site->argument_count && n < to->function->param_count;
+                     n++) {
                         const struct parameter *b = &to->function->params[n];
                         uint32_t size = site->arguments[n].size < b->size ? site->arguments[n].size
                                                                           : b->size;
@@ -326,12 +330,8 @@ static handler *const exits[] = { leave };
 static handler *const traps[] = { trap };
 
 const struct opcode opcodes_control[] = {
-        { "bra", decode_bra, NULL, NULL, 1 },
-        { "brx", decode_brx, NULL, NULL, 2 },
-        { "call", decode_call, NULL, NULL, 0 },
-        { "ret", decode_simple, returns, NULL, 0 },
-        { "exit", decode_simple, exits, NULL, 0 },
-        { "trap", decode_simple, traps, NULL, 0 },
-        { "brkpt", decode_simple, traps, NULL, 0 },
-        { NULL, NULL, NULL, NULL, 0 },
+        { "bra", decode_bra, NULL, NULL, 1 },       { "brx", decode_brx, NULL, NULL, 2 },
+        { "call", decode_call, NULL, NULL, 0 },     { "ret", decode_simple, returns, NULL, 0 },
+        { "exit", decode_simple, exits, NULL, 0 },  { "trap", decode_simple, traps, NULL, 0 },
+        { "brkpt", decode_simple, traps, NULL, 0 }, { NULL, NULL, NULL, NULL, 0 },
 };

@@ -6,16 +6,31 @@
 #include "ptx_ops.h"
 
 enum float_op {
-        FLOAT_ADD, FLOAT_SUB, FLOAT_MUL, FLOAT_FMA, FLOAT_DIV, FLOAT_MIN, FLOAT_MAX, FLOAT_ABS,
-        FLOAT_NEG, FLOAT_SQRT, FLOAT_RCP, FLOAT_RSQRT, FLOAT_SIN, FLOAT_COS, FLOAT_LG2, FLOAT_EX2,
-        FLOAT_TANH, FLOAT_NONE,
+        FLOAT_ADD,
+        FLOAT_SUB,
+        FLOAT_MUL,
+        FLOAT_FMA,
+        FLOAT_DIV,
+        FLOAT_MIN,
+        FLOAT_MAX,
+        FLOAT_ABS,
+        FLOAT_NEG,
+        FLOAT_SQRT,
+        FLOAT_RCP,
+        FLOAT_RSQRT,
+        FLOAT_SIN,
+        FLOAT_COS,
+        FLOAT_LG2,
+        FLOAT_EX2,
+        FLOAT_TANH,
+        FLOAT_NONE,
 };
 
-#define PLAIN(t, T, fma_call)                                                                      \
-        BINARY(float_add_##t, T, x + y)                                                            \
-        BINARY(float_sub_##t, T, x - y)                                                            \
-        BINARY(float_mul_##t, T, x *y)                                                             \
-        BINARY(float_div_##t, T, x / y)                                                            \
+#define PLAIN(t, T, fma_call)           \
+        BINARY(float_add_##t, T, x + y) \
+        BINARY(float_sub_##t, T, x - y) \
+        BINARY(float_mul_##t, T, x *y)  \
+        BINARY(float_div_##t, T, x / y) \
         TERNARY(float_fma_##t, T, fma_call(x, y, z))
 
 PLAIN(f32, float, fmaf)
@@ -118,24 +133,42 @@ __attribute__((noinline)) static double compute_wide(const struct insn *i, doubl
                                                      double z)
 {
         switch ((enum float_op)i->mode) {
-        case FLOAT_ADD: return x + y;
-        case FLOAT_SUB: return x - y;
-        case FLOAT_MUL: return x * y;
-        case FLOAT_FMA: return fma(x, y, z);
-        case FLOAT_DIV: return x / y;
-        case FLOAT_MIN: return least(x, y, i->is_flagged);
-        case FLOAT_MAX: return -least(-x, -y, i->is_flagged);
-        case FLOAT_ABS: return fabs(x);
-        case FLOAT_NEG: return -x;
-        case FLOAT_SQRT: return sqrt(x);
-        case FLOAT_RCP: return 1.0 / x;
-        case FLOAT_RSQRT: return 1.0 / sqrt(x);
-        case FLOAT_SIN: return sin(x);
-        case FLOAT_COS: return cos(x);
-        case FLOAT_LG2: return log2(x);
-        case FLOAT_EX2: return exp2(x);
-        case FLOAT_TANH: return tanh(x);
-        case FLOAT_NONE: break;
+        case FLOAT_ADD:
+                return x + y;
+        case FLOAT_SUB:
+                return x - y;
+        case FLOAT_MUL:
+                return x * y;
+        case FLOAT_FMA:
+                return fma(x, y, z);
+        case FLOAT_DIV:
+                return x / y;
+        case FLOAT_MIN:
+                return least(x, y, i->is_flagged);
+        case FLOAT_MAX:
+                return -least(-x, -y, i->is_flagged);
+        case FLOAT_ABS:
+                return fabs(x);
+        case FLOAT_NEG:
+                return -x;
+        case FLOAT_SQRT:
+                return sqrt(x);
+        case FLOAT_RCP:
+                return 1.0 / x;
+        case FLOAT_RSQRT:
+                return 1.0 / sqrt(x);
+        case FLOAT_SIN:
+                return sin(x);
+        case FLOAT_COS:
+                return cos(x);
+        case FLOAT_LG2:
+                return log2(x);
+        case FLOAT_EX2:
+                return exp2(x);
+        case FLOAT_TANH:
+                return tanh(x);
+        case FLOAT_NONE:
+                break;
         }
         return 0.0;
 }
@@ -145,19 +178,32 @@ __attribute__((noinline)) static float compute_single(const struct insn *i, floa
                                                       float z)
 {
         switch ((enum float_op)i->mode) {
-        case FLOAT_ADD: return x + y;
-        case FLOAT_SUB: return x - y;
-        case FLOAT_MUL: return x * y;
-        case FLOAT_FMA: return fmaf(x, y, z);
-        case FLOAT_DIV: return x / y;
-        case FLOAT_SQRT: return sqrtf(x);
-        case FLOAT_RCP: return 1.0f / x;
-        case FLOAT_SIN: return sinf(x);
-        case FLOAT_COS: return cosf(x);
-        case FLOAT_LG2: return log2f(x);
-        case FLOAT_EX2: return exp2f(x);
-        case FLOAT_TANH: return tanhf(x);
-        default: return (float)compute_wide(i, (double)x, (double)y, (double)z);
+        case FLOAT_ADD:
+                return x + y;
+        case FLOAT_SUB:
+                return x - y;
+        case FLOAT_MUL:
+                return x * y;
+        case FLOAT_FMA:
+                return fmaf(x, y, z);
+        case FLOAT_DIV:
+                return x / y;
+        case FLOAT_SQRT:
+                return sqrtf(x);
+        case FLOAT_RCP:
+                return 1.0f / x;
+        case FLOAT_SIN:
+                return sinf(x);
+        case FLOAT_COS:
+                return cosf(x);
+        case FLOAT_LG2:
+                return log2f(x);
+        case FLOAT_EX2:
+                return exp2f(x);
+        case FLOAT_TANH:
+                return tanhf(x);
+        default:
+                return (float)compute_wide(i, (double)x, (double)y, (double)z);
         }
 }
 
@@ -310,20 +356,27 @@ bool decode_float(struct parser *p, const struct statement *s, const struct opco
 
 BINARY(copysign_f32, uint32_t, (y & 0x7fffffff) | (x & 0x80000000))
 BINARY(copysign_f64, uint64_t, (y & ~(UINT64_C(1) << 63)) | (x & UINT64_C(1) << 63))
-static handler *const copysigns[TYPE_COUNT] = { [TYPE_F32] = copysign_f32,
-                                                [TYPE_F64] = copysign_f64 };
+static handler *const copysigns[TYPE_COUNT] = {
+        [TYPE_F32] = copysign_f32, [TYPE_F64] = copysign_f64
+};
 
 enum { TEST_FINITE, TEST_INFINITE, TEST_NUMBER, TEST_NOTANUMBER, TEST_NORMAL, TEST_SUBNORMAL };
 
 static bool float_test(double x, int class, unsigned mode)
 {
         switch (mode) {
-        case TEST_FINITE: return isfinite(x);
-        case TEST_INFINITE: return isinf(x);
-        case TEST_NUMBER: return !isnan(x);
-        case TEST_NOTANUMBER: return isnan(x);
-        case TEST_NORMAL: return class == FP_NORMAL;
-        default: return class == FP_SUBNORMAL;
+        case TEST_FINITE:
+                return isfinite(x);
+        case TEST_INFINITE:
+                return isinf(x);
+        case TEST_NUMBER:
+                return !isnan(x);
+        case TEST_NOTANUMBER:
+                return isnan(x);
+        case TEST_NORMAL:
+                return class == FP_NORMAL;
+        default:
+                return class == FP_SUBNORMAL;
         }
 }
 
@@ -334,7 +387,8 @@ static void testp(struct warp *w, const struct insn *i)
 
         while (mask) {
                 uint32_t l = lane_next(&mask);
-                double x = i->type == TYPE_F32 ? (double)((const float *)a)[l] : ((const double *)a)[l];
+                double x = i->type == TYPE_F32 ? (double)((const float *)a)[l]
+                                               : ((const double *)a)[l];
                 int class = i->type == TYPE_F32 ? fpclassify(((const float *)a)[l]) : fpclassify(x);
 
                 bits |= (uint32_t)float_test(x, class, i->mode) << l;
@@ -344,8 +398,8 @@ static void testp(struct warp *w, const struct insn *i)
 
 static bool decode_testp(struct parser *p, const struct statement *s, const struct opcode *opcode)
 {
-        static const char *const tests[] = { "finite", "infinite", "number", "notanumber", "normal",
-                                             "subnormal" };
+        static const char *const tests[] = { "finite",     "infinite", "number",
+                                             "notanumber", "normal",   "subnormal" };
         enum type type = statement_type(s, 0);
         struct slot d, a;
         struct insn *i;

@@ -5,8 +5,17 @@
 #include "ptx_ops.h"
 
 enum half_op {
-        HALF_ADD, HALF_SUB, HALF_MUL, HALF_FMA, HALF_MIN, HALF_MAX, HALF_ABS, HALF_NEG, HALF_TANH,
-        HALF_EX2, HALF_COUNT,
+        HALF_ADD,
+        HALF_SUB,
+        HALF_MUL,
+        HALF_FMA,
+        HALF_MIN,
+        HALF_MAX,
+        HALF_ABS,
+        HALF_NEG,
+        HALF_TANH,
+        HALF_EX2,
+        HALF_COUNT,
 };
 
 static const struct {
@@ -35,17 +44,38 @@ static double half_compute(const struct insn *i, double x, double y, double z)
         double value = 0;
 
         switch ((enum half_op)i->mode) {
-        case HALF_ADD: value = x + y; break;
-        case HALF_SUB: value = x - y; break;
-        case HALF_MUL: value = x * y; break;
-        case HALF_FMA: value = fma(x, y, z); break;
-        case HALF_MIN: value = half_least(x, y, i->is_flagged); break;
-        case HALF_MAX: value = -half_least(-x, -y, i->is_flagged); break;
-        case HALF_ABS: value = fabs(x); break;
-        case HALF_NEG: value = -x; break;
-        case HALF_TANH: value = tanh(x); break;
-        case HALF_EX2: value = exp2(x); break;
-        case HALF_COUNT: break;
+        case HALF_ADD:
+                value = x + y;
+                break;
+        case HALF_SUB:
+                value = x - y;
+                break;
+        case HALF_MUL:
+                value = x * y;
+                break;
+        case HALF_FMA:
+                value = fma(x, y, z);
+                break;
+        case HALF_MIN:
+                value = half_least(x, y, i->is_flagged);
+                break;
+        case HALF_MAX:
+                value = -half_least(-x, -y, i->is_flagged);
+                break;
+        case HALF_ABS:
+                value = fabs(x);
+                break;
+        case HALF_NEG:
+                value = -x;
+                break;
+        case HALF_TANH:
+                value = tanh(x);
+                break;
+        case HALF_EX2:
+                value = exp2(x);
+                break;
+        case HALF_COUNT:
+                break;
         }
         if (i->is_saturating)
                 value = value > 0 ? (value < 1 ? value : 1) : 0;
@@ -88,7 +118,8 @@ static void half_two(struct warp *w, const struct insn *i)
 
         LANEWISE(w, d[l] = half_step(i, (uint16_t)a[l], (uint16_t)b[l], (uint16_t)c[l]) |
                            (uint32_t)half_step(i, (uint16_t)(a[l] >> 16), (uint16_t)(b[l] >> 16),
-                                               (uint16_t)(c[l] >> 16)) << 16);
+                                               (uint16_t)(c[l] >> 16))
+                                   << 16);
 }
 
 /* A sum or product of two halves is exact enough in a single: 24 digits are more than 2 × 11 + 1,

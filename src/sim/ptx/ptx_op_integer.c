@@ -3,45 +3,45 @@
 
 #include "ptx_ops.h"
 
-#define EACH_TYPE(op, ...)                                                                         \
-        op(u16, uint16_t, int16_t, uint32_t, int32_t, 16)                                          \
-        op(u32, uint32_t, int32_t, uint64_t, int64_t, 32)                                          \
-        op(u64, uint64_t, int64_t, unsigned __int128, __int128, 64)
+#define EACH_TYPE(op, ...)                                        \
+        op(u16, uint16_t, int16_t, uint32_t, int32_t, 16)         \
+                op(u32, uint32_t, int32_t, uint64_t, int64_t, 32) \
+                        op(u64, uint64_t, int64_t, unsigned __int128, __int128, 64)
 
-#define BY_WIDTH(name)                                                                             \
-        static handler *const name[TYPE_COUNT] = {                                                 \
-                [TYPE_U16] = name##_u16, [TYPE_S16] = name##_u16, [TYPE_B16] = name##_u16,         \
-                [TYPE_U32] = name##_u32, [TYPE_S32] = name##_u32, [TYPE_B32] = name##_u32,         \
-                [TYPE_U64] = name##_u64, [TYPE_S64] = name##_u64, [TYPE_B64] = name##_u64,         \
+#define BY_WIDTH(name)                                                                     \
+        static handler *const name[TYPE_COUNT] = {                                         \
+                [TYPE_U16] = name##_u16, [TYPE_S16] = name##_u16, [TYPE_B16] = name##_u16, \
+                [TYPE_U32] = name##_u32, [TYPE_S32] = name##_u32, [TYPE_B32] = name##_u32, \
+                [TYPE_U64] = name##_u64, [TYPE_S64] = name##_u64, [TYPE_B64] = name##_u64, \
         }
 
-#define BY_SIGN(name)                                                                              \
-        static handler *const name[TYPE_COUNT] = {                                                 \
-                [TYPE_U16] = name##_u16, [TYPE_S16] = name##_su16, [TYPE_U32] = name##_u32,        \
-                [TYPE_S32] = name##_su32, [TYPE_U64] = name##_u64, [TYPE_S64] = name##_su64,       \
+#define BY_SIGN(name)                                                                         \
+        static handler *const name[TYPE_COUNT] = {                                            \
+                [TYPE_U16] = name##_u16,  [TYPE_S16] = name##_su16, [TYPE_U32] = name##_u32,  \
+                [TYPE_S32] = name##_su32, [TYPE_U64] = name##_u64,  [TYPE_S64] = name##_su64, \
         }
 
 /* Division by zero gives all ones and the most negative by -1 itself, as hardware does. */
-#define OPERATIONS(t, U, S, UU, SS, n)                                                             \
-        BINARY(int_add_##t, U, x + y)                                                              \
-        BINARY(int_sub_##t, U, x - y)                                                              \
-        BINARY(int_mul_##t, U, (UU)x *y)                                                           \
-        BINARY(mul_hi_##t, U, (UU)x *y >> n)                                                       \
-        BINARY(mul_hi_s##t, S, (SS)x *y >> n)                                                      \
-        TERNARY(int_mad_##t, U, (UU)x *y + z)                                                      \
-        TERNARY(mad_hi_##t, U, ((UU)x * y >> n) + z)                                               \
-        TERNARY(mad_hi_s##t, U, (U)((SS)(S)x * (S)y >> n) + z)                                     \
-        BINARY(int_div_##t, U, y ? x / y : (U)-1)                                                  \
-        BINARY(int_div_s##t, S, y == 0 ? -1 : y == -1 ? (S)(0 - (U)x) : x / y)                     \
-        BINARY(int_rem_##t, U, y ? x % y : x)                                                      \
-        BINARY(int_rem_s##t, S, y == 0 ? x : y == -1 ? 0 : x % y)                                  \
-        BINARY(int_min_##t, U, x < y ? x : y)                                                      \
-        BINARY(int_min_s##t, S, x < y ? x : y)                                                     \
-        BINARY(int_max_##t, U, x > y ? x : y)                                                      \
-        BINARY(int_max_s##t, S, x > y ? x : y)                                                     \
-        UNARY(int_abs_##t, U, U, (S)x < 0 ? 0 - x : x)                                             \
-        UNARY(int_neg_##t, U, U, 0 - x)                                                            \
-        TERNARY(sad_##t, U, z + (x > y ? x - y : y - x))                                           \
+#define OPERATIONS(t, U, S, UU, SS, n)                                         \
+        BINARY(int_add_##t, U, x + y)                                          \
+        BINARY(int_sub_##t, U, x - y)                                          \
+        BINARY(int_mul_##t, U, (UU)x *y)                                       \
+        BINARY(mul_hi_##t, U, (UU)x *y >> n)                                   \
+        BINARY(mul_hi_s##t, S, (SS)x *y >> n)                                  \
+        TERNARY(int_mad_##t, U, (UU)x *y + z)                                  \
+        TERNARY(mad_hi_##t, U, ((UU)x * y >> n) + z)                           \
+        TERNARY(mad_hi_s##t, U, (U)((SS)(S)x * (S)y >> n) + z)                 \
+        BINARY(int_div_##t, U, y ? x / y : (U)-1)                              \
+        BINARY(int_div_s##t, S, y == 0 ? -1 : y == -1 ? (S)(0 - (U)x) : x / y) \
+        BINARY(int_rem_##t, U, y ? x % y : x)                                  \
+        BINARY(int_rem_s##t, S, y == 0 ? x : y == -1 ? 0 : x % y)              \
+        BINARY(int_min_##t, U, x < y ? x : y)                                  \
+        BINARY(int_min_s##t, S, x < y ? x : y)                                 \
+        BINARY(int_max_##t, U, x > y ? x : y)                                  \
+        BINARY(int_max_s##t, S, x > y ? x : y)                                 \
+        UNARY(int_abs_##t, U, U, (S)x < 0 ? 0 - x : x)                         \
+        UNARY(int_neg_##t, U, U, 0 - x)                                        \
+        TERNARY(sad_##t, U, z + (x > y ? x - y : y - x))                       \
         TERNARY(sad_s##t, U, z + ((S)x > (S)y ? x - y : y - x))
 
 EACH_TYPE(OPERATIONS)
@@ -65,17 +65,21 @@ BINARY2(mul_wide_su16, int32_t, int16_t, int16_t, (int32_t)x *y)
 BINARY2(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)x *y)
 BINARY2(mul_wide_su32, int64_t, int32_t, int32_t, (int64_t)x *y)
 TERNARY2(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)x *y + z)
-TERNARY2(mad_wide_su16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t)x * y) + z)
+TERNARY2(mad_wide_su16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t)x *y) + z)
 TERNARY2(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *y + z)
-TERNARY2(mad_wide_su32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x * y) + z)
+TERNARY2(mad_wide_su32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x *y) + z)
 
 static handler *const mul_wide[TYPE_COUNT] = {
-        [TYPE_U16] = mul_wide_u16, [TYPE_S16] = mul_wide_su16,
-        [TYPE_U32] = mul_wide_u32, [TYPE_S32] = mul_wide_su32,
+        [TYPE_U16] = mul_wide_u16,
+        [TYPE_S16] = mul_wide_su16,
+        [TYPE_U32] = mul_wide_u32,
+        [TYPE_S32] = mul_wide_su32,
 };
 static handler *const mad_wide[TYPE_COUNT] = {
-        [TYPE_U16] = mad_wide_u16, [TYPE_S16] = mad_wide_su16,
-        [TYPE_U32] = mad_wide_u32, [TYPE_S32] = mad_wide_su32,
+        [TYPE_U16] = mad_wide_u16,
+        [TYPE_S16] = mad_wide_su16,
+        [TYPE_U32] = mad_wide_u32,
+        [TYPE_S32] = mad_wide_su32,
 };
 
 static int64_t saturate32(int64_t value)

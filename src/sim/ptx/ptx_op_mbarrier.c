@@ -2,12 +2,18 @@
  * phase takes, how many are missing, and the phase's parity. */
 #include "ptx_ops.h"
 
-#define COUNT_MASK UINT64_C(0xfffff)
+#define COUNT_MASK    UINT64_C(0xfffff)
 #define PENDING_SHIFT 20
-#define PHASE (UINT64_C(1) << 63)
+#define PHASE         (UINT64_C(1) << 63)
 
-enum { MBARRIER_INIT, MBARRIER_INVAL, MBARRIER_ARRIVE, MBARRIER_DROP, MBARRIER_TEST,
-       MBARRIER_PARITY };
+enum {
+        MBARRIER_INIT,
+        MBARRIER_INVAL,
+        MBARRIER_ARRIVE,
+        MBARRIER_DROP,
+        MBARRIER_TEST,
+        MBARRIER_PARITY
+};
 
 static uint64_t word_make(uint64_t expected, uint64_t pending, uint64_t phase)
 {
@@ -50,18 +56,25 @@ static void mbarrier(struct warp *w, const struct insn *i)
 
         while (mask) {
                 uint32_t l = lane_next(&mask);
-                uint64_t *word = memory_reach(w, i, l, lane_get(w, i->a, l) + (uint64_t)i->immediate,
-                                              8, true);
+                uint64_t *word = memory_reach(
+                        w, i, l, lane_get(w, i->a, l) + (uint64_t)i->immediate, 8, true);
                 uint64_t count = i->mode == MBARRIER_INIT ? lane_get(w, i->b, l) : 0;
 
                 if (!word)
                         return;
                 switch (i->mode) {
-                case MBARRIER_INIT: *word = word_make(count, count, 0); break;
-                case MBARRIER_INVAL: *word = 0; break;
+                case MBARRIER_INIT:
+                        *word = word_make(count, count, 0);
+                        break;
+                case MBARRIER_INVAL:
+                        *word = 0;
+                        break;
                 case MBARRIER_ARRIVE:
-                case MBARRIER_DROP: arrive(w, i, l, word); break;
-                default: over |= (uint32_t)is_over(w, i, l, *word) << l;
+                case MBARRIER_DROP:
+                        arrive(w, i, l, word);
+                        break;
+                default:
+                        over |= (uint32_t)is_over(w, i, l, *word) << l;
                 }
         }
         if (i->mode < MBARRIER_TEST)
@@ -71,8 +84,8 @@ static void mbarrier(struct warp *w, const struct insn *i)
                 w->fuel = 0; /* whom they wait for should run */
 }
 
-static bool mbarrier_emit(struct parser *p, const struct statement *s, const struct operand *address,
-                          struct insn *made)
+static bool mbarrier_emit(struct parser *p, const struct statement *s,
+                          const struct operand *address, struct insn *made)
 {
         struct insn *i;
 
@@ -96,7 +109,8 @@ static bool mbarrier_emit(struct parser *p, const struct statement *s, const str
 /* mbarrier.arrive state, [a]{, count};  the state may be _ */
 static bool decode_arrive(struct parser *p, const struct statement *s)
 {
-        struct insn made = { .mode = statement_has(s, "arrive_drop") ? MBARRIER_DROP : MBARRIER_ARRIVE };
+        struct insn made = { .mode = statement_has(s, "arrive_drop") ? MBARRIER_DROP
+                                                                     : MBARRIER_ARRIVE };
 
         if (s->operand_count < 2 || s->operand_count > 3 || statement_has(s, "expect_tx"))
                 return body_unsupported(p, "line %u: mbarrier of this form", s->line);
@@ -119,7 +133,8 @@ static bool decode_wait(struct parser *p, const struct statement *s)
         return mbarrier_emit(p, s, &s->operands[1], &made);
 }
 
-static bool decode_mbarrier(struct parser *p, const struct statement *s, const struct opcode *opcode)
+static bool decode_mbarrier(struct parser *p, const struct statement *s,
+                            const struct opcode *opcode)
 {
         struct insn made = { .mode = statement_has(s, "init") ? MBARRIER_INIT : MBARRIER_INVAL };
 

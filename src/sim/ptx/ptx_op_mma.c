@@ -34,7 +34,9 @@ static void place(const struct mma *mma, enum operand_role role, uint32_t lane, 
 static void tile_load(const struct warp *w, const struct mma *mma, enum operand_role role,
                       struct tile *ret)
 {
-        const struct slot *list = role == ROLE_A ? mma->a_list : role == ROLE_B ? mma->b_list : mma->c_list;
+        const struct slot *list = role == ROLE_A   ? mma->a_list
+                                  : role == ROLE_B ? mma->b_list
+                                                   : mma->c_list;
         enum type type = role == ROLE_A ? mma->a : role == ROLE_B ? mma->b : mma->c;
         unsigned count = role == ROLE_A   ? mma->mnk[0] * mma->mnk[2] / LANES
                          : role == ROLE_B ? mma->mnk[1] * mma->mnk[2] / LANES
@@ -61,7 +63,8 @@ static void mma_run(struct warp *w, const struct insn *i)
         tile_load(w, mma, ROLE_C, &d);
         tile_multiply(&d, &a, &b, mma->mnk, mma->d, i->is_saturating);
         for (uint32_t lane = 0; lane < LANES; lane++)
-                for (unsigned n = 0; n < mma->mnk[0] * mma->mnk[1] / LANES && w->exec >> lane & 1; n++) {
+                for (unsigned n = 0; n < mma->mnk[0] * mma->mnk[1] / LANES && w->exec >> lane & 1;
+                     n++) {
                         unsigned at, column;
 
                         place(mma, ROLE_C, lane, n, &at, &column);
@@ -87,7 +90,8 @@ static bool mma_types(const struct statement *s, struct mma *mma)
                elements_per_register(mma->c) && elements_per_register(mma->d) &&
                mma->mnk[2] >= 4 * elements_per_register(mma->a) && mma->mnk[1] == 8 &&
                mma->mnk[0] <= 16 && mma->d != TYPE_S8 && mma->c != TYPE_S8 && mma->d != TYPE_U8 &&
-               mma->c != TYPE_U8 && (mma->mnk[0] == 16 || mma->a == TYPE_F64 || mma->a == TYPE_S8 || mma->a == TYPE_U8);
+               mma->c != TYPE_U8 &&
+               (mma->mnk[0] == 16 || mma->a == TYPE_F64 || mma->a == TYPE_S8 || mma->a == TYPE_U8);
 }
 
 static bool decode_mma(struct parser *p, const struct statement *s, const struct opcode *opcode)
@@ -121,8 +125,8 @@ static bool matrix_move(struct warp *w, const struct insn *i, unsigned matrix, u
 {
         for (uint32_t at = 0; at < 8; at++) {
                 uint32_t lane = 8 * matrix + at;
-                void *memory = memory_reach(w, i, lane, lane_get(w, i->a, lane) + (uint64_t)i->immediate,
-                                            16, is_store);
+                void *memory = memory_reach(
+                        w, i, lane, lane_get(w, i->a, lane) + (uint64_t)i->immediate, 16, is_store);
 
                 if (!memory)
                         return false;
@@ -207,7 +211,8 @@ static void transpose_run(struct warp *w, const struct insn *i)
         tile_exchange(w, i->d, tile, true, false);
 }
 
-static bool decode_movmatrix(struct parser *p, const struct statement *s, const struct opcode *opcode)
+static bool decode_movmatrix(struct parser *p, const struct statement *s,
+                             const struct opcode *opcode)
 {
         struct slot d, a;
         struct insn *i;

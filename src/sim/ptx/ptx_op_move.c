@@ -21,12 +21,18 @@ static void move_predicate(struct warp *w, const struct insn *i)
 static handler *move_handler(unsigned width)
 {
         switch (width) {
-        case 0: return move_predicate;
-        case 2: return move_16;
-        case 4: return move_32;
-        case 8: return move_64;
-        case 16: return move_128;
-        default: return NULL;
+        case 0:
+                return move_predicate;
+        case 2:
+                return move_16;
+        case 4:
+                return move_32;
+        case 8:
+                return move_64;
+        case 16:
+                return move_128;
+        default:
+                return NULL;
         }
 }
 
@@ -200,9 +206,11 @@ static bool decode_direct(struct parser *p, const struct statement *s)
         d = s->operands[0].slot;
         if (d.width == 0 || d.width > 8)
                 return body_unsupported(p, "line %u: mov of this size", s->line);
-        if (!body_source_any(p, &s->operands[1], d.width == 2   ? TYPE_B16
-                                                 : d.width == 4 ? TYPE_B32
-                                                                : TYPE_B64, &value))
+        if (!body_source_any(p, &s->operands[1],
+                             d.width == 2   ? TYPE_B16
+                             : d.width == 4 ? TYPE_B32
+                                            : TYPE_B64,
+                             &value))
                 return false;
         f->code[f->code_count - 1].d = d;
         return true;
@@ -241,9 +249,10 @@ static bool decode_mov(struct parser *p, const struct statement *s, const struct
 /* Windows hold shared, local and parameter addresses; global and constant ones are generic. */
 static uint64_t space_window(enum space space)
 {
-        return space == SPACE_SHARED ? WINDOW_SHARED
+        return space == SPACE_SHARED  ? WINDOW_SHARED
                : space == SPACE_LOCAL ? WINDOW_LOCAL
-               : space == SPACE_PARAM ? WINDOW_PARAM : 0;
+               : space == SPACE_PARAM ? WINDOW_PARAM
+                                      : 0;
 }
 
 static void cvta(struct warp *w, const struct insn *i)
@@ -256,7 +265,8 @@ static void cvta(struct warp *w, const struct insn *i)
                 uint64_t address = lane_get(w, i->a, l);
 
                 if (i->is_flagged) /* .to */
-                        address = (address & WINDOW_MASK) == window ? address & ~WINDOW_MASK : address;
+                        address = (address & WINDOW_MASK) == window ? address & ~WINDOW_MASK
+                                                                    : address;
                 else
                         address += window;
                 lane_put(w, i->d, l, address);
@@ -278,10 +288,18 @@ static void isspacep(struct warp *w, const struct insn *i)
 
 enum space space_find(const struct statement *s)
 {
-        static const struct { const char *name; enum space space; } spaces[] = {
-                { "global", SPACE_GLOBAL }, { "const", SPACE_CONST }, { "shared", SPACE_SHARED },
-                { "shared::cta", SPACE_SHARED }, { "shared::cluster", SPACE_SHARED },
-                { "local", SPACE_LOCAL }, { "param", SPACE_PARAM }, { "param::entry", SPACE_PARAM },
+        static const struct {
+                const char *name;
+                enum space space;
+        } spaces[] = {
+                { "global", SPACE_GLOBAL },
+                { "const", SPACE_CONST },
+                { "shared", SPACE_SHARED },
+                { "shared::cta", SPACE_SHARED },
+                { "shared::cluster", SPACE_SHARED },
+                { "local", SPACE_LOCAL },
+                { "param", SPACE_PARAM },
+                { "param::entry", SPACE_PARAM },
                 { "param::func", SPACE_PARAM },
         };
 

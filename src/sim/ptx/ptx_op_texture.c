@@ -15,8 +15,8 @@ static const struct {
         unsigned dimensions, coordinates;
         bool is_array, is_cube;
 } geometries[] = {
-        { "1d", 1, 1, false, false }, { "2d", 2, 2, false, false }, { "3d", 3, 3, false, false },
-        { "a1d", 1, 2, true, false }, { "a2d", 2, 3, true, false }, { "cube", 2, 3, false, true },
+        { "1d", 1, 1, false, false },  { "2d", 2, 2, false, false }, { "3d", 3, 3, false, false },
+        { "a1d", 1, 2, true, false },  { "a2d", 2, 3, true, false }, { "cube", 2, 3, false, true },
         { "acube", 2, 4, true, true },
 };
 
@@ -37,11 +37,16 @@ static bool geometry_find(const struct statement *s, struct image_access *a)
 static void texel_fill(const struct warp *w, const struct image_access *a, uint32_t lane,
                        struct ptx_texel *t)
 {
-        *t = (struct ptx_texel){ .handle = lane_get(w, a->handle, lane), .dimensions = a->dimensions,
-                                 .is_array = a->is_array, .is_cube = a->is_cube,
-                                 .is_integer_coordinate = a->is_integer, .has_level = a->has_level,
-                                 .is_gather = a->is_gather, .component = a->component,
-                                 .bytes = a->bytes, .boundary = a->boundary };
+        *t = (struct ptx_texel){ .handle = lane_get(w, a->handle, lane),
+                                 .dimensions = a->dimensions,
+                                 .is_array = a->is_array,
+                                 .is_cube = a->is_cube,
+                                 .is_integer_coordinate = a->is_integer,
+                                 .has_level = a->has_level,
+                                 .is_gather = a->is_gather,
+                                 .component = a->component,
+                                 .bytes = a->bytes,
+                                 .boundary = a->boundary };
         if (a->has_sampler)
                 t->sampler = lane_get(w, a->sampler, lane);
         for (unsigned n = 0; n < a->coordinates; n++) {
@@ -70,9 +75,12 @@ enum { IMAGE_FETCH, IMAGE_LOAD, IMAGE_STORE };
 static bool image_call(const struct ptx_images *images, unsigned mode, struct ptx_texel *t)
 {
         switch (mode) {
-        case IMAGE_FETCH: return images->fetch && images->fetch(images->closure, t);
-        case IMAGE_LOAD: return images->surface_load && images->surface_load(images->closure, t);
-        default: return images->surface_store && images->surface_store(images->closure, t);
+        case IMAGE_FETCH:
+                return images->fetch && images->fetch(images->closure, t);
+        case IMAGE_LOAD:
+                return images->surface_load && images->surface_load(images->closure, t);
+        default:
+                return images->surface_store && images->surface_store(images->closure, t);
         }
 }
 
@@ -110,7 +118,8 @@ static void image(struct warp *w, const struct insn *i)
                         memcpy((unsigned char *)t.value + n * width, &value, width);
                 }
                 if (!image_call(images, i->mode, &t)) {
-                        run_fault(w, PTX_ILLEGAL_ADDRESS, t.handle, "image access (PTX line %u)", i->line);
+                        run_fault(w, PTX_ILLEGAL_ADDRESS, t.handle, "image access (PTX line %u)",
+                                  i->line);
                         return;
                 }
                 for (unsigned n = 0; n < i->count && i->mode != IMAGE_STORE; n++)
@@ -161,9 +170,11 @@ static bool image_address(struct parser *p, const struct operand *o, struct imag
             (a->has_sampler && !body_source_any(p, &o->elements[1], TYPE_U64, &a->sampler)))
                 return false;
         for (unsigned n = 0; n < a->coordinates; n++) {
-                const struct operand *one = place->kind == OPERAND_VECTOR
-                                                    ? (n < place->count ? &place->elements[n] : NULL)
-                                                    : n == 0 ? place : NULL;
+                const struct operand *one =
+                        place->kind == OPERAND_VECTOR
+                                ? (n < place->count ? &place->elements[n] : NULL)
+                        : n == 0 ? place
+                                 : NULL;
 
                 if (!one)
                         return body_unsupported(p, "line %u: too few coordinates",
@@ -233,7 +244,8 @@ static bool decode_surface(struct parser *p, const struct statement *s, const st
         a->boundary = statement_has(s, "clamp") ? 1 : statement_has(s, "zero") ? 2 : 0;
         if (!image_address(p, &s->operands[is_store ? 0 : 1], a))
                 return false;
-        return image_emit(p, a, &s->operands[is_store ? 1 : 0], is_store ? IMAGE_STORE : IMAGE_LOAD);
+        return image_emit(p, a, &s->operands[is_store ? 1 : 0],
+                          is_store ? IMAGE_STORE : IMAGE_LOAD);
 }
 
 static void image_query(struct warp *w, const struct insn *i)
@@ -248,7 +260,8 @@ static void image_query(struct warp *w, const struct insn *i)
         while (mask) {
                 uint32_t l = lane_next(&mask);
 
-                lane_put(w, i->d, l, images->query(images->closure, lane_get(w, i->a, l), i->detail));
+                lane_put(w, i->d, l,
+                         images->query(images->closure, lane_get(w, i->a, l), i->detail));
         }
 }
 

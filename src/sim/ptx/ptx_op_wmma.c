@@ -59,19 +59,21 @@ static void multiply_run(struct warp *w, const struct insn *i)
         fragment_write(w, &m->d, &d);
 }
 
-static void *element_reach(struct warp *w, const struct insn *i, const struct fragment *f, uint32_t n,
-                           unsigned width)
+static void *element_reach(struct warp *w, const struct insn *i, const struct fragment *f,
+                           uint32_t n, unsigned width)
 {
         const struct wmma *m = i->detail;
         uint32_t lane = n / f->per_lane;
         uint64_t major = m->is_column ? n % f->columns : n / f->columns;
         uint64_t minor = m->is_column ? n / f->columns : n % f->columns;
-        uint64_t stride = m->has_stride ? (uint32_t)lane_get(w, m->stride, lane)
-                          : m->is_column ? f->rows : f->columns;
+        uint64_t stride = m->has_stride  ? (uint32_t)lane_get(w, m->stride, lane)
+                          : m->is_column ? f->rows
+                                         : f->columns;
 
         return memory_reach(w, i, lane,
                             lane_get(w, m->base, lane) + (uint64_t)m->offset +
-                                    (major * stride + minor) * width, width, i->mode);
+                                    (major * stride + minor) * width,
+                            width, i->mode);
 }
 
 /* Elements keep their bits: they are moved, not converted. */

@@ -150,7 +150,8 @@ static void target_parse(struct parser *p)
                 if (t.kind == TOKEN_NAME && t.length > 3 && memcmp(t.text, "sm_", 3) == 0) {
                         unsigned sm = 0;
 
-                        for (size_t i = 3; i < t.length && t.text[i] >= '0' && t.text[i] <= '9'; i++)
+                        for (size_t i = 3; i < t.length && t.text[i] >= '0' && t.text[i] <= '9';
+                             i++)
                                 sm = sm * 10 + (unsigned)(t.text[i] - '0');
                         if (sm > p->module->target_sm && sm < 10000)
                                 p->module->target_sm = sm;
@@ -195,9 +196,13 @@ static void params_parse(struct parser *p, struct function *f, struct parameter 
                 if (!parser_grow(p, &p->pending, &p->pending_capacity, p->pending_count, sizeof *s))
                         return;
                 s = &p->pending[p->pending_count++];
-                *s = (struct symbol){ .name = d.name, .kind = SYMBOL_MEMORY, .type = d.type,
-                                      .is_kernel_param = f->is_kernel, .offset = *bytes,
-                                      .size = (uint32_t)d.size, .align = d.align };
+                *s = (struct symbol){ .name = d.name,
+                                      .kind = SYMBOL_MEMORY,
+                                      .type = d.type,
+                                      .is_kernel_param = f->is_kernel,
+                                      .offset = *bytes,
+                                      .size = (uint32_t)d.size,
+                                      .align = d.align };
                 *bytes += (uint32_t)d.size;
                 if (!parser_accept(p, ","))
                         break;
@@ -231,7 +236,8 @@ static void hints_parse(struct parser *p, struct function *f)
                 } else {
                         lexer_next(&p->lexer);
                         while (p->lexer.token.kind == TOKEN_INTEGER ||
-                               p->lexer.token.kind == TOKEN_STRING || token_is(&p->lexer.token, ","))
+                               p->lexer.token.kind == TOKEN_STRING ||
+                               token_is(&p->lexer.token, ","))
                                 lexer_next(&p->lexer);
                 }
         }
@@ -251,8 +257,10 @@ static uint32_t function_declare(struct parser *p, struct slice name, const stru
         if (!parser_grow(p, &m->functions, &p->function_capacity, m->function_count, sizeof *f))
                 return UINT32_MAX;
         f = &m->functions[m->function_count];
-        *f = (struct function){ .name = slice_copy(name), .unit = p->unit,
-                                .index = m->function_count, .definition = m->function_count,
+        *f = (struct function){ .name = slice_copy(name),
+                                .unit = p->unit,
+                                .index = m->function_count,
+                                .definition = m->function_count,
                                 .is_kernel = seen->is_kernel };
         if (!f->name)
                 return parser_no_memory(p), UINT32_MAX;
@@ -344,8 +352,10 @@ static void function_define(struct parser *p, struct function *header, struct sl
 
 static void function_parse(struct parser *p, bool is_kernel, struct linkage linkage)
 {
-        struct function f = { .is_kernel = is_kernel, .is_visible = linkage.is_visible,
-                              .is_weak = linkage.is_weak, .is_extern = linkage.is_extern };
+        struct function f = { .is_kernel = is_kernel,
+                              .is_visible = linkage.is_visible,
+                              .is_weak = linkage.is_weak,
+                              .is_extern = linkage.is_extern };
         struct slice name;
 
         p->pending_count = 0;
@@ -362,7 +372,8 @@ static void alias_parse(struct parser *p)
         struct symbol *names[2];
 
         for (int i = 0; i < 2; i++) {
-                names[i] = symbol_find(p, (struct slice){ p->lexer.token.text, p->lexer.token.length });
+                names[i] = symbol_find(
+                        p, (struct slice){ p->lexer.token.text, p->lexer.token.length });
                 lexer_next(&p->lexer);
                 if (i == 0 && !parser_expect(p, ","))
                         return;
@@ -403,7 +414,8 @@ static void directive_skip(struct parser *p)
         else if (parser_accept_suffix(p, "pragma"))
                 skip_statement(p);
         else
-                parser_fail(p, "unexpected '%.*s'", (int)(p->lexer.token.length > 40 ? 40 : p->lexer.token.length),
+                parser_fail(p, "unexpected '%.*s'",
+                            (int)(p->lexer.token.length > 40 ? 40 : p->lexer.token.length),
                             p->lexer.token.text);
 }
 

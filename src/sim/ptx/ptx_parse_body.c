@@ -113,7 +113,8 @@ static bool targets_labels(struct parser *p, struct branch_table *table)
         while (p->lexer.token.kind == TOKEN_NAME && is_fine) {
                 is_fine = parser_grow(p, &names, &capacity, count, sizeof *names);
                 if (is_fine)
-                        names[count++] = (struct slice){ p->lexer.token.text, p->lexer.token.length };
+                        names[count++] =
+                                (struct slice){ p->lexer.token.text, p->lexer.token.length };
                 lexer_next(&p->lexer);
                 if (!parser_accept(p, ","))
                         break;
@@ -194,7 +195,8 @@ static void directive_parse(struct parser *p)
                 variable_parse(p, "global", (struct linkage){ 0 });
         else if (parser_accept_suffix(p, "const"))
                 variable_parse(p, "const", (struct linkage){ 0 });
-        else if (token_is_suffix(&p->lexer.token, "loc") || token_is_suffix(&p->lexer.token, "file")) {
+        else if (token_is_suffix(&p->lexer.token, "loc") ||
+                 token_is_suffix(&p->lexer.token, "file")) {
                 while (p->lexer.token.kind != TOKEN_END && p->lexer.token.line == line)
                         lexer_next(&p->lexer);
         } else if (parser_accept_suffix(p, "pragma") || p->lexer.token.kind == TOKEN_SUFFIX) {
@@ -279,9 +281,10 @@ static void labels_resolve(struct parser *p)
                         key.scope = b->scope_parent[key.scope];
                 }
                 if (!found)
-                        return (void)parser_fail(p, "label '%.*s' of line %u is nowhere",
-                                                 (int)(use->name.length > 60 ? 60 : use->name.length),
-                                                 use->name.text, use->line);
+                        return (void)parser_fail(
+                                p, "label '%.*s' of line %u is nowhere",
+                                (int)(use->name.length > 60 ? 60 : use->name.length),
+                                use->name.text, use->line);
                 if (use->table)
                         *use->table = found->pc;
                 else

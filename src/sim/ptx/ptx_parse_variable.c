@@ -38,7 +38,8 @@ bool declaration_type(struct parser *p, struct declaration *ret)
 
                         if (!is_power_of_two(align))
                                 return parser_fail(p, "alignment %lld is not a power of two",
-                                                   (long long)align), false;
+                                                   (long long)align),
+                                       false;
                         d.align = (uint32_t)align;
                 } else if (token_is_suffix(&t, "v2"))
                         d.vector = 2;
@@ -56,8 +57,9 @@ bool declaration_type(struct parser *p, struct declaration *ret)
                          token_is_suffix(&t, "surfref"))
                         d.type = TYPE_U64;
                 else
-                        return parser_fail(p, "unexpected '.%.*s' in a declaration",
-                                           (int)t.length, t.text), false;
+                        return parser_fail(p, "unexpected '.%.*s' in a declaration", (int)t.length,
+                                           t.text),
+                               false;
         }
         if (d.type == TYPE_NONE)
                 return parser_fail(p, "a declaration has no type"), false;
@@ -95,7 +97,8 @@ bool declaration_name(struct parser *p, struct declaration *d)
 
                 if (extent < 0 || (extent && size > (UINT64_C(1) << 40) / (uint64_t)extent))
                         return parser_fail(p, "'%.*s' is too large", (int)d->name.length,
-                                           d->name.text), false;
+                                           d->name.text),
+                               false;
                 size *= (uint64_t)extent;
                 if (!parser_expect(p, "]"))
                         return false;
@@ -151,7 +154,9 @@ static bool initial_address(struct parser *p, struct initializer *in, unsigned s
 {
         bool is_generic = token_is(&p->lexer.token, "generic");
         struct slice name = { p->lexer.token.text, p->lexer.token.length };
-        struct relocation r = { .at = in->at, .width = (uint8_t)in->width, .shift = (uint8_t)shift };
+        struct relocation r = { .at = in->at,
+                                .width = (uint8_t)in->width,
+                                .shift = (uint8_t)shift };
         struct symbol *s;
 
         lexer_next(&p->lexer);
@@ -166,7 +171,8 @@ static bool initial_address(struct parser *p, struct initializer *in, unsigned s
         s = symbol_find(p, name);
         if (!s || (s->kind != SYMBOL_VARIABLE && s->kind != SYMBOL_FUNCTION))
                 return parser_fail(p, "'%.*s' is not a variable or function", (int)name.length,
-                                   name.text), false;
+                                   name.text),
+                       false;
         r.symbol = s->index;
         r.is_function = s->kind == SYMBOL_FUNCTION;
         if (token_is(&p->lexer.token, "+") || token_is(&p->lexer.token, "-"))
@@ -192,7 +198,8 @@ static bool initial_scalar(struct parser *p, struct initializer *in)
         }
         if (t.kind != TOKEN_INTEGER && t.kind != TOKEN_FLOAT)
                 return parser_fail(p, "unexpected '%.*s' among initial values", (int)t.length,
-                                   t.text), false;
+                                   t.text),
+                       false;
         lexer_next(&p->lexer);
         bits = t.bits;
         if (t.kind == TOKEN_INTEGER && parser_accept(p, "(")) {
@@ -248,7 +255,8 @@ static bool initial_parse(struct parser *p, struct variable *v, const struct dec
         if (d->is_unsized)
                 v->view.size = v->initial_bytes;
         if (v->initial_bytes > v->view.size)
-                return parser_fail(p, "'%s' has more initial values than room", v->view.name), false;
+                return parser_fail(p, "'%s' has more initial values than room", v->view.name),
+                       false;
         return true;
 }
 
@@ -275,11 +283,15 @@ static struct variable *variable_add(struct parser *p, const struct declaration 
         if (!parser_grow(p, &m->variables, &p->variable_capacity, m->variable_count, sizeof *v))
                 return NULL;
         v = &m->variables[m->variable_count];
-        *v = (struct variable){ .space = space, .unit = p->unit, .is_extern = linkage.is_extern,
+        *v = (struct variable){ .space = space,
+                                .unit = p->unit,
+                                .is_extern = linkage.is_extern,
                                 .is_weak = linkage.is_weak || linkage.is_common,
                                 .definition = m->variable_count };
-        v->view = (struct ptx_variable){ .name = slice_copy(d->name), .size = d->size,
-                                         .align = d->align, .is_const = space == VARIABLE_CONST,
+        v->view = (struct ptx_variable){ .name = slice_copy(d->name),
+                                         .size = d->size,
+                                         .align = d->align,
+                                         .is_const = space == VARIABLE_CONST,
                                          .is_managed = linkage.is_managed,
                                          .is_visible = linkage.is_visible || linkage.is_weak ||
                                                        linkage.is_common || linkage.is_extern };
@@ -297,7 +309,7 @@ static struct variable *variable_add(struct parser *p, const struct declaration 
 
 void variable_parse(struct parser *p, const char *space, struct linkage linkage)
 {
-        enum variable_space where = strcmp(space, "shared") == 0 ? VARIABLE_SHARED
+        enum variable_space where = strcmp(space, "shared") == 0  ? VARIABLE_SHARED
                                     : strcmp(space, "const") == 0 ? VARIABLE_CONST
                                                                   : VARIABLE_GLOBAL;
         enum ptx_variable_kind kind = reference_kind(&p->lexer.token);

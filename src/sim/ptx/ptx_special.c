@@ -4,12 +4,34 @@
 #define CLOCK_STEP_NS 1000u /* each look at the clock moves it on */
 
 enum special {
-        SPECIAL_TID, SPECIAL_NTID, SPECIAL_CTAID, SPECIAL_NCTAID, SPECIAL_LANEID, SPECIAL_WARPID,
-        SPECIAL_NWARPID, SPECIAL_SMID, SPECIAL_NSMID, SPECIAL_GRIDID, SPECIAL_LANEMASK_EQ,
-        SPECIAL_LANEMASK_LE, SPECIAL_LANEMASK_LT, SPECIAL_LANEMASK_GE, SPECIAL_LANEMASK_GT,
-        SPECIAL_CLOCK, SPECIAL_CLOCK_HI, SPECIAL_CLOCK64, SPECIAL_TIMER, SPECIAL_TIMER_LO,
-        SPECIAL_TIMER_HI, SPECIAL_DYNAMIC_SMEM, SPECIAL_TOTAL_SMEM, SPECIAL_ZERO, SPECIAL_ONE,
-        SPECIAL_FALSE, SPECIAL_GRID_LOW, SPECIAL_GRID_HIGH,
+        SPECIAL_TID,
+        SPECIAL_NTID,
+        SPECIAL_CTAID,
+        SPECIAL_NCTAID,
+        SPECIAL_LANEID,
+        SPECIAL_WARPID,
+        SPECIAL_NWARPID,
+        SPECIAL_SMID,
+        SPECIAL_NSMID,
+        SPECIAL_GRIDID,
+        SPECIAL_LANEMASK_EQ,
+        SPECIAL_LANEMASK_LE,
+        SPECIAL_LANEMASK_LT,
+        SPECIAL_LANEMASK_GE,
+        SPECIAL_LANEMASK_GT,
+        SPECIAL_CLOCK,
+        SPECIAL_CLOCK_HI,
+        SPECIAL_CLOCK64,
+        SPECIAL_TIMER,
+        SPECIAL_TIMER_LO,
+        SPECIAL_TIMER_HI,
+        SPECIAL_DYNAMIC_SMEM,
+        SPECIAL_TOTAL_SMEM,
+        SPECIAL_ZERO,
+        SPECIAL_ONE,
+        SPECIAL_FALSE,
+        SPECIAL_GRID_LOW,
+        SPECIAL_GRID_HIGH,
 };
 
 static const struct {
@@ -48,8 +70,9 @@ static const struct {
         { "%cluster_nctaid", SPECIAL_ONE, TYPE_U32, true },
         { "%cluster_ctarank", SPECIAL_ZERO, TYPE_U32, false },
         { "%cluster_nctarank", SPECIAL_ONE, TYPE_U32, false },
-        { "%envreg1", SPECIAL_GRID_HIGH, TYPE_U32, false }, /* the grid's own memory, see cooperative */
-        { "%envreg2", SPECIAL_GRID_LOW, TYPE_U32, false },  /* groups */
+        { "%envreg1", SPECIAL_GRID_HIGH, TYPE_U32,
+          false }, /* the grid's own memory, see cooperative */
+        { "%envreg2", SPECIAL_GRID_LOW, TYPE_U32, false }, /* groups */
         { "%envreg0", SPECIAL_ZERO, TYPE_U32, false },
         { "%is_explicit_cluster", SPECIAL_FALSE, TYPE_PRED, false },
 };
@@ -90,15 +113,20 @@ static uint64_t clock_read(struct warp *w, enum special special)
 
         w->clock_ns += CLOCK_STEP_NS;
         now = launch->clock_base_ns + w->block->clock_start_ns + w->clock_ns;
-        cycles = (uint64_t)((unsigned __int128)now * (launch->clock_mhz ? launch->clock_mhz : 1000) / 1000);
+        cycles = (uint64_t)((unsigned __int128)now *
+                            (launch->clock_mhz ? launch->clock_mhz : 1000) / 1000);
         /* Looking costs a cycle too: who waits for N cycles sees a little more, never N exactly. */
         cycles += w->clock_ns / CLOCK_STEP_NS;
         switch (special) {
         case SPECIAL_CLOCK:
-        case SPECIAL_CLOCK64: return cycles;
-        case SPECIAL_CLOCK_HI: return cycles >> 32;
-        case SPECIAL_TIMER_HI: return now >> 32;
-        default: return now;
+        case SPECIAL_CLOCK64:
+                return cycles;
+        case SPECIAL_CLOCK_HI:
+                return cycles >> 32;
+        case SPECIAL_TIMER_HI:
+                return now >> 32;
+        default:
+                return now;
         }
 }
 
@@ -109,24 +137,39 @@ static uint64_t special_uniform(struct warp *w, enum special special, unsigned a
         const struct ptx_launch *launch = block->run->launch;
 
         switch (special) {
-        case SPECIAL_NTID: return axis < 3 ? launch->block[axis] : 0;
-        case SPECIAL_CTAID: return axis < 3 ? block->index[axis] : 0;
-        case SPECIAL_NCTAID: return axis < 3 ? launch->grid[axis] : 0;
-        case SPECIAL_WARPID: return w->index;
-        case SPECIAL_NWARPID: return 64;
-        case SPECIAL_SMID: return block->linear % (launch->sm_count ? launch->sm_count : 1);
-        case SPECIAL_NSMID: return launch->sm_count ? launch->sm_count : 1;
-        case SPECIAL_GRIDID: return launch->grid_id;
-        case SPECIAL_DYNAMIC_SMEM: return launch->dynamic_shared_bytes;
-        case SPECIAL_TOTAL_SMEM: return block->shared_bytes;
-        case SPECIAL_ONE: return 1;
-        case SPECIAL_GRID_LOW: return launch->is_cooperative ? WINDOW_GRID & UINT32_MAX : 0;
-        case SPECIAL_GRID_HIGH: return launch->is_cooperative ? WINDOW_GRID >> 32 : 0;
-        default: return 0;
+        case SPECIAL_NTID:
+                return axis < 3 ? launch->block[axis] : 0;
+        case SPECIAL_CTAID:
+                return axis < 3 ? block->index[axis] : 0;
+        case SPECIAL_NCTAID:
+                return axis < 3 ? launch->grid[axis] : 0;
+        case SPECIAL_WARPID:
+                return w->index;
+        case SPECIAL_NWARPID:
+                return 64;
+        case SPECIAL_SMID:
+                return block->linear % (launch->sm_count ? launch->sm_count : 1);
+        case SPECIAL_NSMID:
+                return launch->sm_count ? launch->sm_count : 1;
+        case SPECIAL_GRIDID:
+                return launch->grid_id;
+        case SPECIAL_DYNAMIC_SMEM:
+                return launch->dynamic_shared_bytes;
+        case SPECIAL_TOTAL_SMEM:
+                return block->shared_bytes;
+        case SPECIAL_ONE:
+                return 1;
+        case SPECIAL_GRID_LOW:
+                return launch->is_cooperative ? WINDOW_GRID & UINT32_MAX : 0;
+        case SPECIAL_GRID_HIGH:
+                return launch->is_cooperative ? WINDOW_GRID >> 32 : 0;
+        default:
+                return 0;
         }
 }
 
-static uint64_t special_lane(const struct warp *w, enum special special, unsigned axis, uint32_t lane)
+static uint64_t special_lane(const struct warp *w, enum special special, unsigned axis,
+                             uint32_t lane)
 {
         const uint32_t *size = w->block->run->launch->block;
         uint32_t thread = w->index * LANES + lane, bit = 1u << lane;
@@ -135,13 +178,20 @@ static uint64_t special_lane(const struct warp *w, enum special special, unsigne
         case SPECIAL_TID:
                 return axis == 0   ? thread % size[0]
                        : axis == 1 ? thread / size[0] % size[1]
-                       : axis == 2 ? thread / size[0] / size[1] : 0;
-        case SPECIAL_LANEID: return lane;
-        case SPECIAL_LANEMASK_EQ: return bit;
-        case SPECIAL_LANEMASK_LE: return bit | (bit - 1);
-        case SPECIAL_LANEMASK_LT: return bit - 1;
-        case SPECIAL_LANEMASK_GE: return ~(bit - 1);
-        default: return ~(bit | (bit - 1));
+                       : axis == 2 ? thread / size[0] / size[1]
+                                   : 0;
+        case SPECIAL_LANEID:
+                return lane;
+        case SPECIAL_LANEMASK_EQ:
+                return bit;
+        case SPECIAL_LANEMASK_LE:
+                return bit | (bit - 1);
+        case SPECIAL_LANEMASK_LT:
+                return bit - 1;
+        case SPECIAL_LANEMASK_GE:
+                return ~(bit - 1);
+        default:
+                return ~(bit | (bit - 1));
         }
 }
 
@@ -162,7 +212,8 @@ void special_run(struct warp *w, const struct insn *i)
                 return;
         }
         value = special >= SPECIAL_CLOCK && special <= SPECIAL_TIMER_HI
-                        ? clock_read(w, special) : special_uniform(w, special, axis);
+                        ? clock_read(w, special)
+                        : special_uniform(w, special, axis);
         while (mask)
                 lane_put(w, i->d, lane_next(&mask), value);
 }

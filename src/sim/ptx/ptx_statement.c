@@ -73,8 +73,9 @@ static bool number_parse(struct parser *p, struct operand *o, bool is_minus)
         else if (is_minus)
                 o->bits ^= UINT64_C(1) << (o->is_single ? 31 : 63);
         lexer_next(&p->lexer);
-        if (o->kind == OPERAND_INTEGER && (token_is(&p->lexer.token, "+") || token_is(&p->lexer.token, "-") ||
-                                           token_is(&p->lexer.token, "*")))
+        if (o->kind == OPERAND_INTEGER &&
+            (token_is(&p->lexer.token, "+") || token_is(&p->lexer.token, "-") ||
+             token_is(&p->lexer.token, "*")))
                 return unexpected(p);
         return true;
 }
@@ -85,8 +86,9 @@ static bool component_apply(struct parser *p, struct operand *o, const struct sy
         static const char *const names[] = { "x", "y", "z", "w", "r", "g", "b", "a" };
 
         if (t->kind != TOKEN_SUFFIX || !symbol->vector)
-                return symbol->vector ? body_unsupported(p, "line %u: whole vector registers", t->line)
-                                      : true;
+                return symbol->vector
+                               ? body_unsupported(p, "line %u: whole vector registers", t->line)
+                               : true;
         for (unsigned i = 0; i < 8; i++)
                 if (token_is_suffix(t, names[i]) && i % 4 < symbol->vector) {
                         unsigned width = type_width(symbol->type);

@@ -56,7 +56,8 @@ struct symbol *symbol_find(struct parser *p, struct slice name)
              i = symbols->list[i].next) {
                 struct symbol *s = &symbols->list[i];
 
-                if (s->name.length == name.length && memcmp(s->name.text, name.text, name.length) == 0)
+                if (s->name.length == name.length &&
+                    memcmp(s->name.text, name.text, name.length) == 0)
                         return s;
         }
         return NULL;

@@ -46,8 +46,8 @@ static void result(struct warp *w, const struct insn *i, uint32_t lane, uint64_t
         const struct call_site *site = i->detail;
 
         if (site->result_count)
-                memcpy(w->stack + (uint64_t)lane * w->block->run->stack_bytes + w->frame->memory_base +
-                               site->results[0].offset,
+                memcpy(w->stack + (uint64_t)lane * w->block->run->stack_bytes +
+                               w->frame->memory_base + site->results[0].offset,
                        &value, site->results[0].size < 8 ? site->results[0].size : 8);
 }
 
@@ -118,11 +118,16 @@ static void print_one(struct print *p, const char *flags, size_t flag_length, bo
         snprintf(format, sizeof format, "%%%.*s%s%c", (int)flag_length, flags,
                  strchr("diouxX", conversion) ? "ll" : "", conversion == 'p' ? 's' : conversion);
         switch (conversion) {
-        case 'd': case 'i':
+        case 'd':
+        case 'i':
                 bits = print_take(p, is_long ? 8 : 4);
-                length = snprintf(text, sizeof text, format, is_long ? (long long)bits : (int32_t)bits);
+                length = snprintf(text, sizeof text, format,
+                                  is_long ? (long long)bits : (int32_t)bits);
                 break;
-        case 'u': case 'x': case 'X': case 'o':
+        case 'u':
+        case 'x':
+        case 'X':
+        case 'o':
                 bits = print_take(p, is_long ? 8 : 4);
                 length = snprintf(text, sizeof text, format, (unsigned long long)bits);
                 break;
@@ -135,7 +140,8 @@ static void print_one(struct print *p, const char *flags, size_t flag_length, bo
                 break;
         case 's':
                 bits = print_take(p, 8);
-                if (p->is_broken || !text_read(p->w, p->insn, p->lane, bits, string, sizeof string)) {
+                if (p->is_broken ||
+                    !text_read(p->w, p->insn, p->lane, bits, string, sizeof string)) {
                         p->is_broken = true;
                         return;
                 }
@@ -147,7 +153,8 @@ static void print_one(struct print *p, const char *flags, size_t flag_length, bo
                 length = snprintf(text, sizeof text, format, real);
         }
         if (length > 0)
-                print_text(p, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+                print_text(p, text,
+                           (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
 /* A '*' width is an argument: it is written into the flags. */
@@ -198,7 +205,11 @@ static void print_format(struct print *p, const char *format)
 static void print_run(struct warp *w, const struct insn *i, uint32_t lane)
 {
         char format[TEXT_LIMIT], out[TEXT_LIMIT];
-        struct print p = { .w = w, .insn = i, .lane = lane, .out = out, .room = sizeof out,
+        struct print p = { .w = w,
+                           .insn = i,
+                           .lane = lane,
+                           .out = out,
+                           .room = sizeof out,
                            .arguments = argument(w, i, lane, 1) };
 
         if (!text_read(w, i, lane, argument(w, i, lane, 0), format, sizeof format))
@@ -220,11 +231,12 @@ static void assert_run(struct warp *w, const struct insn *i, uint32_t lane)
             !text_read(w, i, lane, argument(w, i, lane, 1), file, sizeof file) ||
             !text_read(w, i, lane, argument(w, i, lane, 3), function, sizeof function))
                 return;
-        length = snprintf(out, sizeof out,
-                          "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                          file, (unsigned)argument(w, i, lane, 2), function, w->block->index[0],
-                          w->block->index[1], w->block->index[2], thread % size[0],
-                          thread / size[0] % size[1], thread / size[0] / size[1], message);
+        length = snprintf(
+                out, sizeof out,
+                "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
+                (unsigned)argument(w, i, lane, 2), function, w->block->index[0], w->block->index[1],
+                w->block->index[2], thread % size[0], thread / size[0] % size[1],
+                thread / size[0] / size[1], message);
         if (length > 0)
                 run_print(w->block->run, out,
                           (size_t)length < sizeof out ? (size_t)length : sizeof out - 1);
@@ -253,11 +265,18 @@ void system_call(struct warp *w, const struct insn *i, uint32_t kind)
                 uint32_t lane = lane_next(&mask);
 
                 switch ((enum system_kind)kind) {
-                case SYSTEM_PRINTF: print_run(w, i, lane); break;
-                case SYSTEM_ASSERT: assert_run(w, i, lane); break;
+                case SYSTEM_PRINTF:
+                        print_run(w, i, lane);
+                        break;
+                case SYSTEM_ASSERT:
+                        assert_run(w, i, lane);
+                        break;
                 case SYSTEM_MALLOC:
-                case SYSTEM_FREE: heap_run(w, i, lane, kind); break;
-                case SYSTEM_NONE: return;
+                case SYSTEM_FREE:
+                        heap_run(w, i, lane, kind);
+                        break;
+                case SYSTEM_NONE:
+                        return;
                 }
                 if (__atomic_load_n(&w->block->run->is_stopped, __ATOMIC_RELAXED))
                         return;

@@ -5,7 +5,7 @@
 
 #include "ptx_ir.h"
 
-#define BARRIERS 16u
+#define BARRIERS   16u
 #define CACHE_WAYS 16u
 
 /* Where the lanes are, not yet reached by a diverged group, is the key: (depth, pc). */
@@ -47,7 +47,8 @@ struct block {
         uint64_t linear;
         unsigned char *shared;
         uint32_t shared_bytes;
-        uint64_t clock_start_ns, clock_ns; /* clock_ns: the latest of its warps at the last barrier */
+        uint64_t clock_start_ns,
+                clock_ns; /* clock_ns: the latest of its warps at the last barrier */
         struct barrier barriers[BARRIERS];
         struct block *next;
 };
@@ -68,7 +69,7 @@ struct warp {
         struct frame *lane_frame[LANES];
         uint8_t lane_barrier[LANES];
         uint32_t lane_result[LANES]; /* of bar.red: how many; bit 31: all */
-        struct frame *pool; /* the kernel's own frame, kept between blocks */
+        struct frame *pool;          /* the kernel's own frame, kept between blocks */
 };
 
 /* One launch, shared by its workers. */
@@ -79,12 +80,12 @@ struct run {
         uint32_t threads, warps_per_block;
         uint64_t block_count;
         unsigned char *params;
-        uint32_t fuel;             /* instructions before another group, warp or block gets its turn */
-        uint64_t grid_memory[32];  /* what grid-wide barriers count in */
-        uint64_t next_block;   /* atomic */
-        uint64_t instructions; /* atomic */
-        bool is_stopped;       /* atomic */
-        struct run_state *state; /* ptx_launch.c: lock, outcome, wave clocks */
+        uint32_t fuel; /* instructions before another group, warp or block gets its turn */
+        uint64_t grid_memory[32]; /* what grid-wide barriers count in */
+        uint64_t next_block;      /* atomic */
+        uint64_t instructions;    /* atomic */
+        bool is_stopped;          /* atomic */
+        struct run_state *state;  /* ptx_launch.c: lock, outcome, wave clocks */
 };
 
 static inline void *row(const struct warp *w, struct slot slot)
@@ -118,11 +119,16 @@ static inline uint64_t lane_get(const struct warp *w, struct slot slot, uint32_t
         const unsigned char *p = row(w, slot);
 
         switch (slot.width) {
-        case 0: return *(const uint32_t *)p >> lane & 1;
-        case 2: return ((const uint16_t *)p)[lane];
-        case 4: return ((const uint32_t *)p)[lane];
-        case 8: return ((const uint64_t *)p)[lane];
-        default: return ((const uint64_t *)p)[2 * lane];
+        case 0:
+                return *(const uint32_t *)p >> lane & 1;
+        case 2:
+                return ((const uint16_t *)p)[lane];
+        case 4:
+                return ((const uint32_t *)p)[lane];
+        case 8:
+                return ((const uint64_t *)p)[lane];
+        default:
+                return ((const uint64_t *)p)[2 * lane];
         }
 }
 
@@ -134,9 +140,15 @@ static inline void lane_put(struct warp *w, struct slot slot, uint32_t lane, uin
         case 0:
                 *(uint32_t *)p = (*(uint32_t *)p & ~(1u << lane)) | (uint32_t)(bits & 1) << lane;
                 break;
-        case 2: ((uint16_t *)p)[lane] = (uint16_t)bits; break;
-        case 4: ((uint32_t *)p)[lane] = (uint32_t)bits; break;
-        case 8: ((uint64_t *)p)[lane] = bits; break;
+        case 2:
+                ((uint16_t *)p)[lane] = (uint16_t)bits;
+                break;
+        case 4:
+                ((uint32_t *)p)[lane] = (uint32_t)bits;
+                break;
+        case 8:
+                ((uint64_t *)p)[lane] = bits;
+                break;
         default: /* the upper half is zeroed */
                 ((uint64_t *)p)[2 * lane] = bits;
                 ((uint64_t *)p)[2 * lane + 1] = 0;
@@ -158,7 +170,7 @@ struct frame *frame_new(const struct function *function);
 void run_fault(struct warp *w, enum ptx_status status, uint64_t address, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
-/* ptx_memory.c: the host address of lane's memory, NULL after a fault. `space` as the instruction. */
+/* ptx_memory.c: the host address of a lane's memory in the instruction's space; NULL after a fault. */
 void *memory_reach(struct warp *w, const struct insn *i, uint32_t lane, uint64_t address,
                    uint32_t length, bool is_write);
 
