@@ -223,6 +223,76 @@ def sim_defaults(table):
         yield f"\treturn {answer if f.returns == table.result else 0};\n}}\n"
 
 
+def is_shell(table, function):
+    """Does libvgpu.so export it? Only families whose hooks are written: VIEW:FAMILY,FAMILY..."""
+    return function.verdict in ("hook", "deny") and function.family in table.families
+
+
+def is_wanted(table, function):
+    """Does libvgpu.so reach for the real one?"""
+    return function.verdict == "call" or (function.verdict == "hook" and is_shell(table, function))
+
+
+def preload_header(table):
+    """header: types and table of the real functions, and the hooks hook_<name>"""
+    yield "#pragma once\n"
+    yield f'#include "{table.library}_prototypes.h"\n'
+    wanted = [f for f in table.functions if is_wanted(table, f)]
+    for f in wanted:
+        if f.name == f.body:
+            yield f"typedef {f.signature(f.name + '_fn')};"
+    yield f"\nstruct real_{table.library} {{"
+    yield from (f"\t{f.body}_fn *{f.name};" for f in wanted)
+    yield f"}};\nextern struct real_{table.library} real_{table.library};\n"
+    for f in table.functions:
+        if f.verdict == "hook" and f.name == f.body and is_shell(table, f):
+            yield f"{hook_signature(f)};"
+
+
+def hook_signature(function):
+    parameters = [f"{function.body}_fn *real", *function.parameters]
+    space = "" if function.returns.endswith("*") else " "
+    return f"{function.returns}{space}hook_{function.body}({', '.join(parameters)})"
+
+
+def preload_shells(table):
+    """C: the exported functions of libvgpu.so: find the real one, call the hook"""
+    yield f'#include "preload_{table.library}.h"'
+    yield '#include "start.h"\n'
+    for f in table.functions:
+        if not is_shell(table, f):
+            continue
+        refusal = f"({f.returns})start_missing_{table.library}()" if f.returns == table.result else "0"
+        yield f'__attribute__((visibility("default")))\n{f.signature(f.name)}\n{{'
+        if f.verdict == "deny":
+            yield from (f"\t(void){name};" for name in f.names())
+            yield f'\treturn ({f.returns})start_deny_{table.library}("{f.name}");\n}}\n'
+            continue
+        yield f"\t{f.body}_fn *real = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"
+        yield "\tif (__builtin_expect(!real, 0)) {"
+        yield f"\t\tstart_{table.library}();"
+        yield f"\t\treal = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"
+        yield f"\t\tif (!real)\n\t\t\treturn {refusal};\n\t}}"
+        yield f"\treturn hook_{f.body}({', '.join(['real', *f.names()])});\n}}\n"
+
+
+def preload_index(table):
+    """C: by name, the shell of each function and the place of its real one"""
+    yield "#include <stddef.h>\n"
+    yield f'#include "preload_{table.library}.h"'
+    yield '#include "index.h"\n'
+    rows = sorted((f for f in table.functions if is_shell(table, f) or is_wanted(table, f)),
+                  key=lambda f: f.name)
+    yield f"const struct index_row index_{table.library}[] = {{"
+    for f in rows:
+        shell = "NULL" if f.verdict == "call" else f"(void *){f.name}"
+        place = f"offsetof(struct real_{table.library}, {f.name})"
+        if not is_wanted(table, f):
+            place = "INDEX_NONE"
+        yield f'\t{{ "{f.name}", {shell}, {place} }},'
+    yield f"}};\nconst unsigned index_{table.library}_count = {len(rows)};"
+
+
 VIEWS = {
     "prototypes": prototypes,
     "exports": exports,
@@ -231,15 +301,20 @@ VIEWS = {
     "sim-names": sim_names,
     "sim-shells": sim_shells,
     "sim-defaults": sim_defaults,
+    "preload-header": preload_header,
+    "preload-shells": preload_shells,
+    "preload-index": preload_index,
 }
 
 
 def main(arguments):
-    if len(arguments) < 2 or arguments[0] not in VIEWS:
-        listing = "\n".join(f"  {name:13} {view.__doc__}" for name, view in VIEWS.items())
+    view, _, families = arguments[0].partition(":") if arguments else ("", "", "")
+    if len(arguments) < 2 or view not in VIEWS:
+        listing = "\n".join(f"  {name:15} {view.__doc__}" for name, view in VIEWS.items())
         sys.exit(f"{__doc__}\nViews:\n{listing}")
-    view, path, *headers = arguments
+    path, *headers = arguments[1:]
     table = Table(path, headers)
+    table.families = families.split(",")
     mark = "" if view in ("exports", "symbols") else f"/* Made by generate.py {view} from {table.library}.tbl. */\n"
     print(mark + "\n".join(VIEWS[view](table)))
 

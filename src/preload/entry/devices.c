@@ -1,0 +1,105 @@
+/* devices: by UUID. Limits by environment are numbered in NVML's order, which CUDA_VISIBLE_DEVICES
+ * does not change. */
+#include "devices.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger.h"
+#include "limits.h"
+#include "log.h"
+#include "start.h"
+
+enum { ORDINALS = 64 };
+
+static struct {
+        int accounts[ORDINALS];
+        int count;
+} devices;
+
+/* Lower-case hexadecimal digits of a UUID, without prefix and dashes. */
+static void uuid_digits(const char *text, char digits[33])
+{
+        unsigned count = 0;
+        const char *p = strchr(text, '-');
+
+        for (p = p ? p + 1 : text; *p && count < 32; p++)
+                if (*p != '-')
+                        digits[count++] = (char)(*p | 0x20);
+        digits[count] = '\0';
+}
+
+static void ordinal_uuid(int ordinal, char text[48])
+{
+        CUuuid uuid = { 0 };
+        unsigned char bytes[16];
+
+        if (!real_cuda.cuDeviceGetUuid_v2
+            || real_cuda.cuDeviceGetUuid_v2(&uuid, ordinal) != CUDA_SUCCESS)
+                real_cuda.cuDeviceGetUuid(&uuid, ordinal);
+        memcpy(bytes, &uuid, sizeof bytes);
+        char *end = text + sprintf(text, "GPU-");
+        for (unsigned i = 0; i < 16; i++)
+                end += sprintf(end, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                               bytes[i]);
+}
+
+/* The device's place in NVML's order; its CUDA number where NVML cannot say. */
+static unsigned ordinal_position(int ordinal, const char *uuid)
+{
+        char wanted[33], seen[33], text[96];
+        unsigned count = 0;
+
+        uuid_digits(uuid, wanted);
+        start_nvml();
+        if (!real_nvml.nvmlInit_v2 || real_nvml.nvmlInit_v2() != NVML_SUCCESS)
+                return (unsigned)ordinal;
+        unsigned position = (unsigned)ordinal;
+        real_nvml.nvmlDeviceGetCount_v2(&count);
+        for (unsigned i = 0; i < count; i++) {
+                nvmlDevice_t device;
+                if (real_nvml.nvmlDeviceGetHandleByIndex_v2(i, &device) != NVML_SUCCESS
+                    || real_nvml.nvmlDeviceGetUUID(device, text, sizeof text) != NVML_SUCCESS)
+                        continue;
+                uuid_digits(text, seen);
+                if (strcmp(wanted, seen) == 0)
+                        position = i;
+        }
+        real_nvml.nvmlShutdown();
+        return position;
+}
+
+int devices_start(void)
+{
+        struct err e = { 0 };
+
+        if (!limits_are_set())
+                return 0;
+        int r = ledger_open(limits_region_path(), limits_device_count(), &e);
+        if (r < 0) {
+                log_error("%s; the program gets no GPU", e.text);
+                return r;
+        }
+        real_cuda.cuDeviceGetCount(&devices.count);
+        for (int i = 0; i < devices.count && i < ORDINALS; i++) {
+                char uuid[48];
+                ordinal_uuid(i, uuid);
+                devices.accounts[i] = limits_account(uuid, ordinal_position(i, uuid));
+        }
+        return 0;
+}
+
+int devices_account(int ordinal)
+{
+        return ordinal >= 0 && ordinal < devices.count && ordinal < ORDINALS
+               ? devices.accounts[ordinal] : DEVICES_NONE;
+}
+
+int devices_current_account(void)
+{
+        CUdevice ordinal;
+
+        if (real_cuda.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
+                return DEVICES_NONE;
+        return devices_account(ordinal);
+}

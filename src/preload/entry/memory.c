@@ -1,0 +1,145 @@
+/* Plain device memory: allocate, free, and what the container is told of its size. */
+#include "devices.h"
+#include "gate_memory.h"
+#include "limits.h"
+#include "real.h"
+
+CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t bytes)
+{
+        struct charge charge;
+        CUresult r = gate_memory_admit(devices_current_account(), bytes, &charge);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, bytes);
+        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        return r;
+}
+
+CUresult hook_cuMemAlloc(cuMemAlloc_fn *real, CUdeviceptr_v1 *address, unsigned int bytes)
+{
+        struct charge charge;
+        CUresult r = gate_memory_admit(devices_current_account(), bytes, &charge);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, bytes);
+        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        return r;
+}
+
+/* The driver pads rows to 512 bytes: set that aside, then take what it says. */
+static CUresult pitch_admit(size_t width, size_t height, struct charge *charge)
+{
+        size_t pitch = width + 511 - (width + 511) % 512, bytes;
+
+        if (width > SIZE_MAX - 511 || __builtin_mul_overflow(pitch, height, &bytes))
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        return gate_memory_admit(devices_current_account(), bytes, charge);
+}
+
+CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *address, size_t *pitch,
+                                 size_t width, size_t height, unsigned int element)
+{
+        struct charge charge;
+        CUresult r = pitch_admit(width, height, &charge);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, pitch, width, height, element);
+        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        return r;
+}
+
+CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address, unsigned int *pitch,
+                              unsigned int width, unsigned int height, unsigned int element)
+{
+        struct charge charge;
+        CUresult r = pitch_admit(width, height, &charge);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, pitch, width, height, element);
+        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        return r;
+}
+
+CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
+{
+        CUresult r = real(address);
+
+        if (r == CUDA_SUCCESS)
+                ledger_release(address);
+        return r;
+}
+
+CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
+{
+        CUresult r = real(address);
+
+        if (r == CUDA_SUCCESS)
+                ledger_release(address);
+        return r;
+}
+
+CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size_t *total_bytes)
+{
+        size_t real_free, real_total;
+        int account = devices_current_account();
+        CUresult r = real(&real_free, &real_total);
+
+        if (r != CUDA_SUCCESS || !limits_are_set()) {
+                real_free = r == CUDA_SUCCESS ? real_free : 0;
+        } else {
+                real_total = gate_memory_total(account, real_total);
+                real_free = gate_memory_free(account, real_total);
+        }
+        if (r == CUDA_SUCCESS && free_bytes)
+                *free_bytes = real_free;
+        if (r == CUDA_SUCCESS && total_bytes)
+                *total_bytes = real_total;
+        return r;
+}
+
+static unsigned int cut_to_32_bits(size_t bytes)
+{
+        return bytes > UINT32_MAX ? UINT32_MAX : (unsigned int)bytes;
+}
+
+CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes, unsigned int *total_bytes)
+{
+        unsigned int free_part, total_part;
+        int account = devices_current_account();
+        CUresult r = real(&free_part, &total_part);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        if (limits_are_set()) {
+                uint64_t total = gate_memory_total(account, total_part);
+                free_part = cut_to_32_bits(gate_memory_free(account, total));
+                total_part = cut_to_32_bits(total);
+        }
+        if (free_bytes)
+                *free_bytes = free_part;
+        if (total_bytes)
+                *total_bytes = total_part;
+        return r;
+}
+
+CUresult hook_cuDeviceTotalMem_v2(cuDeviceTotalMem_v2_fn *real, size_t *bytes, CUdevice device)
+{
+        CUresult r = real(bytes, device);
+
+        if (r == CUDA_SUCCESS)
+                *bytes = gate_memory_total(devices_account(device), *bytes);
+        return r;
+}
+
+CUresult hook_cuDeviceTotalMem(cuDeviceTotalMem_fn *real, unsigned int *bytes, CUdevice device)
+{
+        CUresult r = real(bytes, device);
+
+        if (r == CUDA_SUCCESS)
+                *bytes = cut_to_32_bits(gate_memory_total(devices_account(device), *bytes));
+        return r;
+}

@@ -1,0 +1,70 @@
+/* The memory gate. */
+#include "gate_memory.h"
+
+#include "limits.h"
+#include "log.h"
+
+static uint64_t granules(size_t bytes)
+{
+        uint64_t granule = LEDGER_GRANULE_BYTES;
+
+        if (bytes > UINT64_MAX - granule)
+                return UINT64_MAX;
+        return (bytes + granule - 1) / granule * granule;
+}
+
+CUresult gate_memory_admit(int account, size_t bytes, struct charge *ret_charge)
+{
+        *ret_charge = (struct charge){ 0 };
+        if (!limits_are_set())
+                return CUDA_SUCCESS;
+        if (account < 0)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+
+        uint64_t limit = limits_bytes((unsigned)account);
+        if (ledger_reserve((unsigned)account, granules(bytes), limit, ret_charge) == 0)
+                return CUDA_SUCCESS;
+        /* A refusal never counts the dead. */
+        if (region_reap(ledger_region())
+            && ledger_reserve((unsigned)account, granules(bytes), limit, ret_charge) == 0)
+                return CUDA_SUCCESS;
+        log_info("%zu bytes refused on device %d: %llu of %llu are held", bytes, account,
+                 (unsigned long long)ledger_used_bytes((unsigned)account), (unsigned long long)limit);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address)
+{
+        bool is_settled = true;
+
+        if (!charge->is_counted)
+                return;
+        if (result != CUDA_SUCCESS) {
+                ledger_give_back(charge);
+                return;
+        }
+        if (charge->bytes == LEDGER_GRANULE_BYTES)
+                is_settled = ledger_settle_small(charge, address);
+        else
+                is_settled = ledger_settle(charge, address, HOLDING_DEVICE);
+        /* Not noted for want of memory: it stays charged until the process ends. */
+        if (!is_settled)
+                log_warn("no memory to note an allocation; it stays charged");
+}
+
+uint64_t gate_memory_total(int account, uint64_t real_bytes)
+{
+        if (!limits_are_set())
+                return real_bytes;
+        if (account < 0)
+                return 0;
+        uint64_t limit = limits_bytes((unsigned)account);
+        return limit < real_bytes ? limit : real_bytes;
+}
+
+uint64_t gate_memory_free(int account, uint64_t total_bytes)
+{
+        uint64_t used = account < 0 ? total_bytes : ledger_used_bytes((unsigned)account);
+
+        return used < total_bytes ? total_bytes - used : 0;
+}

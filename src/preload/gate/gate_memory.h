@@ -1,0 +1,18 @@
+/* The memory gate: may the container hold this much more? */
+#pragma once
+
+#include <stddef.h>
+
+#include "cuda_prototypes.h"
+#include "ledger.h"
+
+/* Sets aside what the driver will take for a request of this size on the account's device.
+ * OUT_OF_MEMORY: it does not fit, or the share does not name the device (account < 0). */
+CUresult gate_memory_admit(int account, size_t bytes, struct charge *ret_charge);
+
+/* After the driver's answer: keeps the charge under the address, or gives it back. */
+void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address);
+
+/* What the container sees of its device. */
+uint64_t gate_memory_total(int account, uint64_t real_bytes);
+uint64_t gate_memory_free(int account, uint64_t total_bytes);
