@@ -73,6 +73,7 @@ class Table:
         self.types = []
         self.functions = []
         self.known = set()
+        self.families = [] # whose hooks are written: the views of libvgpu.so
         with open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 self.add(f"{path}:{number}", line.strip())

@@ -58,4 +58,5 @@ def main(library, table, soname):
     tap.done()
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

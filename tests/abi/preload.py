@@ -1,0 +1,40 @@
+"""preload LIBVGPU: a guest that any container can load: old C libraries, nothing started by itself."""
+
+import re
+import sys
+
+from surface import START_UP, exports, output, started
+from tap import Tap
+
+NEWEST_GLIBC = (2, 17)
+
+
+def versions(library):
+    found = set(re.findall(r"GLIBC_([\d.]+)", output("objdump", "-T", library)))
+    return sorted(tuple(int(n) for n in v.split(".")) for v in found)
+
+
+def leaves_by_jump(library, function):
+    """Does a look-up that is not ours leave as an indirect jump, with the caller's return address?"""
+    code = output("objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", library)
+    return re.search(r"\bjmp\s+\*%r\w+", code) is not None
+
+
+def main(library):
+    tap = Tap()
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-d", library)))
+    tap.check("it needs the C library alone", sorted(needed - {"libc.so.6"}))
+    newer = [".".join(map(str, v)) for v in versions(library) if v > NEWEST_GLIBC]
+    tap.check("it loads with glibc 2.17", [f"needs GLIBC_{v}" for v in newer])
+    tap.check("nothing runs when it is loaded", sorted(started(library) - START_UP))
+    tap.check("it has no search path of its own",
+              re.findall(r".*\((?:RPATH|RUNPATH)\).*", output("readelf", "-d", library)))
+    strange = [n for n in exports(library) if not re.match(r"(cu[A-Z]|nvml[A-Z]|dl(v?sym|open)$)", n)]
+    tap.check("it shows driver functions and look-ups, nothing else", sorted(strange))
+    tap.check("a look-up that is not ours leaves as a jump",
+              [f for f in ("dlsym", "dlvsym", "dlopen") if not leaves_by_jump(library, f)])
+    tap.done()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,50 @@
+/* guest: machine, account, context. */
+#include "guest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "slot.h"
+#include "../../lib/machine/unit.h"
+
+static void region_remove(void)
+{
+        unlink(getenv("VGPU_REGION"));
+}
+
+void guest_machine(unsigned gpus)
+{
+        struct machine_spec spec;
+        char path[64];
+
+        machine_spec_init(&spec);
+        spec.gpu_count = gpus;
+        spec.gpu_memory_bytes = 1024 * MIB;
+        spec.context_bytes = 0;
+        sim_machine_from(&spec);
+        snprintf(path, sizeof path, "/dev/shm/vgpu-test-guest-%d", getpid());
+        unlink(path);
+        setenv("VGPU_REGION", path, 1);
+        atexit(region_remove);
+}
+
+void guest_start(const char *limit)
+{
+        CUcontext context;
+
+        if (limit)
+                setenv("VGPU_MEMORY_LIMIT", limit, 1);
+        assert_int_equal(cuInit(0), CUDA_SUCCESS);
+        assert_int_equal(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+}
+
+uint64_t guest_card_bytes(unsigned gpu)
+{
+        struct machine *machine = sim_machine_open();
+        struct unit_memory memory;
+
+        slot_reap(machine);
+        unit_memory(machine, gpu * MACHINE_UNITS_PER_GPU, &memory);
+        return memory.used_bytes;
+}

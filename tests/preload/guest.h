@@ -1,0 +1,14 @@
+/* guest: a process under libvgpu.so (preloaded by the test's environment) with a limit of its own. */
+#pragma once
+
+#include "cuda_prototypes.h"
+#include "sim.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* A machine of `gpus` cards of 1 GiB without context overhead, and a fresh account. */
+void guest_machine(unsigned gpus);
+/* Sets the environment's limit (NULL: none), initialises CUDA and makes a context on device 0. */
+void guest_start(const char *limit);
+/* What the card itself says is used. */
+uint64_t guest_card_bytes(unsigned gpu);
