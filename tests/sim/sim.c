@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "slot.h"
+
 static int child_wait(pid_t child)
 {
         int status = 0;
@@ -15,6 +17,18 @@ static int child_wait(pid_t child)
         while (waitpid(child, &status, 0) < 0)
                 ;
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* What the case's processes left in shared memory goes with the machine. */
+static void machine_remove(const char *path)
+{
+        struct machine machine;
+
+        if (machine_open(path, &machine, NULL) == 0) {
+                slot_reap(&machine);
+                machine_close(&machine);
+        }
+        unlink(path);
 }
 
 void sim_run(void (*body)(void))
@@ -34,7 +48,7 @@ void sim_run(void (*body)(void))
                 _exit(0);
         }
         int code = child_wait(child);
-        unlink(path);
+        machine_remove(path);
         if (code)
                 fail_msg("the case ended with %d", code);
 }
