@@ -128,6 +128,23 @@ SIM_TEST(a_managed_variable_is_one_for_host_and_all_contexts)
         CHECK_EQ(cuLibraryGetManaged(&none, &bytes, library, "counter"), CUDA_ERROR_NOT_FOUND);
 }
 
+SIM_TEST(a_managed_variable_needs_no_context_and_survives_them)
+{
+        CUdeviceptr here, again;
+
+        start();
+        CHECK_EQ(cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+        CUlibrary library = load();
+
+        CHECK_EQ(cuLibraryGetManaged(&here, NULL, library, "shared_word"), CUDA_SUCCESS);
+        *(uint32_t *)here = 11;
+        CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+        CHECK_EQ(cuLibraryGetManaged(&again, NULL, library, "shared_word"), CUDA_SUCCESS);
+        CHECK(again == here);
+        CHECK_EQ(*(uint32_t *)here, 11);
+        CHECK_EQ(cuLibraryUnload(library), CUDA_SUCCESS);
+}
+
 SIM_TEST(attributes_are_per_device)
 {
         start();
@@ -268,6 +285,7 @@ int main(void)
         return RUN(CASE(a_library_needs_no_context_but_its_modules_do),
                    CASE(a_kernel_launches_in_the_current_context_with_its_own_variables),
                    CASE(a_managed_variable_is_one_for_host_and_all_contexts),
+                   CASE(a_managed_variable_needs_no_context_and_survives_them),
                    CASE(attributes_are_per_device),
                    CASE(kernels_know_their_name_library_and_parameters),
                    CASE(a_context_that_is_reset_loads_the_library_afresh),

@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "jit.h"
-#include "memory.h"
+#include "program_managed.h"
 #include "scope.h"
 #include "sim_cuda.h"
 #include "work.h"
@@ -45,7 +45,6 @@ static void library_free(struct library *library)
                 kernel_free(library->kernels[i]);
         free(library->kernels);
         free(library->modules);
-        free(library->managed);
         program_unref(library->program);
         pthread_mutex_destroy(&library->lock);
 
@@ -68,36 +67,19 @@ static struct library *library_new(struct program *program)
         }
         *library = (struct library){ .program = program };
         pthread_mutex_init(&library->lock, NULL);
-        library->managed = calloc(program->variable_count + 1, sizeof *library->managed);
         library->kernels = calloc(program->kernel_count + 1, sizeof *library->kernels);
         for (size_t i = 0; library->kernels && i < program->kernel_count; i++) {
                 library->kernels[i] = kernel_new(library, &program->kernels[i], i);
                 if (!library->kernels[i])
                         break;
         }
-        if (!library->managed || !library->kernels ||
+        if (!library->kernels ||
             (program->kernel_count > 0 && !library->kernels[program->kernel_count - 1])) {
                 library_free(library);
                 return NULL;
         }
         library->magic = LIBRARY_MAGIC;
         return library;
-}
-
-CUresult library_managed(struct library *library, size_t index, struct context *context,
-                         CUdeviceptr *ret_address, bool *ret_is_old)
-{
-        struct library_managed *managed = &library->managed[index];
-        CUresult r = CUDA_SUCCESS;
-
-        *ret_is_old = managed->address != 0;
-        if (!*ret_is_old) {
-                r = memory_alloc(context, library->program->variables[index].bytes, MEMORY_MANAGED,
-                                 &managed->address);
-                managed->context = context;
-        }
-        *ret_address = managed->address;
-        return r;
 }
 
 static void settings_apply(const struct library *library, struct module *module)
@@ -150,14 +132,6 @@ void library_forget(struct library *library, struct module *module)
         for (size_t i = 0; i < library->module_count; i++)
                 if (library->modules[i] == module)
                         library->modules[i--] = library->modules[--library->module_count];
-        for (size_t i = 0; i < library->program->variable_count; i++) {
-                struct library_managed *managed = &library->managed[i];
-
-                if (managed->address && managed->context == module->context) {
-                        memory_free(managed->address);
-                        managed->address = 0;
-                }
-        }
 }
 
 static CUresult load(CUlibrary *ret_library, const void *image, size_t bytes, struct jit *jit)
@@ -321,8 +295,8 @@ CUresult sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
         return r;
 }
 
-static CUresult variable(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name,
-                         bool is_managed)
+CUresult sim_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                                const char *name)
 {
         struct module *module;
 
@@ -336,21 +310,37 @@ static CUresult variable(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, co
 
         const struct program_variable *found = program_variable(module->program, name);
 
-        if (!found || found->is_managed != is_managed)
+        if (!found || found->is_managed)
                 return CUDA_ERROR_NOT_FOUND;
         return module_variable(module, name, dptr, bytes);
-}
-
-CUresult sim_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                                const char *name)
-{
-        return variable(dptr, bytes, library, name, false);
 }
 
 CUresult sim_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                  const char *name)
 {
-        return variable(dptr, bytes, library, name, true);
+        struct library *found = library_get(library);
+        CUdeviceptr address;
+
+        if (!name || (!dptr && !bytes))
+                return CUDA_ERROR_INVALID_VALUE;
+        if (!found)
+                return CUDA_ERROR_INVALID_HANDLE;
+
+        const struct program_variable *variable = program_variable(found->program, name);
+
+        if (!variable || !variable->is_managed)
+                return CUDA_ERROR_NOT_FOUND;
+
+        CUresult r = program_managed(found->program, (size_t)(variable - found->program->variables),
+                                     NULL, &address);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        if (dptr)
+                *dptr = address;
+        if (bytes)
+                *bytes = variable->bytes;
+        return CUDA_SUCCESS;
 }
 
 /* Functions that host and device share need host code in the image, which nvcc does not make. */

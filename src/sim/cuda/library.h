@@ -9,12 +9,6 @@
 
 #define LIBRARY_MAGIC UINT32_C(0x7262696c)
 
-/* A managed variable: one for the host and all contexts. */
-struct library_managed {
-        CUdeviceptr address;            /* 0: not made yet */
-        struct context *context;        /* with which it goes */
-};
-
 struct library {
         uint32_t magic;                 /* 0 while in the pool */
         struct program *program;        /* counted */
@@ -23,7 +17,6 @@ struct library {
         pthread_mutex_t lock;
         struct module **modules;        /* one per context that used it */
         size_t module_count;
-        struct library_managed *managed; /* as the program's variables */
         struct library *next;           /* in the list of all, or in the pool */
 };
 
@@ -32,8 +25,5 @@ struct library *library_get(CUlibrary handle);
 /* The module on the context, made on first use. */
 CUresult library_module(struct library *library, struct context *context,
                         struct module **ret_module);
-/* For the module that library_module() is making. *ret_is_old: it has its contents already. */
-CUresult library_managed(struct library *library, size_t index, struct context *context,
-                         CUdeviceptr *ret_address, bool *ret_is_old);
-/* The context goes: forget its module, which the caller frees, and what was made for it. */
+/* The context goes: forget its module, which the caller frees. */
 void library_forget(struct library *library, struct module *module);

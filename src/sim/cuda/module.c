@@ -9,6 +9,7 @@
 #include "library.h"
 #include "memory.h"
 #include "program.h"
+#include "program_managed.h"
 #include "ptx.h"
 #include "scope.h"
 #include "texture.h"
@@ -79,11 +80,7 @@ static CUresult variable_place(struct module *module, size_t index, uint64_t *en
         }
         if (variable->is_managed && variable->bytes > 0) {
                 ours->is_managed = true;
-                if (module->library)
-                        return library_managed(module->library, index, module->context,
-                                               &ours->address, &ours->is_borrowed);
-                return memory_alloc(module->context, variable->bytes, MEMORY_MANAGED,
-                                    &ours->address);
+                return program_managed(module->program, index, module->ptx, &ours->address);
         }
         ours->address = place(end, variable);
         return CUDA_SUCCESS;
@@ -123,7 +120,7 @@ static void variable_fill(const struct module *module, size_t index)
         void *bytes;
 
         if (variable->is_reference || variable->is_undefined || variable->bytes == 0 ||
-            module->variables[index].is_borrowed)
+            module->variables[index].is_managed)
                 return;
         bytes = memory_resolve(module->context, module->variables[index].address, variable->bytes,
                                true, &low, &high);
@@ -192,11 +189,8 @@ static void module_release(struct module *module)
         module->magic = 0;
         for (size_t i = 0; module->functions && i < program->kernel_count; i++)
                 function_free(module->functions[i]);
-        for (size_t i = 0; module->variables && i < program->variable_count; i++) {
+        for (size_t i = 0; module->variables && i < program->variable_count; i++)
                 reference_free(&module->variables[i]);
-                if (module->variables[i].is_managed && !module->library)
-                        block_free(module, module->variables[i].address);
-        }
         block_free(module, module->block);
         free(module->functions);
         free(module->variables);

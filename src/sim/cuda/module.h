@@ -19,8 +19,7 @@ struct texture;
 /* A variable, texture or surface reference of the module. */
 struct module_variable {
         CUdeviceptr address;            /* of the bytes, or the handle of a reference */
-        bool is_managed;
-        bool is_borrowed;               /* managed, of the library: another context filled it */
+        bool is_managed;                /* the program's */
         struct texture *reference;      /* NULL: bytes */
 };
 

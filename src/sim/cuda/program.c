@@ -33,6 +33,8 @@ static void variables_free(struct program *program)
 
 static void program_free(struct program *program)
 {
+        if (program->managed_done)
+                program->managed_done(program);
         kernels_free(program);
         variables_free(program);
         program_source_free(program->source);

@@ -48,6 +48,8 @@ struct program {
         size_t const_bytes;
         unsigned ptx_version;           /* 80: the PTX was made for compute capability 8.0 */
         unsigned binary_version;        /* the same of the machine code; 0: none, compiled on load */
+        CUdeviceptr *managed;           /* as the variables; see program_managed.h */
+        void (*managed_done)(struct program *program);
         struct program_source *source;  /* the texts, to parse again for another context */
 };
 
