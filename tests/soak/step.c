@@ -1,10 +1,10 @@
 /* step [--tap] [KILLS]: kills a process after every single instruction of what it does to a machine.
  *
- * The process is traced: it runs freely up to an operation, then one instruction at a time, and is
- * killed there. Operations of more than KILLS instructions (default 200) are sampled evenly, always
- * with another offset. After each death the machine must be whole. */
+ * The process is traced: it runs freely up to an act, then one instruction at a time, and is killed
+ * there. Acts of more than KILLS instructions (default 200) are sampled evenly, always with another
+ * offset. After each death the machine must be whole. */
+#include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,141 +14,50 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "event.h"
-#include "machine.h"
+#include "export.h"
 #include "slot.h"
-#include "timeline.h"
+#include "step_acts.h"
 #include "unit.h"
 
-enum { HANG_S = 20, STEPS_MOST = 2000000, BYTES = 64 << 20 };
-
-struct actor {
-        struct machine machine;
-        struct machine_slot *slot;
-        uint32_t channel;
-        machine_ref ref;
-};
-
-static void act_attach(struct actor *actor)
-{
-        slot_attach(&actor->machine, &actor->slot);
-}
-
-static void act_charge(struct actor *actor)
-{
-        unit_charge(&actor->machine, 0, actor->slot, BYTES);
-}
-
-static void act_charge_context(struct actor *actor)
-{
-        unit_charge_context(&actor->machine, 0, actor->slot, BYTES);
-}
-
-static void act_managed_in(struct actor *actor)
-{
-        unit_managed_in(&actor->machine, 0, actor->slot, BYTES);
-}
-
-static void act_channel(struct actor *actor)
-{
-        timeline_channel(&actor->machine, actor->slot, 0, &actor->channel);
-}
-
-static void act_submit(struct actor *actor)
-{
-        const struct timeline_op op = { .engine = ENGINE_COMPUTE, .duration_ns = 1000 };
-
-        timeline_submit(&actor->machine, actor->channel, &op, &actor->ref);
-}
-
-static void act_wait(struct actor *actor)
-{
-        usleep(100);
-        timeline_wait(&actor->machine, actor->ref);
-}
-
-static void act_event(struct actor *actor)
-{
-        event_post(&actor->machine, 0, 8, 13);
-}
-
-static void act_release(struct actor *actor)
-{
-        unit_release_context(&actor->machine, 0, actor->slot, BYTES);
-        unit_managed_out(&actor->machine, 0, actor->slot, BYTES);
-        unit_release(&actor->machine, 0, actor->slot, BYTES);
-}
-
-/* Another process died before: the heir dies too. */
-static void act_reap(struct actor *actor)
-{
-        slot_reap(&actor->machine);
-}
-
-static void act_detach(struct actor *actor)
-{
-        slot_detach(&actor->machine, actor->slot);
-}
-
-static const struct {
-        const char *name;
-        void (*run)(struct actor *actor);
-} acts[] = {
-        { "attach", act_attach },
-        { "charge memory", act_charge },
-        { "charge a context", act_charge_context },
-        { "bring managed memory in", act_managed_in },
-        { "take a queue", act_channel },
-        { "submit work", act_submit },
-        { "submit more", act_submit },
-        { "wait for work", act_wait },
-        { "post an event", act_event },
-        { "reap the dead", act_reap },
-        { "release memory", act_release },
-        { "detach", act_detach },
-};
-enum { ACTS = sizeof acts / sizeof acts[0] };
+enum { HANG_S = 20, STEPS_MOST = 100000, CORPSE_ACTS = 6, UNTRACED = 77 };
 
 /* Dies with memory, a queue and work in its name. */
-static void leave_a_corpse(const char *path)
+static void leave_a_corpse(const struct play *play)
 {
         const pid_t child = fork();
 
         if (child == 0) {
                 struct actor actor = { 0 };
 
-                if (machine_open(path, &actor.machine, NULL) < 0)
-                        _exit(1);
-                for (int i = 0; i < 6; i++)
-                        acts[i].run(&actor);
+                play->open(&actor);
+                for (int i = 0; i < CORPSE_ACTS; i++)
+                        play->acts[i].run(&actor);
                 kill(getpid(), SIGKILL);
         }
         waitpid(child, NULL, 0);
 }
 
-/* Stops before `act`, then goes on. */
-static _Noreturn void actor_run(const char *path, int act)
+/* Stops before `act` and after it. */
+static _Noreturn void actor_run(const struct play *play, int act)
 {
         struct actor actor = { 0 };
 
-        if (machine_open(path, &actor.machine, NULL) < 0)
-                _exit(1);
+        play->open(&actor);
         for (int i = 0; i < act; i++)
-                acts[i].run(&actor);
-        if (acts[act].run == act_reap)
-                leave_a_corpse(path);
+                play->acts[i].run(&actor);
+        if (play->acts[act].needs_corpse)
+                leave_a_corpse(play);
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-                _exit(77);
+                _exit(UNTRACED);
         raise(SIGSTOP);
-        acts[act].run(&actor);
+        play->acts[act].run(&actor);
         raise(SIGSTOP);
         _exit(0);
 }
 
 /* Lets it take `steps` instructions into the act and kills it. Returns how many it took: fewer when
- * the act was over before. -1: it cannot be traced. */
-static long step_and_kill(const char *path, int act, long steps)
+ * the act was over before. -1: it failed before the act; -2: it cannot be traced. */
+static long step_and_kill(const struct play *play, int act, long steps)
 {
         const pid_t child = fork();
         bool is_inside = true;
@@ -156,10 +65,10 @@ static long step_and_kill(const char *path, int act, long steps)
         long taken = 0;
 
         if (child == 0)
-                actor_run(path, act);
+                actor_run(play, act);
         waitpid(child, &status, 0);
         if (!WIFSTOPPED(status))
-                return -1;
+                return WIFEXITED(status) && WEXITSTATUS(status) == UNTRACED ? -2 : -1;
         while (taken < steps && is_inside) {
                 if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) < 0)
                         break;
@@ -170,6 +79,23 @@ static long step_and_kill(const char *path, int act, long steps)
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
         return taken;
+}
+
+static bool has_files(struct machine *machine)
+{
+        char path[EXPORT_PATH_BYTES];
+        DIR *folder = opendir("/dev/shm");
+        bool is_found = false;
+        struct dirent *entry;
+        char *name;
+
+        export_path(machine, 0, path);
+        name = strrchr(path, '/') + 1;
+        while (folder && (entry = readdir(folder)))
+                is_found |= strncmp(entry->d_name, name, strlen(name) - 1) == 0;
+        if (folder)
+                closedir(folder);
+        return is_found;
 }
 
 /* NULL when the machine is whole, else what is wrong. */
@@ -194,6 +120,8 @@ static const char *find_damage(struct machine *machine)
         for (uint32_t i = 0; i < channels; i++)
                 if (atomic_load(&machine->file->channels[i].slot) != 0)
                         return "a queue is still taken";
+        if (has_files(machine))
+                return "a file is left in shared memory";
         if (slot_attach(machine, &slot) < 0)
                 return "nobody can attach";
         r = unit_charge(machine, 0, slot, memory.total_bytes);
@@ -203,27 +131,29 @@ static const char *find_damage(struct machine *machine)
 
 /* All instructions of the act, or KILLS of them. Returns the number of deaths; -1: there was damage;
  * -2: processes cannot be traced here. */
-static long act_try(struct machine *machine, const char *path, int act, long kills)
+static long act_try(struct machine *machine, const struct play *play, int act, long kills)
 {
-        long length = step_and_kill(path, act, STEPS_MOST);
+        long length = step_and_kill(play, act, STEPS_MOST);
         long stride, deaths = 0;
 
-        if (length < 0)
-                return -2;
+        if (length < 0) {
+                printf("# '%s' was not reached\n", play->acts[act].name);
+                return length;
+        }
         find_damage(machine);
-        printf("# '%s' takes %ld instructions\n", acts[act].name, length);
+        printf("# '%s' takes %ld instructions\n", play->acts[act].name, length);
         stride = length > kills ? length / kills : 1;
         for (long steps = stride > 1 ? random() % stride : 0; steps <= length; steps += stride) {
                 const char *damage;
 
-                step_and_kill(path, act, steps);
+                step_and_kill(play, act, steps);
                 deaths++;
                 alarm(HANG_S);
                 damage = find_damage(machine);
                 alarm(0);
                 if (damage) {
                         printf("# killed at instruction %ld of %ld of '%s': %s\n", steps, length,
-                               acts[act].name, damage);
+                               play->acts[act].name, damage);
                         return -1;
                 }
         }
@@ -240,8 +170,9 @@ static void on_alarm(int number)
 }
 
 /* Each act has a machine of its own: what one breaks must not be counted twice. */
-static long act_on_new_machine(int act, long kills)
+static long act_on_new_machine(const struct play *play, int act, long kills)
 {
+        const struct machine_kernel_time kernel = { .name = "step_timed", .microseconds = 5 };
         struct machine_spec spec;
         struct machine machine;
         struct err e = { 0 };
@@ -249,12 +180,15 @@ static long act_on_new_machine(int act, long kills)
         long deaths;
 
         machine_spec_init(&spec);
+        spec.kernels = &kernel;
+        spec.kernel_count = 1;
         snprintf(path, sizeof path, "/tmp/vgpu-step-%d", (int)getpid());
+        setenv("VGPU_SIM", path, 1);
         if (machine_create(path, &spec, &e) < 0 || machine_open(path, &machine, &e) < 0) {
                 printf("# %s\n", e.text);
                 return -1;
         }
-        deaths = act_try(&machine, path, act, kills);
+        deaths = act_try(&machine, play, act, kills);
         machine_close(&machine);
         unlink(path);
         return deaths;
@@ -265,29 +199,32 @@ int main(int argc, char **argv)
         const bool is_tap = argc > 1 && strcmp(argv[1], "--tap") == 0;
         const char *word = argv[1 + is_tap];
         const long kills = word ? strtol(word, NULL, 10) : 200;
-        unsigned failed = 0, skipped = 0;
+        unsigned said = 0, failed = 0, skipped = 0;
 
         signal(SIGALRM, on_alarm);
         srandom((unsigned)time(NULL));
-        for (int act = 0; act < ACTS; act++) {
-                const long deaths = act_on_new_machine(act, kills > 0 ? kills : 1);
+        for (int i = 0; i < PLAYS; i++) {
+                for (int act = 0; act < plays[i].act_count; act++) {
+                        const long deaths =
+                                act_on_new_machine(&plays[i], act, kills > 0 ? kills : 1);
 
-                failed += deaths == -1;
-                skipped += deaths == -2;
-                if (deaths == -2)
-                        printf("ok %d - %s # SKIP processes cannot be traced here\n", act + 1,
-                               acts[act].name);
-                else if (deaths == -1)
-                        printf("not ok %d - %s\n", act + 1, acts[act].name);
-                else
-                        printf("ok %d - %s: whole after %ld deaths in it\n", act + 1,
-                               acts[act].name, deaths);
-                fflush(stdout);
+                        failed += deaths == -1;
+                        skipped += deaths == -2;
+                        printf("%s %u - %s: %s", deaths == -1 ? "not ok" : "ok", ++said,
+                               plays[i].name, plays[i].acts[act].name);
+                        if (deaths == -2)
+                                printf(" # SKIP processes cannot be traced here\n");
+                        else if (deaths == -1)
+                                printf("\n");
+                        else
+                                printf(", whole after %ld deaths in it\n", deaths);
+                        fflush(stdout);
+                }
         }
         if (is_tap)
-                printf("1..%d\n", ACTS);
+                printf("1..%u\n", said);
         else
-                printf("%u passed, %u failed, %u skipped\n", ACTS - failed - skipped, failed,
+                printf("%u passed, %u failed, %u skipped\n", said - failed - skipped, failed,
                        skipped);
         return failed > 0;
 }
