@@ -65,7 +65,6 @@ SAMPLES = (
     ("s", "newdelete", (), r"OK"),
     ("s", "ptxjit", (), r"CUDA kernel launched"),
     ("sS", "simpleCudaGraphs", (), r"final reduced sum"),
-    ("s", "warpAggregatedAtomicsCG", (), r"PASSED"),
 )
 
 

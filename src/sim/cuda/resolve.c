@@ -18,6 +18,9 @@ static bool memory_is_reachable(const struct allocation *allocation, const struc
                 return true;
         if (allocation->pool)
                 return pool_allows(allocation->pool, context->device, is_write);
+        /* Opening another process's memory enables peer access: its only flag says so. */
+        if (allocation->kind == MEMORY_IMPORTED)
+                return true;
         return context->peers >> allocation->device->ordinal & 1;
 }
 
