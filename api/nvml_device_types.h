@@ -224,7 +224,7 @@ static_assert(sizeof(nvmlBridgeChipHierarchy_t) == 1028, "ABI");
 
 typedef struct nvmlUUID_st {
         unsigned int version;
-        unsigned int type;              /* 1: text, 2: the 16 bytes */
+        unsigned int type; /* 1: text, 2: the 16 bytes */
         union {
                 char str[41];
                 unsigned char bytes[16];
@@ -240,7 +240,7 @@ typedef struct nvmlGpuFabricInfo_st {
 } nvmlGpuFabricInfo_t;
 static_assert(sizeof(nvmlGpuFabricInfo_t) == 28, "ABI");
 
-typedef struct nvmlGpuFabricInfoV_st {  /* version 2 */
+typedef struct nvmlGpuFabricInfoV_st { /* version 2 */
         unsigned int version;
         unsigned char clusterUuid[16];
         nvmlReturn_t status;
@@ -283,7 +283,7 @@ static_assert(sizeof(nvmlDeviceCapabilities_t) == 8, "ABI");
 
 typedef struct nvmlDeviceAddressingMode_st {
         unsigned int version;
-        unsigned int value;             /* 0: none, 1: HMM, 2: ATS */
+        unsigned int value; /* 0: none, 1: HMM, 2: ATS */
 } nvmlDeviceAddressingMode_t;
 static_assert(sizeof(nvmlDeviceAddressingMode_t) == 8, "ABI");
 

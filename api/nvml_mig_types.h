@@ -29,7 +29,7 @@ enum {
 };
 
 typedef struct nvmlGpuInstancePlacement_st {
-        unsigned int start, size;       /* memory slices */
+        unsigned int start, size; /* memory slices */
 } nvmlGpuInstancePlacement_t;
 static_assert(sizeof(nvmlGpuInstancePlacement_t) == 8, "ABI");
 
@@ -76,7 +76,7 @@ typedef struct nvmlGpuInstanceInfo_st {
 static_assert(sizeof(nvmlGpuInstanceInfo_t) == 24, "ABI");
 
 typedef struct nvmlComputeInstancePlacement_st {
-        unsigned int start, size;       /* compute slices */
+        unsigned int start, size; /* compute slices */
 } nvmlComputeInstancePlacement_t;
 static_assert(sizeof(nvmlComputeInstancePlacement_t) == 8, "ABI");
 

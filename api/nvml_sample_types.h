@@ -31,7 +31,7 @@ static_assert(sizeof(nvmlProcessDetail_v1_t) == 32, "ABI");
 
 typedef struct nvmlProcessDetailList_st {
         unsigned int version;
-        unsigned int mode;              /* NVML_PROCESS_MODE_… */
+        unsigned int mode; /* NVML_PROCESS_MODE_… */
         unsigned int numProcArrayEntries;
         nvmlProcessDetail_v1_t *procArray;
 } nvmlProcessDetailList_t;
@@ -79,7 +79,7 @@ typedef union nvmlValue_st {
 static_assert(sizeof(nvmlValue_t) == 8, "ABI");
 
 typedef struct nvmlSample_st {
-        unsigned long long timeStamp;   /* microseconds since the Unix epoch */
+        unsigned long long timeStamp; /* microseconds since the Unix epoch */
         nvmlValue_t sampleValue;
 } nvmlSample_t;
 static_assert(sizeof(nvmlSample_t) == 16, "ABI");

@@ -262,5 +262,5 @@ enum {
 #define NVML_CLOCKS_ALL                 0x1ffull
 
 /* The figure that means "not applicable" in pids, instance ids and memory. */
-#define NVML_ID_NONE UINT32_MAX
+#define NVML_ID_NONE    UINT32_MAX
 #define NVML_VALUE_NONE UINT64_MAX

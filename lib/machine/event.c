@@ -12,7 +12,7 @@
 #include "clock.h"
 
 enum { XID_FELL_OFF_THE_BUS = 79 };
-#define EVENT_XID UINT64_C(8)           /* nvmlEventTypeXidCriticalError */
+#define EVENT_XID UINT64_C(8) /* nvmlEventTypeXidCriticalError */
 
 static void futex_wake_all(_Atomic uint32_t *word)
 {
@@ -195,8 +195,8 @@ bool fault_strikes(struct machine *machine, const char *function, int32_t *ret_r
         for (unsigned i = 0; i < MACHINE_FAULTS; i++) {
                 struct machine_fault *fault = &machine->file->header.faults[i];
                 uint32_t kind = atomic_load(&fault->kind);
-                if (kind == FAULT_NONE
-                    || (strcmp(fault->function, "*") != 0 && strcmp(fault->function, function) != 0))
+                if (kind == FAULT_NONE ||
+                    (strcmp(fault->function, "*") != 0 && strcmp(fault->function, function) != 0))
                         continue;
                 if (kind == FAULT_HANG) {
                         fault_sleep(machine, fault);

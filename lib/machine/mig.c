@@ -10,9 +10,10 @@
 #include "slot.h"
 
 enum {
-        INSTANCES = sizeof((struct machine_gpu *)0)->instances / sizeof(struct machine_gpu_instance),
-        COMPUTE = sizeof((struct machine_gpu_instance *)0)->compute
-                  / sizeof(struct machine_compute_instance),
+        INSTANCES =
+                sizeof((struct machine_gpu *)0)->instances / sizeof(struct machine_gpu_instance),
+        COMPUTE = sizeof((struct machine_gpu_instance *)0)->compute /
+                  sizeof(struct machine_compute_instance),
 };
 
 static uint32_t span(unsigned start, unsigned size)
@@ -95,8 +96,8 @@ static unsigned best_start(const struct mig_card *card, const struct machine_gpu
                 if (!(starts >> k & 1))
                         continue;
                 for (size_t i = 0; i < card->profile_count; i++)
-                        left += __builtin_popcount(starts_within(&card->profiles[i],
-                                                                 used | span(k, profile->size)));
+                        left += __builtin_popcount(
+                                starts_within(&card->profiles[i], used | span(k, profile->size)));
                 if (left >= most) {
                         most = left;
                         best = k;
@@ -136,8 +137,8 @@ bool mig_unit_is_busy(struct machine *machine, unsigned unit)
 
         for (uint32_t i = 0; i < high; i++) {
                 const struct machine_slot_unit *held = &machine->file->slots[i].units[unit];
-                if (slot_is_alive(machine, i)
-                    && (held->contexts || held->device_bytes || held->managed_bytes))
+                if (slot_is_alive(machine, i) &&
+                    (held->contexts || held->device_bytes || held->managed_bytes))
                         return true;
         }
         return false;
@@ -223,8 +224,8 @@ static int create_locked(struct machine *machine, unsigned index, unsigned profi
 
         if (!card || !gpu->mig_mode)
                 return -EOPNOTSUPP;
-        if (!profile || (start != MIG_ANYWHERE && (start < 0 || start > 7
-                                                   || !(profile->starts >> start & 1))))
+        if (!profile ||
+            (start != MIG_ANYWHERE && (start < 0 || start > 7 || !(profile->starts >> start & 1))))
                 return -EINVAL;
         uint32_t starts = mig_free_starts(gpu, profile);
         if (start != MIG_ANYWHERE)
@@ -333,9 +334,9 @@ static int compute_create_locked(struct machine *machine, unsigned index, unsign
         if (!card || i >= INSTANCES || !gpu->instances[i].is_used)
                 return -ENOENT;
         struct machine_gpu_instance *instance = &gpu->instances[i];
-        if (!mig_compute_profile(mig_profile_of_id(card, instance->profile), profile_id, &profile)
-            || (start != MIG_ANYWHERE
-                && (start < 0 || start > 7 || !(profile.starts >> start & 1))))
+        if (!mig_compute_profile(mig_profile_of_id(card, instance->profile), profile_id,
+                                 &profile) ||
+            (start != MIG_ANYWHERE && (start < 0 || start > 7 || !(profile.starts >> start & 1))))
                 return -EINVAL;
         uint32_t starts = mig_compute_free_starts(instance, &profile);
         if (start != MIG_ANYWHERE)
@@ -374,8 +375,8 @@ int mig_compute_destroy(struct machine *machine, unsigned index, unsigned i, uns
 
         slot_reap(machine);
         machine_lock(&machine->file->header.lock);
-        if (i >= INSTANCES || k >= COMPUTE || !gpu->instances[i].is_used
-            || !gpu->instances[i].compute[k].is_used)
+        if (i >= INSTANCES || k >= COMPUTE || !gpu->instances[i].is_used ||
+            !gpu->instances[i].compute[k].is_used)
                 r = -ENOENT;
         else if (mig_unit_is_busy(machine, gpu->instances[i].unit))
                 r = -EBUSY;

@@ -15,12 +15,12 @@
 
 /* One kind of GPU instance of one card. */
 struct mig_profile {
-        const char *name;               /* "1g.5gb" */
-        uint8_t kind;                   /* NVML_GPU_INSTANCE_PROFILE_… */
-        uint8_t id;                     /* the number the card gives it, as in `mig -cgi 19` */
-        uint8_t slices;                 /* compute slices */
-        uint8_t size;                   /* memory slices */
-        uint8_t starts;                 /* bit k: may start at memory slice k */
+        const char *name; /* "1g.5gb" */
+        uint8_t kind;     /* NVML_GPU_INSTANCE_PROFILE_… */
+        uint8_t id;       /* the number the card gives it, as in `mig -cgi 19` */
+        uint8_t slices;   /* compute slices */
+        uint8_t size;     /* memory slices */
+        uint8_t starts;   /* bit k: may start at memory slice k */
         uint8_t max_count;
         uint8_t sm_count;
         uint8_t copy_engines, decoders, encoders, jpegs, ofas;
@@ -29,7 +29,7 @@ struct mig_profile {
 
 struct mig_card {
         const char *preset;
-        uint8_t slices;                 /* compute slices of the whole card */
+        uint8_t slices; /* compute slices of the whole card */
         uint8_t memory_slices;
         const struct mig_profile *profiles;
         size_t profile_count;
@@ -37,11 +37,11 @@ struct mig_card {
 
 /* One kind of compute instance within a GPU instance. */
 struct mig_compute_profile {
-        uint32_t id;                    /* also NVML_COMPUTE_INSTANCE_PROFILE_… */
+        uint32_t id; /* also NVML_COMPUTE_INSTANCE_PROFILE_… */
         uint32_t slices;
         uint32_t sm_count;
         uint32_t max_count;
-        uint32_t starts;                /* bit k: may start at compute slice k */
+        uint32_t starts; /* bit k: may start at compute slice k */
 };
 
 /* NULL: this GPU cannot be cut. */

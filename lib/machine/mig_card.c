@@ -58,10 +58,8 @@ static const struct mig_profile a30_24gb[] = {
 #define ROWS(table) table, sizeof table / sizeof table[0]
 
 static const struct mig_card cards[] = {
-        { "a100-40gb", 7, 8, ROWS(a100_40gb) },
-        { "a100-80gb", 7, 8, ROWS(a100_80gb) },
-        { "h100-80gb", 7, 8, ROWS(h100_80gb) },
-        { "h200-141gb", 7, 8, ROWS(h200_141gb) },
+        { "a100-40gb", 7, 8, ROWS(a100_40gb) }, { "a100-80gb", 7, 8, ROWS(a100_80gb) },
+        { "h100-80gb", 7, 8, ROWS(h100_80gb) }, { "h200-141gb", 7, 8, ROWS(h200_141gb) },
         { "a30-24gb", 4, 4, ROWS(a30_24gb) },
 };
 
@@ -92,7 +90,9 @@ const struct mig_profile *mig_profile_of_id(const struct mig_card *card, unsigne
 bool mig_compute_profile(const struct mig_profile *profile, unsigned id,
                          struct mig_compute_profile *ret_profile)
 {
-        static const struct { uint8_t slices, starts; } kinds[] = {
+        static const struct {
+                uint8_t slices, starts;
+        } kinds[] = {
                 { 1, 0x7f }, { 2, 0x15 }, { 3, 0x11 }, { 4, 0x01 }, { 7, 0x01 },
         };
 
@@ -115,8 +115,9 @@ bool mig_compute_profile(const struct mig_profile *profile, unsigned id,
         *ret_profile = (struct mig_compute_profile){
                 .id = id,
                 .slices = slices,
-                .sm_count = slices == profile->slices ? profile->sm_count
-                                                      : profile->sm_count / profile->slices * slices,
+                .sm_count = slices == profile->slices
+                                    ? profile->sm_count
+                                    : profile->sm_count / profile->slices * slices,
                 .max_count = count,
                 .starts = starts,
         };

@@ -15,7 +15,7 @@
 /* By path: the tests have a unit.h of their own. */
 #include "../../lib/machine/unit.h"
 
-#define MIB (UINT64_C(1) << 20)
+#define MIB        (UINT64_C(1) << 20)
 #define GOOD(call) CHECK_EQ(call, NVML_SUCCESS)
 
 static inline nvmlDevice_t nvml_device(unsigned index)
@@ -42,13 +42,13 @@ static inline void neighbour_live(unsigned unit, uint64_t bytes, bool is_busy, i
         machine_ref ref;
         uint32_t channel;
 
-        if (slot_attach(machine, &slot) < 0 || unit_charge_context(machine, unit, slot, 4 * MIB) < 0
-            || unit_charge(machine, unit, slot, bytes) < 0)
+        if (slot_attach(machine, &slot) < 0 ||
+            unit_charge_context(machine, unit, slot, 4 * MIB) < 0 ||
+            unit_charge(machine, unit, slot, bytes) < 0)
                 _exit(1);
         if (is_busy && timeline_channel(machine, slot, unit, &channel) == 0) {
-                struct timeline_op op = {
-                        .engine = ENGINE_COMPUTE, .duration_ns = UINT64_C(3600000000000)
-                };
+                struct timeline_op op = { .engine = ENGINE_COMPUTE,
+                                          .duration_ns = UINT64_C(3600000000000) };
                 timeline_submit(machine, channel, &op, &ref);
         }
         if (write(ready, "!", 1) != 1)
@@ -83,14 +83,14 @@ static inline void neighbour_kill(pid_t child)
 
 /* A structure between two walls; the callee must not touch them. */
 #define CANARY 0xa5
-#define WALLED(type)                           \
-        struct {                               \
-                unsigned char before[64];      \
-                type value;                    \
-                unsigned char after[256];      \
+#define WALLED(type)                      \
+        struct {                          \
+                unsigned char before[64]; \
+                type value;               \
+                unsigned char after[256]; \
         }
 #define WALL(walled) memset(&(walled), CANARY, sizeof(walled))
-#define CHECK_WALLS(walled) \
+#define CHECK_WALLS(walled)                                  \
         (wall_check((walled).before, sizeof(walled).before), \
          wall_check((walled).after, sizeof(walled).after))
 

@@ -163,6 +163,6 @@ int main(void)
                    CASE(waiting_ends_in_time_without_an_event),
                    CASE(posters_that_are_killed_leave_the_ring_usable),
                    CASE(a_fault_strikes_its_function_so_often_and_then_no_more),
-                   CASE(faults_are_checked_when_they_are_made), CASE(a_hang_lasts_until_it_is_cleared),
-                   CASE(losing_a_gpu_is_seen_and_undone));
+                   CASE(faults_are_checked_when_they_are_made),
+                   CASE(a_hang_lasts_until_it_is_cleared), CASE(losing_a_gpu_is_seen_and_undone));
 }

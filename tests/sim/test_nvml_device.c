@@ -90,7 +90,8 @@ SIM_TEST(modes_are_kept_by_the_machine)
         CHECK_EQ(state, NVML_FEATURE_ENABLED);
         CHECK_EQ(pending, NVML_FEATURE_DISABLED);
         CHECK_EQ(nvmlDeviceSetPowerManagementLimit(device, 1), NVML_ERROR_INVALID_ARGUMENT);
-        CHECK_EQ(nvmlDeviceSetComputeMode(device, (nvmlComputeMode_t)9), NVML_ERROR_INVALID_ARGUMENT);
+        CHECK_EQ(nvmlDeviceSetComputeMode(device, (nvmlComputeMode_t)9),
+                 NVML_ERROR_INVALID_ARGUMENT);
 }
 
 SIM_TEST(a_card_tells_only_what_it_has)

@@ -1,6 +1,6 @@
 /* Tests of event sets: what another process injects arrives, once, at the right device. */
-#include "event.h"
 #include "clock.h"
+#include "event.h"
 #include "nvml_fixture.h"
 
 static int inject_xid(void)

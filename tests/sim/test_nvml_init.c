@@ -36,7 +36,8 @@ SIM_TEST(every_result_has_a_name)
 {
         CHECK_STR(nvmlErrorString(NVML_SUCCESS), "Success");
         CHECK_STR(nvmlErrorString(NVML_ERROR_GPU_IS_LOST), "GPU is lost");
-        CHECK_STR(nvmlErrorString(NVML_ERROR_ARGUMENT_VERSION_MISMATCH), "Argument version mismatch");
+        CHECK_STR(nvmlErrorString(NVML_ERROR_ARGUMENT_VERSION_MISMATCH),
+                  "Argument version mismatch");
         CHECK_STR(nvmlErrorString(NVML_ERROR_UNKNOWN), "Unknown Error");
         CHECK_STR(nvmlErrorString((nvmlReturn_t)-5), "Unknown Error");
         for (int i = 0; i <= NVML_ERROR_RESET_TYPE_NOT_SUPPORTED; i++)
@@ -69,8 +70,10 @@ SIM_TEST(a_wrong_handle_is_refused_and_never_followed)
         unsigned value;
 
         CHECK_EQ(nvmlDeviceGetMemoryInfo(NULL, &memory), NVML_ERROR_INVALID_ARGUMENT);
-        CHECK_EQ(nvmlDeviceGetMemoryInfo((nvmlDevice_t)0x1234, &memory), NVML_ERROR_INVALID_ARGUMENT);
-        CHECK_EQ(nvmlDeviceGetMemoryInfo((nvmlDevice_t)&memory, &memory), NVML_ERROR_INVALID_ARGUMENT);
+        CHECK_EQ(nvmlDeviceGetMemoryInfo((nvmlDevice_t)0x1234, &memory),
+                 NVML_ERROR_INVALID_ARGUMENT);
+        CHECK_EQ(nvmlDeviceGetMemoryInfo((nvmlDevice_t)&memory, &memory),
+                 NVML_ERROR_INVALID_ARGUMENT);
         CHECK_EQ(nvmlDeviceGetMemoryInfo(device, NULL), NVML_ERROR_INVALID_ARGUMENT);
         /* A place in the table where no GPU is. */
         CHECK_EQ(nvmlDeviceGetPowerUsage((nvmlDevice_t)((char *)device + 50), &value),
@@ -87,7 +90,8 @@ SIM_TEST(a_call_fails_as_often_as_was_asked_for)
         nvmlDevice_t device = nvml_start("a100-40gb", 1);
         unsigned value;
 
-        CHECK_EQ(fault_fail(sim_machine_open(), "nvmlDeviceGetPowerUsage", NVML_ERROR_TIMEOUT, 2), 0);
+        CHECK_EQ(fault_fail(sim_machine_open(), "nvmlDeviceGetPowerUsage", NVML_ERROR_TIMEOUT, 2),
+                 0);
         CHECK_EQ(nvmlDeviceGetPowerUsage(device, &value), NVML_ERROR_TIMEOUT);
         GOOD(nvmlDeviceGetCount_v2(&value));
         CHECK_EQ(nvmlDeviceGetPowerUsage(device, &value), NVML_ERROR_TIMEOUT);
@@ -103,7 +107,8 @@ SIM_TEST(a_lost_gpu_says_so_and_its_neighbour_goes_on)
 
         gpu_lose(machine, 0);
         CHECK_EQ(nvmlDeviceGetMemoryInfo(first, &memory), NVML_ERROR_GPU_IS_LOST);
-        CHECK_EQ(nvmlDeviceGetTemperature(first, NVML_TEMPERATURE_GPU, &value), NVML_ERROR_GPU_IS_LOST);
+        CHECK_EQ(nvmlDeviceGetTemperature(first, NVML_TEMPERATURE_GPU, &value),
+                 NVML_ERROR_GPU_IS_LOST);
         CHECK_EQ(nvmlDeviceGetHandleByIndex_v2(0, &again), NVML_ERROR_GPU_IS_LOST);
         GOOD(nvmlDeviceGetMemoryInfo(second, &memory));
         GOOD(nvmlDeviceGetCount_v2(&value));
@@ -116,7 +121,8 @@ int main(void)
 {
         return RUN(CASE(nothing_works_before_init_and_after_the_last_shutdown),
                    CASE(without_a_machine_there_is_no_driver), CASE(every_result_has_a_name),
-                   CASE(versions_are_the_machines), CASE(a_wrong_handle_is_refused_and_never_followed),
+                   CASE(versions_are_the_machines),
+                   CASE(a_wrong_handle_is_refused_and_never_followed),
                    CASE(a_call_fails_as_often_as_was_asked_for),
                    CASE(a_lost_gpu_says_so_and_its_neighbour_goes_on));
 }

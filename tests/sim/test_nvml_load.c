@@ -36,7 +36,8 @@ SIM_TEST(two_busy_processes_share_the_load_evenly)
         nvmlProcessUtilizationInfo_v1_t details[4];
         nvmlProcessesUtilizationInfo_t info = {
                 .version = NVML_VERSION_OF(nvmlProcessesUtilizationInfo_t, 1),
-                .processSamplesCount = 4, .procUtilArray = details,
+                .processSamplesCount = 4,
+                .procUtilArray = details,
         };
         unsigned count = 4;
 

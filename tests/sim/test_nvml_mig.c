@@ -83,7 +83,8 @@ SIM_TEST(a_device_lives_from_creation_to_destruction)
         GOOD(nvmlGpuInstanceCreateComputeInstance(instance, 2, &compute));
         GOOD(nvmlDeviceGetMigDeviceHandleByIndex(device, 0, &mig));
         CHECK_EQ(nvmlDeviceGetMigDeviceHandleByIndex(device, 1, &found), NVML_ERROR_NOT_FOUND);
-        CHECK_EQ(nvmlDeviceGetMigDeviceHandleByIndex(device, 7, &found), NVML_ERROR_INVALID_ARGUMENT);
+        CHECK_EQ(nvmlDeviceGetMigDeviceHandleByIndex(device, 7, &found),
+                 NVML_ERROR_INVALID_ARGUMENT);
         GOOD(nvmlDeviceGetUUID(mig, uuid, sizeof uuid));
         CHECK(strncmp(uuid, "MIG-", 4) == 0);
         CHECK_EQ(strlen(uuid), 40);
@@ -182,7 +183,8 @@ SIM_TEST(compute_instances_divide_an_instance)
         GOOD(nvmlGpuInstanceCreateComputeInstance(instance, 0, &three));
         CHECK_EQ(nvmlGpuInstanceCreateComputeInstance(instance, 0, &none),
                  NVML_ERROR_INSUFFICIENT_RESOURCES);
-        CHECK_EQ(nvmlGpuInstanceCreateComputeInstance(instance, 4, &none), NVML_ERROR_NOT_SUPPORTED);
+        CHECK_EQ(nvmlGpuInstanceCreateComputeInstance(instance, 4, &none),
+                 NVML_ERROR_NOT_SUPPORTED);
         GOOD(nvmlGpuInstanceGetComputeInstances(instance, 0, listed, &count));
         CHECK_EQ(count, 3);
         CHECK(listed[0] == one && listed[1] == two && listed[2] == three);

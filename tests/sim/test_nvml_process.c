@@ -52,7 +52,8 @@ SIM_TEST(the_memory_of_another_process_is_seen_until_it_dies)
         count = 4;
         GOOD(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos));
         CHECK_EQ(count, 0);
-        CHECK_EQ(nvmlSystemGetProcessName((unsigned)other, name, sizeof name), NVML_ERROR_NOT_FOUND);
+        CHECK_EQ(nvmlSystemGetProcessName((unsigned)other, name, sizeof name),
+                 NVML_ERROR_NOT_FOUND);
 }
 
 SIM_TEST(a_list_that_does_not_fit_says_how_long_it_is)
@@ -63,7 +64,8 @@ SIM_TEST(a_list_that_does_not_fit_says_how_long_it_is)
         nvmlProcessDetail_v1_t details[2];
         nvmlProcessDetailList_t list = {
                 .version = NVML_VERSION_OF(nvmlProcessDetailList_t, 1),
-                .numProcArrayEntries = 1, .procArray = details,
+                .numProcArrayEntries = 1,
+                .procArray = details,
         };
         unsigned count = 0;
 
@@ -72,7 +74,8 @@ SIM_TEST(a_list_that_does_not_fit_says_how_long_it_is)
         CHECK_EQ(count, 2);
         GOOD(nvmlDeviceGetComputeRunningProcesses(device, &count, v1));
         CHECK_EQ(v1[0].usedGpuMemory + v1[1].usedGpuMemory, 38 * MIB);
-        CHECK_EQ(nvmlDeviceGetRunningProcessDetailList(device, &list), NVML_ERROR_INSUFFICIENT_SIZE);
+        CHECK_EQ(nvmlDeviceGetRunningProcessDetailList(device, &list),
+                 NVML_ERROR_INSUFFICIENT_SIZE);
         CHECK_EQ(list.numProcArrayEntries, 2);
         GOOD(nvmlDeviceGetRunningProcessDetailList(device, &list));
         CHECK(details[0].pid == (unsigned)first || details[1].pid == (unsigned)first);

@@ -43,12 +43,14 @@ SIM_TEST(memory_info_has_two_sizes_and_the_second_a_version)
 
         WALL(v1), WALL(v2);
         GOOD(nvmlDeviceGetMemoryInfo(device, &v1.value));
-        CHECK_EQ(nvmlDeviceGetMemoryInfo_v2(device, &v2.value), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+        CHECK_EQ(nvmlDeviceGetMemoryInfo_v2(device, &v2.value),
+                 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
         v2.value.version = 40 | 2 << 24;
         GOOD(nvmlDeviceGetMemoryInfo_v2(device, &v2.value));
         CHECK_WALLS(v1), CHECK_WALLS(v2);
         v2.value.version = 40 | 1 << 24;
-        CHECK_EQ(nvmlDeviceGetMemoryInfo_v2(device, &v2.value), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+        CHECK_EQ(nvmlDeviceGetMemoryInfo_v2(device, &v2.value),
+                 NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 }
 
 SIM_TEST(process_info_has_two_sizes)
@@ -116,8 +118,8 @@ SIM_TEST(instance_profiles_have_three_sizes)
         v2.value.version = NVML_VERSION_OF(nvmlGpuInstanceProfileInfo_v2_t, 2);
         GOOD(nvmlDeviceGetGpuInstanceProfileInfoV(device, kind, &v2.value));
         v3.value.version = NVML_VERSION_OF(nvmlGpuInstanceProfileInfo_v3_t, 3);
-        GOOD(nvmlDeviceGetGpuInstanceProfileInfoV(
-                device, kind, (nvmlGpuInstanceProfileInfo_v2_t *)&v3.value));
+        GOOD(nvmlDeviceGetGpuInstanceProfileInfoV(device, kind,
+                                                  (nvmlGpuInstanceProfileInfo_v2_t *)&v3.value));
         CHECK_WALLS(v1), CHECK_WALLS(v2), CHECK_WALLS(v3);
         CHECK_EQ(v1.value.id, 14);
         CHECK_EQ(v2.value.memorySizeMB, 9856);

@@ -33,7 +33,10 @@ static void put(struct machine_gpu *gpu, const struct mig_profile *profile, unsi
                 if (gpu->instances[i].is_used)
                         continue;
                 gpu->instances[i] = (struct machine_gpu_instance){
-                        .is_used = 1, .profile = profile->id, .start = start, .size = profile->size,
+                        .is_used = 1,
+                        .profile = profile->id,
+                        .start = start,
+                        .size = profile->size,
                         .slices = profile->slices,
                 };
                 return;
@@ -214,9 +217,9 @@ TEST(only_cards_with_mig_can_be_cut)
 
 int main(void)
 {
-        return RUN(CASE(what_the_hardware_permits_fits), CASE(what_the_hardware_forbids_does_not),
-                   CASE(no_order_of_cuts_gives_more_than_the_card_has),
-                   CASE(what_remains_shrinks_as_slices_go),
-                   CASE(a_smaller_card_has_smaller_instances),
-                   CASE(compute_profiles_follow_the_instance), CASE(only_cards_with_mig_can_be_cut));
+        return RUN(
+                CASE(what_the_hardware_permits_fits), CASE(what_the_hardware_forbids_does_not),
+                CASE(no_order_of_cuts_gives_more_than_the_card_has),
+                CASE(what_remains_shrinks_as_slices_go), CASE(a_smaller_card_has_smaller_instances),
+                CASE(compute_profiles_follow_the_instance), CASE(only_cards_with_mig_can_be_cut));
 }

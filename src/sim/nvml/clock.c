@@ -23,7 +23,8 @@ static nvmlReturn_t pick(nvmlClockType_t type, unsigned sm, unsigned memory, uns
         }
 }
 
-nvmlReturn_t sim_nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+nvmlReturn_t sim_nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type,
+                                        unsigned int *mhz)
 {
         struct target t;
         struct load load;
@@ -43,7 +44,8 @@ nvmlReturn_t sim_nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t 
 
         if (r != NVML_SUCCESS)
                 return r;
-        return pick(type, t.gpu->sm_clock_mhz, t.gpu->memory_clock_mhz, t.gpu->video_clock_mhz, mhz);
+        return pick(type, t.gpu->sm_clock_mhz, t.gpu->memory_clock_mhz, t.gpu->video_clock_mhz,
+                    mhz);
 }
 
 /* Clocks for applications exist on data centre cards only. */
@@ -85,8 +87,9 @@ nvmlReturn_t sim_nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, nvml
         struct target t;
         nvmlReturn_t r = target_with_applications(device, mhz, &t);
 
-        return r != NVML_SUCCESS ? r : pick_applications(type, t.gpu->sm_clock_mhz,
-                                                         t.gpu->memory_clock_mhz, mhz);
+        return r != NVML_SUCCESS
+                       ? r
+                       : pick_applications(type, t.gpu->sm_clock_mhz, t.gpu->memory_clock_mhz, mhz);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMaxCustomerBoostClock(nvmlDevice_t device, nvmlClockType_t type,
@@ -132,8 +135,8 @@ nvmlReturn_t sim_nvmlDeviceSetApplicationsClocks(nvmlDevice_t device, unsigned i
         if (r != NVML_SUCCESS)
                 return r;
         unsigned lowest = board_of(t.gpu)->idle_sm_mhz;
-        if (!is_memory_clock(t.gpu, memory_mhz) || sm_mhz < lowest || sm_mhz > t.gpu->sm_clock_mhz
-            || (t.gpu->sm_clock_mhz - sm_mhz) % CLOCK_STEP_MHZ)
+        if (!is_memory_clock(t.gpu, memory_mhz) || sm_mhz < lowest ||
+            sm_mhz > t.gpu->sm_clock_mhz || (t.gpu->sm_clock_mhz - sm_mhz) % CLOCK_STEP_MHZ)
                 return NVML_ERROR_INVALID_ARGUMENT;
         t.gpu->application_sm_mhz = sm_mhz;
         t.gpu->application_memory_mhz = memory_mhz;
@@ -265,8 +268,9 @@ nvmlReturn_t sim_nvmlDeviceGetMinMaxClockOfPState(nvmlDevice_t device, nvmlClock
                 return NVML_ERROR_INVALID_ARGUMENT;
         unsigned low = state == NVML_PSTATE_0 ? gpu->memory_clock_mhz : board->idle_memory_mhz;
         r = pick(type, board->idle_sm_mhz, low, board->idle_video_mhz, min_mhz);
-        return r != NVML_SUCCESS ? r : pick(type, gpu->sm_clock_mhz, low, gpu->video_clock_mhz,
-                                            max_mhz);
+        return r != NVML_SUCCESS
+                       ? r
+                       : pick(type, gpu->sm_clock_mhz, low, gpu->video_clock_mhz, max_mhz);
 }
 
 static nvmlReturn_t give_reasons(nvmlDevice_t device, unsigned long long *reasons)

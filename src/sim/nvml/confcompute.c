@@ -48,9 +48,8 @@ nvmlReturn_t sim_nvmlDeviceGetConfComputeMemSizeInfo(nvmlDevice_t device,
         nvmlReturn_t r = target_gpu(device, info, &t);
 
         if (r == NVML_SUCCESS)
-                *info = (nvmlConfComputeMemSizeInfo_t){
-                        .unprotectedMemSizeKib = t.gpu->memory_bytes >> 10
-                };
+                *info = (nvmlConfComputeMemSizeInfo_t){ .unprotectedMemSizeKib =
+                                                                t.gpu->memory_bytes >> 10 };
         return r;
 }
 

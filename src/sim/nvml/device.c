@@ -141,8 +141,9 @@ nvmlReturn_t sim_nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int
         struct target t;
         nvmlReturn_t r = target_any(device, uuid, &t);
 
-        return r != NVML_SUCCESS ? r
-                                 : target_text(t.compute ? t.compute->uuid : t.gpu->uuid, uuid, length);
+        return r != NVML_SUCCESS
+                       ? r
+                       : target_text(t.compute ? t.compute->uuid : t.gpu->uuid, uuid, length);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int length)
@@ -197,7 +198,8 @@ nvmlReturn_t sim_nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned int *cor
         nvmlReturn_t r = target_any(device, cores, &t);
 
         if (r == NVML_SUCCESS)
-                *cores = t.gpu->cores_per_sm * (t.compute ? mig_device_sm_count(&t) : t.gpu->sm_count);
+                *cores = t.gpu->cores_per_sm *
+                         (t.compute ? mig_device_sm_count(&t) : t.gpu->sm_count);
         return r;
 }
 

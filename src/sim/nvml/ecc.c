@@ -32,8 +32,8 @@ static nvmlReturn_t target_with_counters(nvmlDevice_t device, const void *answer
 
         if (r != NVML_SUCCESS)
                 return r;
-        if ((unsigned)type >= NVML_MEMORY_ERROR_TYPE_COUNT
-            || (unsigned)counter >= NVML_ECC_COUNTER_TYPE_COUNT)
+        if ((unsigned)type >= NVML_MEMORY_ERROR_TYPE_COUNT ||
+            (unsigned)counter >= NVML_ECC_COUNTER_TYPE_COUNT)
                 return NVML_ERROR_INVALID_ARGUMENT;
         return ecc_is_on(ret->gpu) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }
@@ -80,8 +80,8 @@ nvmlReturn_t sim_nvmlDeviceSetEccMode(nvmlDevice_t device, nvmlEnableState_t mod
 nvmlReturn_t sim_nvmlDeviceClearEccErrorCounts(nvmlDevice_t device, nvmlEccCounterType_t counter)
 {
         struct target t;
-        nvmlReturn_t r = target_with_counters(device, device, NVML_MEMORY_ERROR_TYPE_CORRECTED, counter,
-                                              &t);
+        nvmlReturn_t r =
+                target_with_counters(device, device, NVML_MEMORY_ERROR_TYPE_CORRECTED, counter, &t);
 
         if (r != NVML_SUCCESS)
                 return r;
@@ -91,7 +91,8 @@ nvmlReturn_t sim_nvmlDeviceClearEccErrorCounts(nvmlDevice_t device, nvmlEccCount
 }
 
 nvmlReturn_t sim_nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
-                                             nvmlEccCounterType_t counter, unsigned long long *count)
+                                             nvmlEccCounterType_t counter,
+                                             unsigned long long *count)
 {
         struct target t;
         nvmlReturn_t r = target_with_counters(device, count, type, counter, &t);
@@ -117,10 +118,10 @@ nvmlReturn_t sim_nvmlDeviceGetDetailedEccErrors(nvmlDevice_t device, nvmlMemoryE
 static bool has_location(const struct machine_gpu *gpu, nvmlMemoryLocation_t location)
 {
         if (gpu->architecture >= NVML_DEVICE_ARCH_AMPERE)
-                return location == NVML_MEMORY_LOCATION_DEVICE_MEMORY
-                       || location == NVML_MEMORY_LOCATION_SRAM;
-        return location <= NVML_MEMORY_LOCATION_TEXTURE_MEMORY
-               || location == NVML_MEMORY_LOCATION_CBU;
+                return location == NVML_MEMORY_LOCATION_DEVICE_MEMORY ||
+                       location == NVML_MEMORY_LOCATION_SRAM;
+        return location <= NVML_MEMORY_LOCATION_TEXTURE_MEMORY ||
+               location == NVML_MEMORY_LOCATION_CBU;
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device, nvmlMemoryErrorType_t type,
@@ -188,7 +189,8 @@ static nvmlReturn_t target_with_rows(nvmlDevice_t device, const void *answer, st
                                                                           : r;
 }
 
-static nvmlReturn_t give_pages(nvmlDevice_t device, nvmlPageRetirementCause_t cause, unsigned *count)
+static nvmlReturn_t give_pages(nvmlDevice_t device, nvmlPageRetirementCause_t cause,
+                               unsigned *count)
 {
         struct target t;
         nvmlReturn_t r = target_with_pages(device, count, &t);

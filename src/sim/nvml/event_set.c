@@ -12,7 +12,7 @@ struct nvmlEventSet_st {
         struct nvmlEventSet_st *next;
         uint64_t types[MACHINE_GPUS];
         uint64_t cursor;
-        unsigned waiters;       /* freed by the last of them once it is closed */
+        unsigned waiters; /* freed by the last of them once it is closed */
         bool is_closed;
 };
 
@@ -162,13 +162,15 @@ static nvmlReturn_t wait_for(nvmlEventSet_t set, unsigned timeout_ms, nvmlEventD
         return NVML_SUCCESS;
 }
 
-nvmlReturn_t sim_nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms)
+nvmlReturn_t sim_nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data,
+                                     unsigned int timeout_ms)
 {
         return set && data ? wait_for(set, timeout_ms, data) : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 /* The first version's structure ends before the instances. */
-nvmlReturn_t sim_nvmlEventSetWait(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms)
+nvmlReturn_t sim_nvmlEventSetWait(nvmlEventSet_t set, nvmlEventData_t *data,
+                                  unsigned int timeout_ms)
 {
         nvmlEventData_t full;
         nvmlReturn_t r;

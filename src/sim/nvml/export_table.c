@@ -34,7 +34,7 @@ enum {
         SLOT_ADDRESSING_MODE = 242,
 };
 
-typedef void slot_fn(void);         /* of whatever type; the caller knows */
+typedef void slot_fn(void); /* of whatever type; the caller knows */
 
 struct table {
         uint64_t bytes;
@@ -189,7 +189,8 @@ static nvmlReturn_t slot_compute_processes(nvmlDevice_t device, unsigned *count,
         return r;
 }
 
-static nvmlReturn_t slot_no_processes(nvmlDevice_t device, unsigned *count, struct entry_item *items)
+static nvmlReturn_t slot_no_processes(nvmlDevice_t device, unsigned *count,
+                                      struct entry_item *items)
 {
         struct target t;
         nvmlReturn_t r = target_any(device, count, &t);
@@ -206,9 +207,9 @@ struct moment {
         uint64_t time_us;
         struct {
                 uint32_t percent, reserved;
-                uint32_t pid;           /* NVML_ID_NONE: nobody */
+                uint32_t pid; /* NVML_ID_NONE: nobody */
                 uint32_t unknown[17];
-        } engines[4];                   /* processors, memory, encoder, decoder */
+        } engines[4]; /* processors, memory, encoder, decoder */
 };
 static_assert(sizeof(struct moment) == 328, "as nvidia-smi steps through them");
 
@@ -272,7 +273,7 @@ static const struct table *table_get(void)
         table.slots[SLOT_COMPUTE_PROCESSES - 1] = (slot_fn *)slot_compute_processes;
         table.slots[SLOT_MPS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
         table.slots[SLOT_GRAPHICS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
-        table.slots[SLOT_HOST_PCIE_GENERATION - 1] = 
+        table.slots[SLOT_HOST_PCIE_GENERATION - 1] =
                 (slot_fn *)sim_nvmlDeviceGetMaxPcieLinkGeneration;
         __atomic_store_n(&table.bytes, sizeof table, __ATOMIC_RELEASE);
         return &table;

@@ -115,7 +115,7 @@ static nvmlReturn_t field_link(const struct target *t, unsigned id, unsigned lin
         case 167:
                 return u32(value, type, 0);
         default:
-                return u64(value, type, 0);     /* counters of errors and of bytes */
+                return u64(value, type, 0); /* counters of errors and of bytes */
         }
 }
 
@@ -130,7 +130,7 @@ static nvmlReturn_t field_power(const struct target *t, unsigned id, unsigned sc
         if (scope != 0)
                 return NVML_ERROR_NOT_SUPPORTED;
         switch (id) {
-        case 185:                               /* average and instant */
+        case 185: /* average and instant */
         case 186:
                 load_of_gpu(t, &load);
                 return u32(value, type, load.power_mw);
@@ -139,11 +139,12 @@ static nvmlReturn_t field_power(const struct target *t, unsigned id, unsigned sc
         case 188:
                 return u32(value, type, board->max_power_w * 1000u);
         case 189:
-                return u32(value, type, preset ? preset->gpu.power_limit_mw : t->gpu->power_limit_mw);
+                return u32(value, type,
+                           preset ? preset->gpu.power_limit_mw : t->gpu->power_limit_mw);
         case 190:
         case 192:
                 return u32(value, type, t->gpu->power_limit_mw);
-        default:                                /* 191 */
+        default: /* 191 */
                 return u64(value, type, load_energy_mj(t));
         }
 }
@@ -201,17 +202,17 @@ nvmlReturn_t field_read(const struct target *t, unsigned id, unsigned scope, nvm
                 return field_ecc(t, id, value, type);
         if ((id >= 29 && id <= 31) || id == 92 || id == 93 || (id >= 142 && id <= 145))
                 return field_retirement(t, id, value, type);
-        if ((id >= 32 && id <= 73) || (id >= 84 && id <= 91) || (id >= 96 && id <= 141)
-            || (id >= 146 && id <= 167) || (id >= 201 && id <= 215))
+        if ((id >= 32 && id <= 73) || (id >= 84 && id <= 91) || (id >= 96 && id <= 141) ||
+            (id >= 146 && id <= 167) || (id >= 201 && id <= 215))
                 return field_link(t, id, link_of(id, scope), value, type);
         if (id >= 185 && id <= 192)
                 return field_power(t, id, scope, value, type);
         if (id >= 193 && id <= 196)
                 return field_margin(t, id, value, type);
         if ((id >= 74 && id <= 81) || (id >= 269 && id <= 271))
-                return u64(value, type, 0);     /* time lost to limits */
+                return u64(value, type, 0); /* time lost to limits */
         if (id == 94 || id == 95 || id == 169 || (id >= 173 && id <= 183))
-                return u32(value, type, 0);     /* errors of the host link */
+                return u32(value, type, 0); /* errors of the host link */
         switch (id) {
         case 82:
                 if (!board_of(t->gpu)->max_memory_c)
@@ -220,7 +221,7 @@ nvmlReturn_t field_read(const struct target *t, unsigned id, unsigned scope, nvm
                 return u32(value, type, load.memory_temperature_c);
         case 83:
                 return u64(value, type, load_energy_mj(t));
-        case 184:                               /* MIG without a reset */
+        case 184: /* MIG without a reset */
                 return u32(value, type, t->gpu->architecture >= NVML_DEVICE_ARCH_HOPPER);
         case 197:
                 return u64(value, type, link_bytes(t, ENGINE_OUT, t->gpu->out_bytes_per_s));
@@ -228,7 +229,7 @@ nvmlReturn_t field_read(const struct target *t, unsigned id, unsigned scope, nvm
                 return u64(value, type, link_bytes(t, ENGINE_IN, t->gpu->in_bytes_per_s));
         case 199:
                 return u32(value, type, t->gpu->has_mig);
-        case 226:                               /* nothing is pending, nothing is to be done */
+        case 226: /* nothing is pending, nothing is to be done */
         case 227:
         case 230:
                 return u32(value, type, 0);
@@ -266,7 +267,8 @@ nvmlReturn_t sim_nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFi
 }
 
 /* Counters that could be cleared never left zero. */
-nvmlReturn_t sim_nvmlDeviceClearFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+nvmlReturn_t sim_nvmlDeviceClearFieldValues(nvmlDevice_t device, int count,
+                                            nvmlFieldValue_t *values)
 {
         struct target t;
         nvmlReturn_t r = target_gpu(device, values, &t);
@@ -278,7 +280,7 @@ nvmlReturn_t sim_nvmlDeviceClearFieldValues(nvmlDevice_t device, int count, nvml
         if (count < 1)
                 return NVML_ERROR_INVALID_ARGUMENT;
         for (int i = 0; i < count; i++)
-                values[i].nvmlReturn = field_read(&t, values[i].fieldId, values[i].scopeId, &value,
-                                                  &type);
+                values[i].nvmlReturn =
+                        field_read(&t, values[i].fieldId, values[i].scopeId, &value, &type);
         return NVML_SUCCESS;
 }

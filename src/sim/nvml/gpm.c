@@ -10,7 +10,7 @@ enum { GPM_VERSION = 1, GPM_METRIC_MAX = 333 };
 
 struct nvmlGpmSample_st {
         struct nvmlGpmSample_st *next;
-        uint64_t time_ns;               /* 0: not taken yet */
+        uint64_t time_ns; /* 0: not taken yet */
         uint64_t busy_ns[ENGINE_COUNT];
         uint64_t in_bytes_per_s, out_bytes_per_s;
 };
@@ -152,26 +152,26 @@ static bool metric(unsigned id, nvmlGpmSample_t a, nvmlGpmSample_t b, double *re
         double compute = percent_between(a, b, ENGINE_COMPUTE);
 
         switch (id) {
-        case 1:                         /* graphics */
-        case 2:                         /* multiprocessors */
+        case 1: /* graphics */
+        case 2: /* multiprocessors */
                 *ret_value = compute;
                 return true;
-        case 3:                         /* occupancy */
+        case 3: /* occupancy */
                 *ret_value = compute * 0.5;
                 return true;
-        case 10:                        /* memory bandwidth */
+        case 10: /* memory bandwidth */
                 *ret_value = compute * 0.4;
                 return true;
-        case 20:                        /* PCIe, MiB/s: sent, received */
-                *ret_value = percent_between(a, b, ENGINE_OUT) / 100
-                             * (double)b->out_bytes_per_s / 0x1p20;
+        case 20: /* PCIe, MiB/s: sent, received */
+                *ret_value = percent_between(a, b, ENGINE_OUT) / 100 * (double)b->out_bytes_per_s /
+                             0x1p20;
                 return true;
         case 21:
-                *ret_value = percent_between(a, b, ENGINE_IN) / 100
-                             * (double)b->in_bytes_per_s / 0x1p20;
+                *ret_value =
+                        percent_between(a, b, ENGINE_IN) / 100 * (double)b->in_bytes_per_s / 0x1p20;
                 return true;
         default:
-                *ret_value = 0;         /* tensor, video, NVLink … have no work here */
+                *ret_value = 0; /* tensor, video, NVLink … have no work here */
                 return id >= 4 && id < 100;
         }
 }
@@ -182,8 +182,8 @@ nvmlReturn_t sim_nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *get)
                 return NVML_ERROR_INVALID_ARGUMENT;
         if (get->version != GPM_VERSION)
                 return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-        if (get->numMetrics == 0 || get->numMetrics > GPM_METRIC_MAX || !get->sample1->time_ns
-            || get->sample2->time_ns <= get->sample1->time_ns)
+        if (get->numMetrics == 0 || get->numMetrics > GPM_METRIC_MAX || !get->sample1->time_ns ||
+            get->sample2->time_ns <= get->sample1->time_ns)
                 return NVML_ERROR_INVALID_ARGUMENT;
         for (unsigned i = 0; i < get->numMetrics; i++) {
                 nvmlGpmMetric_t *m = &get->metrics[i];

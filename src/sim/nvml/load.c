@@ -50,8 +50,7 @@ static void load_sense(const struct machine_gpu *gpu, struct load *load)
         bool is_awake = load->is_held || load->compute > 0 || load->in > 0 || load->out > 0;
         unsigned top_mhz = gpu->application_sm_mhz ? gpu->application_sm_mhz : gpu->sm_clock_mhz;
         /* A context alone keeps the clocks up, and that costs. */
-        double effort = load->compute * 0.9 + (load->in + load->out) * 0.03
-                        + (is_awake ? 0.04 : 0);
+        double effort = load->compute * 0.9 + (load->in + load->out) * 0.03 + (is_awake ? 0.04 : 0);
 
         if (gpu->locked_sm_mhz)
                 top_mhz = gpu->locked_sm_mhz;
@@ -61,8 +60,8 @@ static void load_sense(const struct machine_gpu *gpu, struct load *load)
         load->pstate = is_awake ? 0 : board->idle_pstate;
         load->power_mw = between(gpu->power_idle_mw, gpu->power_limit_mw, effort);
         load->temperature_c = gpu->temperature_c + between(0, HEAT_C, load->compute);
-        load->memory_temperature_c = gpu->temperature_c + 2
-                                     + between(0, HEAT_MEMORY_C, load->compute);
+        load->memory_temperature_c =
+                gpu->temperature_c + 2 + between(0, HEAT_MEMORY_C, load->compute);
 }
 
 void load_of_gpu(const struct target *target, struct load *ret_load)
@@ -87,7 +86,8 @@ uint64_t load_energy_mj(const struct target *target)
 
         for (unsigned k = 0; k < MACHINE_UNITS_PER_GPU; k++) {
                 unsigned unit = target->index * MACHINE_UNITS_PER_GPU + k;
-                uint64_t busy_ns = machine_unit(target->machine, unit)->engines[ENGINE_COMPUTE].busy_ns;
+                uint64_t busy_ns =
+                        machine_unit(target->machine, unit)->engines[ENGINE_COMPUTE].busy_ns;
                 double effort_w = 0.9 * (gpu->power_limit_mw - gpu->power_idle_mw) / 1e3;
                 joules += (double)busy_ns / 1e9 * effort_w;
         }

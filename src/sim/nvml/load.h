@@ -4,9 +4,9 @@
 #include "target.h"
 
 struct load {
-        double compute;                 /* busy share of the last moments, 0…1 */
-        double in, out;                 /* of the copy engines */
-        bool is_held;                   /* a process has a context */
+        double compute; /* busy share of the last moments, 0…1 */
+        double in, out; /* of the copy engines */
+        bool is_held;   /* a process has a context */
         unsigned sm_mhz, memory_mhz, video_mhz;
         unsigned pstate;
         unsigned power_mw;

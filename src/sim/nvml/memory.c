@@ -4,7 +4,7 @@
 #include "unit.h"
 
 struct figures {
-        uint64_t total, reserved, free, used;   /* total = reserved + free + used */
+        uint64_t total, reserved, free, used; /* total = reserved + free + used */
 };
 
 static uint64_t used_by_instances(const struct target *t)
@@ -29,14 +29,14 @@ static void figures_of(const struct target *t, struct figures *ret_figures)
         slot_reap(t->machine);
         unit_memory(t->machine, t->unit, &memory);
         if (t->instance) {
-                *ret_figures = (struct figures){ .total = memory.total_bytes,
-                                                 .used = memory.used_bytes };
+                *ret_figures =
+                        (struct figures){ .total = memory.total_bytes, .used = memory.used_bytes };
         } else {
                 uint64_t total = t->gpu->memory_bytes;
                 uint64_t used = memory.used_bytes + used_by_instances(t);
-                *ret_figures = (struct figures){
-                        .total = total, .used = used, .reserved = t->gpu->reserved_bytes
-                };
+                *ret_figures = (struct figures){ .total = total,
+                                                 .used = used,
+                                                 .reserved = t->gpu->reserved_bytes };
         }
         uint64_t taken = ret_figures->used + ret_figures->reserved;
         ret_figures->free = ret_figures->total > taken ? ret_figures->total - taken : 0;
@@ -102,10 +102,11 @@ nvmlReturn_t sim_nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory
         uint32_t high = atomic_load(&t.machine->file->header.slots_high);
         for (uint32_t i = 0; i < high; i++)
                 if (slot_is_alive(t.machine, i))
-                        used += t.machine->file->slots[i].units[t.unit].contexts * (UINT64_C(2) << 20);
+                        used += t.machine->file->slots[i].units[t.unit].contexts *
+                                (UINT64_C(2) << 20);
         used = used < total ? used : total;
-        *bar1 = (nvmlBAR1Memory_t){
-                .bar1Total = total, .bar1Free = total - used, .bar1Used = used
-        };
+        *bar1 = (nvmlBAR1Memory_t){ .bar1Total = total,
+                                    .bar1Free = total - used,
+                                    .bar1Used = used };
         return NVML_SUCCESS;
 }

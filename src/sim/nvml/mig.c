@@ -105,7 +105,8 @@ nvmlReturn_t sim_nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device, unsign
 }
 
 /* Versions 2 and 3 share their size; the second has a flag where the third has capabilities. */
-static nvmlReturn_t profile_fill_versioned(const struct target *t, const struct mig_profile *profile,
+static nvmlReturn_t profile_fill_versioned(const struct target *t,
+                                           const struct mig_profile *profile,
                                            nvmlGpuInstanceProfileInfo_v2_t *info)
 {
         nvmlGpuInstanceProfileInfo_t common;
@@ -115,10 +116,19 @@ static nvmlReturn_t profile_fill_versioned(const struct target *t, const struct 
         snprintf(name, sizeof name, "MIG %s", profile->name);
         if (info->version == NVML_VERSION_OF(nvmlGpuInstanceProfileInfo_v2_t, 2)) {
                 *info = (nvmlGpuInstanceProfileInfo_v2_t){
-                        info->version, common.id, 0, common.sliceCount, common.instanceCount,
-                        common.multiprocessorCount, common.copyEngineCount, common.decoderCount,
-                        common.encoderCount, common.jpegCount, common.ofaCount,
-                        common.memorySizeMB, "",
+                        info->version,
+                        common.id,
+                        0,
+                        common.sliceCount,
+                        common.instanceCount,
+                        common.multiprocessorCount,
+                        common.copyEngineCount,
+                        common.decoderCount,
+                        common.encoderCount,
+                        common.jpegCount,
+                        common.ofaCount,
+                        common.memorySizeMB,
+                        "",
                 };
                 memcpy(info->name, name, sizeof name);
                 return NVML_SUCCESS;
@@ -127,9 +137,19 @@ static nvmlReturn_t profile_fill_versioned(const struct target *t, const struct 
                 return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         nvmlGpuInstanceProfileInfo_v3_t *v3 = (nvmlGpuInstanceProfileInfo_v3_t *)info;
         *v3 = (nvmlGpuInstanceProfileInfo_v3_t){
-                info->version, common.id, common.sliceCount, common.instanceCount,
-                common.multiprocessorCount, common.copyEngineCount, common.decoderCount,
-                common.encoderCount, common.jpegCount, common.ofaCount, common.memorySizeMB, "", 0,
+                info->version,
+                common.id,
+                common.sliceCount,
+                common.instanceCount,
+                common.multiprocessorCount,
+                common.copyEngineCount,
+                common.decoderCount,
+                common.encoderCount,
+                common.jpegCount,
+                common.ofaCount,
+                common.memorySizeMB,
+                "",
+                0,
         };
         memcpy(v3->name, name, sizeof name);
         return NVML_SUCCESS;
@@ -229,9 +249,9 @@ nvmlReturn_t sim_nvmlDeviceCreateGpuInstance(nvmlDevice_t device, unsigned int i
         return create(device, id, MIG_ANYWHERE, instance);
 }
 
-nvmlReturn_t sim_nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device, unsigned int id,
-                                                          const nvmlGpuInstancePlacement_t *placement,
-                                                          nvmlGpuInstance_t *instance)
+nvmlReturn_t sim_nvmlDeviceCreateGpuInstanceWithPlacement(
+        nvmlDevice_t device, unsigned int id, const nvmlGpuInstancePlacement_t *placement,
+        nvmlGpuInstance_t *instance)
 {
         if (!placement || placement->start > 7)
                 return NVML_ERROR_INVALID_ARGUMENT;

@@ -52,9 +52,9 @@ static nvmlReturn_t profile_fill(nvmlGpuInstance_t handle, unsigned id, unsigned
         return NVML_SUCCESS;
 }
 
-nvmlReturn_t sim_nvmlGpuInstanceGetComputeInstanceProfileInfo(nvmlGpuInstance_t instance,
-                                                              unsigned int id, unsigned int engines,
-                                                              nvmlComputeInstanceProfileInfo_t *info)
+nvmlReturn_t sim_nvmlGpuInstanceGetComputeInstanceProfileInfo(
+        nvmlGpuInstance_t instance, unsigned int id, unsigned int engines,
+        nvmlComputeInstanceProfileInfo_t *info)
 {
         nvmlComputeInstanceProfileInfo_t common;
         char name[96];
@@ -161,9 +161,10 @@ nvmlReturn_t sim_nvmlComputeInstanceDestroy(nvmlComputeInstance_t compute)
         struct target t;
         nvmlReturn_t r = target_compute(compute, compute, &t);
 
-        return r != NVML_SUCCESS ? r : session_result(mig_compute_destroy(
-                                               t.machine, t.index, target_instance_index(&t),
-                                               target_compute_index(&t)));
+        return r != NVML_SUCCESS ? r
+                                 : session_result(mig_compute_destroy(t.machine, t.index,
+                                                                      target_instance_index(&t),
+                                                                      target_compute_index(&t)));
 }
 
 nvmlReturn_t sim_nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t instance, unsigned int id,
@@ -182,8 +183,8 @@ nvmlReturn_t sim_nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t instance, 
         *count = 0;
         for (unsigned k = 0; k < TARGET_INSTANCES && *count < compute.max_count; k++)
                 if (t.instance->compute[k].is_used && t.instance->compute[k].profile == id)
-                        computes[(*count)++] = target_compute_handle(t.index,
-                                                                     target_instance_index(&t), k);
+                        computes[(*count)++] =
+                                target_compute_handle(t.index, target_instance_index(&t), k);
         return NVML_SUCCESS;
 }
 

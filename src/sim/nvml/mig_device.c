@@ -12,8 +12,8 @@ static unsigned next_instance(const struct machine_gpu *gpu, int after)
 
         for (unsigned i = 0; i < TARGET_INSTANCES; i++) {
                 const struct machine_gpu_instance *instance = &gpu->instances[i];
-                if (instance->is_used && (int)instance->id > after
-                    && (best == TARGET_INSTANCES || instance->id < gpu->instances[best].id))
+                if (instance->is_used && (int)instance->id > after &&
+                    (best == TARGET_INSTANCES || instance->id < gpu->instances[best].id))
                         best = i;
         }
         return best;
@@ -40,9 +40,9 @@ unsigned mig_device_index(const struct target *device)
 {
         unsigned index = 0, instance, compute;
 
-        while (mig_device_at(device, index, &instance, &compute)
-               && (instance != target_instance_index(device)
-                   || compute != target_compute_index(device)))
+        while (mig_device_at(device, index, &instance, &compute) &&
+               (instance != target_instance_index(device) ||
+                compute != target_compute_index(device)))
                 index++;
         return index;
 }
@@ -51,8 +51,8 @@ static bool compute_profile(const struct target *device, const struct mig_profil
                             struct mig_compute_profile *ret_compute)
 {
         *ret_profile = mig_profile_of_id(mig_card(device->gpu), device->instance->profile);
-        return *ret_profile
-               && mig_compute_profile(*ret_profile, device->compute->profile, ret_compute);
+        return *ret_profile &&
+               mig_compute_profile(*ret_profile, device->compute->profile, ret_compute);
 }
 
 unsigned mig_device_sm_count(const struct target *device)

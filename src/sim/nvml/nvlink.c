@@ -41,7 +41,8 @@ static nvmlReturn_t target_with_active_link(nvmlDevice_t device, unsigned link, 
 {
         nvmlReturn_t r = target_with_link(device, link, answer, ret);
 
-        return r == NVML_SUCCESS && !nvlink_is_active(ret->gpu, link) ? NVML_ERROR_NOT_SUPPORTED : r;
+        return r == NVML_SUCCESS && !nvlink_is_active(ret->gpu, link) ? NVML_ERROR_NOT_SUPPORTED
+                                                                      : r;
 }
 
 nvmlReturn_t sim_nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
@@ -67,7 +68,8 @@ nvmlReturn_t sim_nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned int li
 }
 
 nvmlReturn_t sim_nvmlDeviceGetNvLinkCapability(nvmlDevice_t device, unsigned int link,
-                                               nvmlNvLinkCapability_t capability, unsigned int *result)
+                                               nvmlNvLinkCapability_t capability,
+                                               unsigned int *result)
 {
         struct target t;
         nvmlReturn_t r = target_with_active_link(device, link, result, &t);
@@ -133,8 +135,11 @@ nvmlReturn_t sim_nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t device, unsigned 
         if (r != NVML_SUCCESS)
                 return r;
         *v2 = (nvmlPciInfo_v2_t){
-                .domain = full.domain, .bus = full.bus, .device = full.device,
-                .pciDeviceId = full.pciDeviceId, .pciSubSystemId = full.pciSubSystemId,
+                .domain = full.domain,
+                .bus = full.bus,
+                .device = full.device,
+                .pciDeviceId = full.pciDeviceId,
+                .pciSubSystemId = full.pciSubSystemId,
         };
         snprintf(v2->busId, sizeof v2->busId, "%s", full.busIdLegacy);
         return NVML_SUCCESS;

@@ -32,8 +32,8 @@ bool pci_text_parse(const char *text, unsigned *ret_domain, unsigned *ret_bus, u
         unsigned function = 0;
         int end = 0;
 
-        if (sscanf(text, "%x:%x:%x.%x%n", ret_domain, ret_bus, ret_device, &function, &end) == 4
-            && !text[end])
+        if (sscanf(text, "%x:%x:%x.%x%n", ret_domain, ret_bus, ret_device, &function, &end) == 4 &&
+            !text[end])
                 return function == 0;
         if (sscanf(text, "%x:%x:%x%n", ret_domain, ret_bus, ret_device, &end) == 3 && !text[end])
                 return true;

@@ -9,4 +9,5 @@ void pci_text_long(const struct machine_gpu *gpu, char text[32]);  /* 00000000:0
 void pci_info(const struct machine_gpu *gpu, nvmlPciInfo_t *ret_pci);
 
 /* "[domain:]bus:device[.function]" in hexadecimal; only function 0 is a GPU. */
-bool pci_text_parse(const char *text, unsigned *ret_domain, unsigned *ret_bus, unsigned *ret_device);
+bool pci_text_parse(const char *text, unsigned *ret_domain, unsigned *ret_bus,
+                    unsigned *ret_device);

@@ -119,7 +119,8 @@ nvmlReturn_t sim_nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigne
         return r;
 }
 
-nvmlReturn_t sim_nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned int *generation)
+nvmlReturn_t sim_nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device,
+                                                       unsigned int *generation)
 {
         return sim_nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
 }

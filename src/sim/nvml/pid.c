@@ -48,8 +48,10 @@ static uint64_t start_time(const char *proc_pid)
         snprintf(path, sizeof path, "/proc/%.20s/stat", proc_pid);
         if (file_read(path, &text) < 0 || !(p = strrchr(text, ')')))
                 return 0;
-        if (sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
-                   " %llu", &start) != 1)
+        if (sscanf(p + 1,
+                   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+                   " %llu",
+                   &start) != 1)
                 return 0;
         return start;
 }
@@ -65,8 +67,8 @@ unsigned pid_of(const struct machine_slot *slot)
         for (struct dirent *entry; proc && !found && (entry = readdir(proc));) {
                 if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
                         continue;
-                if (innermost_pid(entry->d_name) == slot->pid
-                    && start_time(entry->d_name) == slot->start_time)
+                if (innermost_pid(entry->d_name) == slot->pid &&
+                    start_time(entry->d_name) == slot->start_time)
                         found = (unsigned)strtoul(entry->d_name, NULL, 10);
         }
         if (proc)

@@ -48,7 +48,8 @@ nvmlReturn_t sim_nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned i
         return sim_nvmlDeviceGetPowerManagementLimit(device, limit_mw);
 }
 
-nvmlReturn_t sim_nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned int *limit_mw)
+nvmlReturn_t sim_nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device,
+                                                          unsigned int *limit_mw)
 {
         struct target t;
         nvmlReturn_t r = target_gpu(device, limit_mw, &t);
@@ -81,14 +82,15 @@ nvmlReturn_t sim_nvmlDeviceSetPowerManagementLimit(nvmlDevice_t device, unsigned
 
         if (r != NVML_SUCCESS)
                 return r;
-        if (limit_mw < board_of(t.gpu)->min_power_w * 1000u
-            || limit_mw > board_of(t.gpu)->max_power_w * 1000u)
+        if (limit_mw < board_of(t.gpu)->min_power_w * 1000u ||
+            limit_mw > board_of(t.gpu)->max_power_w * 1000u)
                 return NVML_ERROR_INVALID_ARGUMENT;
         t.gpu->power_limit_mw = limit_mw;
         return NVML_SUCCESS;
 }
 
-nvmlReturn_t sim_nvmlDeviceSetPowerManagementLimit_v2(nvmlDevice_t device, nvmlPowerValue_v2_t *value)
+nvmlReturn_t sim_nvmlDeviceSetPowerManagementLimit_v2(nvmlDevice_t device,
+                                                      nvmlPowerValue_v2_t *value)
 {
         if (!value)
                 return NVML_ERROR_INVALID_ARGUMENT;

@@ -6,9 +6,8 @@
 
 static void fill_v1(const struct process *process, void *item)
 {
-        *(nvmlProcessInfo_v1_t *)item = (nvmlProcessInfo_v1_t){
-                .pid = process->pid, .usedGpuMemory = process->bytes
-        };
+        *(nvmlProcessInfo_v1_t *)item =
+                (nvmlProcessInfo_v1_t){ .pid = process->pid, .usedGpuMemory = process->bytes };
 }
 
 static void fill_v2(const struct process *process, void *item)
@@ -203,12 +202,15 @@ nvmlReturn_t sim_nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
         } else if (r == NVML_SUCCESS && !samples) {
                 *count = (unsigned)usages.count;
                 r = NVML_ERROR_INSUFFICIENT_SIZE;
-        } else if (r == NVML_SUCCESS && target_list_fits(count, (unsigned)usages.count, samples, &r)) {
+        } else if (r == NVML_SUCCESS &&
+                   target_list_fits(count, (unsigned)usages.count, samples, &r)) {
                 for (size_t i = 0; i < usages.count; i++) {
                         const struct usage *usage = vec_at(&usages, i);
                         samples[i] = (nvmlProcessUtilizationSample_t){
-                                .pid = usage->pid, .timeStamp = now_us(),
-                                .smUtil = usage->sm, .memUtil = usage->memory,
+                                .pid = usage->pid,
+                                .timeStamp = now_us(),
+                                .smUtil = usage->sm,
+                                .memUtil = usage->memory,
                         };
                 }
         }
@@ -230,13 +232,16 @@ nvmlReturn_t sim_nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
         r = usage_list(&t, info->lastSeenTimeStamp, &usages);
         if (r == NVML_SUCCESS && usages.count == 0)
                 r = NVML_ERROR_NOT_FOUND;
-        if (r == NVML_SUCCESS && target_list_fits(&info->processSamplesCount,
-                                                  (unsigned)usages.count, info->procUtilArray, &r)) {
+        if (r == NVML_SUCCESS &&
+            target_list_fits(&info->processSamplesCount, (unsigned)usages.count,
+                             info->procUtilArray, &r)) {
                 for (size_t i = 0; i < usages.count; i++) {
                         const struct usage *usage = vec_at(&usages, i);
                         info->procUtilArray[i] = (nvmlProcessUtilizationInfo_v1_t){
-                                .timeStamp = now_us(), .pid = usage->pid,
-                                .smUtil = usage->sm, .memUtil = usage->memory,
+                                .timeStamp = now_us(),
+                                .pid = usage->pid,
+                                .smUtil = usage->sm,
+                                .memUtil = usage->memory,
                         };
                 }
         }

@@ -9,7 +9,7 @@ struct process {
         uint64_t bytes;
         unsigned gpu_instance, compute_instance; /* NVML_ID_NONE: not MIG */
         unsigned unit;
-        uint32_t channel;                        /* index + 1, 0: none */
+        uint32_t channel; /* index + 1, 0: none */
         const char *path;
 };
 

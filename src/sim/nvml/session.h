@@ -1,4 +1,4 @@
-/* session: the machine behind this library, between the first nvmlInit and the last nvmlShutdown. */
+/* session: the machine behind this library, from the first nvmlInit to the last nvmlShutdown. */
 #pragma once
 
 #include "machine.h"

@@ -51,7 +51,8 @@ nvmlReturn_t sim_nvmlSystemGetNVMLVersion(char *version, unsigned int length)
         r = session_open();
         if (r != NVML_SUCCESS)
                 return r;
-        snprintf(text, sizeof text, "%u.%s", header()->driver_version / 1000, header()->driver_text);
+        snprintf(text, sizeof text, "%u.%s", header()->driver_version / 1000,
+                 header()->driver_text);
         session_close();
         return target_text(text, version, length);
 }
@@ -146,7 +147,8 @@ nvmlReturn_t sim_nvmlGetBlacklistDeviceCount(unsigned int *count)
         return count_nothing(count);
 }
 
-nvmlReturn_t sim_nvmlGetExcludedDeviceInfoByIndex(unsigned int index, nvmlExcludedDeviceInfo_t *info)
+nvmlReturn_t sim_nvmlGetExcludedDeviceInfoByIndex(unsigned int index,
+                                                  nvmlExcludedDeviceInfo_t *info)
 {
         (void)index, (void)info;
         return NVML_ERROR_INVALID_ARGUMENT;

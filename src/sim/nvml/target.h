@@ -12,9 +12,9 @@ enum {
 struct target {
         struct machine *machine;
         struct machine_gpu *gpu;
-        unsigned index;                         /* of the GPU */
-        unsigned unit;                          /* what it runs on: units[] */
-        struct machine_gpu_instance *instance;  /* NULL: the whole GPU */
+        unsigned index;                           /* of the GPU */
+        unsigned unit;                            /* what it runs on: units[] */
+        struct machine_gpu_instance *instance;    /* NULL: the whole GPU */
         struct machine_compute_instance *compute; /* NULL: not a MIG device */
 };
 
@@ -42,4 +42,5 @@ nvmlReturn_t target_text(const char *text, char *buffer, unsigned length);
 
 /* The one list protocol of NVML: *count says how many fit and learns how many there are. True when
  * the items may be copied. */
-bool target_list_fits(unsigned *count, unsigned needed, const void *items, nvmlReturn_t *ret_result);
+bool target_list_fits(unsigned *count, unsigned needed, const void *items,
+                      nvmlReturn_t *ret_result);

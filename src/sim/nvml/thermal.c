@@ -34,7 +34,8 @@ nvmlReturn_t sim_nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_
 }
 
 /* How far the GPU is from where it would slow down. */
-nvmlReturn_t sim_nvmlDeviceGetMarginTemperature(nvmlDevice_t device, nvmlMarginTemperature_t *margin)
+nvmlReturn_t sim_nvmlDeviceGetMarginTemperature(nvmlDevice_t device,
+                                                nvmlMarginTemperature_t *margin)
 {
         struct target t;
         struct load load;
@@ -84,7 +85,8 @@ nvmlReturn_t sim_nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device,
 }
 
 nvmlReturn_t sim_nvmlDeviceSetTemperatureThreshold(nvmlDevice_t device,
-                                                   nvmlTemperatureThresholds_t threshold, int *celsius)
+                                                   nvmlTemperatureThresholds_t threshold,
+                                                   int *celsius)
 {
         struct target t;
         nvmlReturn_t r = target_gpu(device, celsius, &t);
@@ -128,7 +130,8 @@ static nvmlReturn_t target_with_fan(nvmlDevice_t device, unsigned fan, const voi
         return fan < board_of(ret->gpu)->fan_count ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-nvmlReturn_t sim_nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned int fan, unsigned int *percent)
+nvmlReturn_t sim_nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned int fan,
+                                          unsigned int *percent)
 {
         struct target t;
         struct load load;
@@ -219,7 +222,8 @@ static nvmlReturn_t fan_is_automatic(nvmlDevice_t device, unsigned fan)
         return r != NVML_SUCCESS ? r : NVML_ERROR_NOT_SUPPORTED;
 }
 
-nvmlReturn_t sim_nvmlDeviceSetFanSpeed_v2(nvmlDevice_t device, unsigned int fan, unsigned int percent)
+nvmlReturn_t sim_nvmlDeviceSetFanSpeed_v2(nvmlDevice_t device, unsigned int fan,
+                                          unsigned int percent)
 {
         (void)percent;
         return fan_is_automatic(device, fan);

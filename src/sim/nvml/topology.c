@@ -53,8 +53,8 @@ nvmlReturn_t sim_nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTo
         if (r != NVML_SUCCESS)
                 return r;
         for (unsigned i = 0; i < t.machine->file->header.gpu_count; i++)
-                if (i != t.index && target_any(target_handle(i), count, &other) == NVML_SUCCESS
-                    && level_between(&t, &other) == level)
+                if (i != t.index && target_any(target_handle(i), count, &other) == NVML_SUCCESS &&
+                    level_between(&t, &other) == level)
                         near[found++] = target_handle(i);
         if (*count == 0) {
                 *count = found;
@@ -76,7 +76,8 @@ nvmlReturn_t sim_nvmlDeviceGetP2PStatus(nvmlDevice_t first, nvmlDevice_t second,
         if ((unsigned)index >= NVML_P2P_CAPS_INDEX_UNKNOWN)
                 return NVML_ERROR_INVALID_ARGUMENT;
         bool is_linked = nvlink_count_between(a.gpu, b.index) > 0;
-        bool needs_link = index == NVML_P2P_CAPS_INDEX_NVLINK || index == NVML_P2P_CAPS_INDEX_ATOMICS;
+        bool needs_link =
+                index == NVML_P2P_CAPS_INDEX_NVLINK || index == NVML_P2P_CAPS_INDEX_ATOMICS;
         if (a.gpu->mig_mode || b.gpu->mig_mode || a.gpu->brand == NVML_BRAND_GEFORCE)
                 *status = NVML_P2P_STATUS_NOT_SUPPORTED;
         else
@@ -101,7 +102,7 @@ static void set_from_list(const char *list, unsigned long *set, unsigned words)
         }
 }
 
-/* Processors of the host near the GPU: those of its node, or all where the host has no such node. */
+/* Processors of the host near the GPU: those of its node, or all where the host has none such. */
 static nvmlReturn_t cpus_near(const struct target *t, unsigned words, unsigned long *set)
 {
         autofree char *list = NULL;
@@ -131,7 +132,8 @@ nvmlReturn_t sim_nvmlDeviceGetCpuAffinityWithinScope(nvmlDevice_t device, unsign
 nvmlReturn_t sim_nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned int words,
                                           unsigned long *set)
 {
-        return sim_nvmlDeviceGetCpuAffinityWithinScope(device, words, set, NVML_AFFINITY_SCOPE_NODE);
+        return sim_nvmlDeviceGetCpuAffinityWithinScope(device, words, set,
+                                                       NVML_AFFINITY_SCOPE_NODE);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int words,
@@ -204,9 +206,9 @@ nvmlReturn_t sim_nvmlSystemGetTopologyGpuSet(unsigned int cpu, unsigned int *cou
         for (unsigned i = 0; i < session_machine()->file->header.gpu_count; i++) {
                 unsigned long set[CPU_SETSIZE / BITS];
                 struct target t;
-                if (cpu < CPU_SETSIZE && target_any(target_handle(i), count, &t) == NVML_SUCCESS
-                    && cpus_near(&t, sizeof set / sizeof set[0], set) == NVML_SUCCESS
-                    && set[cpu / BITS] >> cpu % BITS & 1)
+                if (cpu < CPU_SETSIZE && target_any(target_handle(i), count, &t) == NVML_SUCCESS &&
+                    cpus_near(&t, sizeof set / sizeof set[0], set) == NVML_SUCCESS &&
+                    set[cpu / BITS] >> cpu % BITS & 1)
                         near[found++] = target_handle(i);
         }
         if (*count == 0) {

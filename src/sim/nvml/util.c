@@ -75,8 +75,8 @@ nvmlReturn_t sim_nvmlDeviceGetEncoderCapacity(nvmlDevice_t device, nvmlEncoderTy
                 return r;
         if ((unsigned)type > NVML_ENCODER_QUERY_AV1)
                 return NVML_ERROR_INVALID_ARGUMENT;
-        if (!board_of(t.gpu)->encoders
-            || (type == NVML_ENCODER_QUERY_AV1 && t.gpu->architecture < NVML_DEVICE_ARCH_ADA))
+        if (!board_of(t.gpu)->encoders ||
+            (type == NVML_ENCODER_QUERY_AV1 && t.gpu->architecture < NVML_DEVICE_ARCH_ADA))
                 return NVML_ERROR_NOT_SUPPORTED;
         *percent = 100;
         return NVML_SUCCESS;
@@ -142,7 +142,9 @@ nvmlReturn_t sim_nvmlDeviceGetDynamicPstatesInfo(nvmlDevice_t device,
         load_of_gpu(&t, &load);
         *info = (nvmlGpuDynamicPstatesInfo_t){ .flags = 1 };
         const unsigned percent[] = {
-                load_percent(load.compute), load_memory_percent(&load), 0,
+                load_percent(load.compute),
+                load_memory_percent(&load),
+                0,
                 load_percent((load.in + load.out) / 2),
         };
         for (unsigned i = 0; i < sizeof percent / sizeof percent[0]; i++) {
@@ -169,8 +171,8 @@ static bool sample_value(const struct target *t, nvmlSamplingType_t type, double
         switch (type) {
         case NVML_TOTAL_POWER_SAMPLES:
         case NVML_MODULE_POWER_SAMPLES:
-                *ret_value = gpu->power_idle_mw
-                             + (unsigned)(share * 0.9 * (gpu->power_limit_mw - gpu->power_idle_mw));
+                *ret_value = gpu->power_idle_mw +
+                             (unsigned)(share * 0.9 * (gpu->power_limit_mw - gpu->power_idle_mw));
                 return true;
         case NVML_GPU_UTILIZATION_SAMPLES:
                 *ret_value = load_percent(share);
@@ -198,9 +200,9 @@ static bool sample_value(const struct target *t, nvmlSamplingType_t type, double
 /* The busy share of one complete bucket of history. */
 static double bucket_share(const struct target *t, uint64_t index)
 {
-        const struct machine_bucket *bucket =
-                &machine_unit(t->machine, t->unit)
-                         ->engines[ENGINE_COMPUTE].buckets[index % MACHINE_BUCKETS];
+        const struct machine_bucket *bucket = &machine_unit(t->machine, t->unit)
+                                                       ->engines[ENGINE_COMPUTE]
+                                                       .buckets[index % MACHINE_BUCKETS];
         double share = (double)bucket->busy_ns / (double)MACHINE_BUCKET_NS;
 
         return bucket->index != index ? 0 : share > 1 ? 1 : share;
@@ -225,15 +227,15 @@ nvmlReturn_t sim_nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t ty
         uint64_t newest = machine_now_ns(t.machine) / MACHINE_BUCKET_NS;
         *value_type = NVML_VALUE_TYPE_UNSIGNED_INT;
         for (unsigned back = MACHINE_BUCKETS - 1; back > 0; back--) {
-                unsigned long long age_us = machine_real_ns(t.machine, back * MACHINE_BUCKET_NS) / 1000;
+                unsigned long long age_us =
+                        machine_real_ns(t.machine, back * MACHINE_BUCKET_NS) / 1000;
                 unsigned long long stamp_us = now_us() - age_us;
                 if (back > newest || stamp_us <= last_seen_us)
                         continue;
                 if (samples && given < *count) {
                         sample_value(&t, type, bucket_share(&t, newest - back), &value);
-                        samples[given] = (nvmlSample_t){
-                                .timeStamp = stamp_us, .sampleValue.uiVal = value
-                        };
+                        samples[given] =
+                                (nvmlSample_t){ .timeStamp = stamp_us, .sampleValue.uiVal = value };
                 } else if (samples) {
                         break;
                 }

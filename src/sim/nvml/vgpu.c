@@ -69,8 +69,8 @@ nvmlReturn_t sim_nvmlDeviceGetVgpuProcessUtilization(nvmlDevice_t device,
         return not_a_vgpu_host(device);
 }
 
-nvmlReturn_t sim_nvmlDeviceGetVgpuSchedulerCapabilities(nvmlDevice_t device,
-                                                        nvmlVgpuSchedulerCapabilities_t *capabilities)
+nvmlReturn_t sim_nvmlDeviceGetVgpuSchedulerCapabilities(
+        nvmlDevice_t device, nvmlVgpuSchedulerCapabilities_t *capabilities)
 {
         (void)capabilities;
         return not_a_vgpu_host(device);
