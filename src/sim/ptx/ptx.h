@@ -138,7 +138,7 @@ struct ptx_launch {
         uint32_t blocks_per_sm; /* resident, for waves of clock-reading kernels; 0 = one */
         uint64_t grid_id;
         uint64_t budget_instructions; /* of all threads; 0 = no limit */
-        unsigned workers;             /* 0 = one per core */
+        unsigned workers;             /* 0 = one per core, once the launch has proven long */
         bool is_cooperative;
         const bool *is_cancelled; /* polled; may be NULL */
 };

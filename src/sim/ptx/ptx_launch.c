@@ -203,6 +203,10 @@ static void work(struct run *run, struct worker *worker, bool is_first)
 {
         struct queue queue = { 0 };
 
+        if (is_first && run->launch->workers) {
+                is_first = false;
+                helpers_start(run); /* their number was asked for */
+        }
         while (!run_is_stopped(run)) {
                 struct block *block = queue_start(&queue, run, worker);
 

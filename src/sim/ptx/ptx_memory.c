@@ -161,6 +161,38 @@ PLAIN(16, uint16_t)
 PLAIN(32, uint32_t)
 PLAIN(64, uint64_t)
 
+/* .volatile, .relaxed, .acquire, .release: other threads look at the same place meanwhile. */
+#define STRONG(n, T)                                                                            \
+        static void load_strong_##n(struct warp *w, const struct insn *i)                       \
+        {                                                                                       \
+                T *d = row(w, i->d);                                                            \
+                uint32_t mask = w->exec;                                                        \
+                while (mask) {                                                                  \
+                        uint32_t l = lane_next(&mask);                                          \
+                        const T *from =                                                         \
+                                memory_reach(w, i, l, lane_address(w, i, l), sizeof(T), false); \
+                        if (!from)                                                              \
+                                return;                                                         \
+                        d[l] = __atomic_load_n(from, __ATOMIC_ACQUIRE);                         \
+                }                                                                               \
+        }                                                                                       \
+        static void store_strong_##n(struct warp *w, const struct insn *i)                      \
+        {                                                                                       \
+                const T *d = row(w, i->d);                                                      \
+                uint32_t mask = w->exec;                                                        \
+                while (mask) {                                                                  \
+                        uint32_t l = lane_next(&mask);                                          \
+                        T *to = memory_reach(w, i, l, lane_address(w, i, l), sizeof(T), true);  \
+                        if (!to)                                                                \
+                                return;                                                         \
+                        __atomic_store_n(to, d[l], __ATOMIC_RELEASE);                           \
+                }                                                                               \
+        }
+
+STRONG(16, uint16_t)
+STRONG(32, uint32_t)
+STRONG(64, uint64_t)
+
 /* Vectors and conversions of width. */
 static void load_list(struct warp *w, const struct insn *i)
 {
@@ -268,15 +300,29 @@ static bool is_plain(const struct access *a)
                a->list[0].width >= 2;
 }
 
+static bool is_strong(const struct statement *s)
+{
+        return statement_has(s, "volatile") || statement_has(s, "relaxed") ||
+               statement_has(s, "acquire") || statement_has(s, "release");
+}
+
 static bool access_emit(struct parser *p, const struct access *a, struct slot base, int64_t offset,
                         bool is_load)
 {
         static handler *const loads[9] = { [2] = load_16, [4] = load_32, [8] = load_64 };
+        static handler *const strong_loads[9] = {
+                [2] = load_strong_16, [4] = load_strong_32, [8] = load_strong_64
+        };
+        static handler *const strong_stores[9] = {
+                [2] = store_strong_16, [4] = store_strong_32, [8] = store_strong_64
+        };
         static handler *const stores[9] = { [2] = store_16, [4] = store_32, [8] = store_64 };
         handler *run = is_load ? load_list : store_list;
         struct insn *i;
 
-        if (is_plain(a))
+        if (is_plain(a) && is_strong(p->body.statement))
+                run = (is_load ? strong_loads : strong_stores)[a->list[0].width];
+        else if (is_plain(a))
                 run = (is_load ? loads : stores)[a->list[0].width];
         i = body_emit(p, run);
         if (!i)
