@@ -15,6 +15,7 @@
 #include "module.h"
 #include "scope.h"
 #include "sim_cuda.h"
+#include "vec.h"
 
 typedef void (*table_slot)(void);
 typedef void (*storage_destructor)(CUcontext context, void *key, void *value);
@@ -34,11 +35,18 @@ struct storage {
         struct storage *next;
 };
 
+/* An image in the program's own memory that the runtime had loaded. */
+struct loaded_image {
+        const void *image;
+        struct module *module;
+};
+
 static struct {
         pthread_mutex_t lock;
         struct storage *first;
+        struct vec images;              /* struct loaded_image */
         uint32_t flags[2][FLAG_BYTES / sizeof(uint32_t)];       /* always zero: no tool listens */
-} export_table = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} export_table = { .lock = PTHREAD_MUTEX_INITIALIZER, .images = VEC_OF(struct loaded_image) };
 
 static CUresult slot_unused(void)
 {
@@ -47,10 +55,61 @@ static CUresult slot_unused(void)
 
 /* Modules and contexts for the runtime. */
 
+/* An image that another context has already: the same program, so that its managed variables are
+ * the same too. NULL: nobody has it. */
+static struct module *image_find(const void *image)
+{
+        autounlock pthread_mutex_t *held = scope_lock(&export_table.lock);
+
+        for (size_t i = 0; i < export_table.images.count; i++) {
+                const struct loaded_image *loaded = vec_at(&export_table.images, i);
+
+                if (loaded->image == image && module_get((CUmodule)loaded->module) &&
+                    loaded->module->image == image)
+                        return loaded->module;
+        }
+        return NULL;
+}
+
+/* Without memory to remember it, the next context parses it again. */
+static void image_remember(const void *image, struct module *module)
+{
+        autounlock pthread_mutex_t *held = scope_lock(&export_table.lock);
+        const struct loaded_image entry = { image, module };
+
+        module->image = image;
+        for (size_t i = 0; i < export_table.images.count; i++) {
+                struct loaded_image *loaded = vec_at(&export_table.images, i);
+
+                if (loaded->image == image) {
+                        *loaded = entry;
+                        return;
+                }
+        }
+        vec_push(&export_table.images, &entry);
+}
+
 static CUresult load_image(CUmodule *ret_module, const void *image)
 {
-        return image && ret_module ? sim_cuModuleLoadData(ret_module, image)
-                                   : CUDA_ERROR_INVALID_VALUE;
+        struct context *context;
+        struct module *module, *twin;
+        struct jit jit = { 0 };
+
+        if (!image || !ret_module)
+                return CUDA_ERROR_INVALID_VALUE;
+
+        CUresult r = context_need(&context);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        twin = image_find(image);
+        r = twin ? module_new(context, twin->program, NULL, NULL, &module)
+                 : module_load(context, image, 0, &jit, &module);
+        if (r != CUDA_SUCCESS)
+                return r;
+        image_remember(image, module);
+        *ret_module = (CUmodule)module;
+        return CUDA_SUCCESS;
 }
 
 static CUresult slot_load_wrapper(CUmodule *ret_module, const void *wrapper)

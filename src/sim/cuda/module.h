@@ -29,6 +29,7 @@ struct module {
         struct program *program;        /* counted */
         struct ptx_module *ptx;         /* this module's own: it knows the variables' addresses */
         struct library *library;        /* NULL: loaded as a module */
+        const void *image;              /* where a runtime's image is; NULL: not known */
         struct function **functions;    /* as the program's kernels */
         struct module_variable *variables; /* as the program's variables */
         CUdeviceptr block;              /* code, then the variables that are not managed */
