@@ -30,7 +30,8 @@ static void journal_apply(struct machine_file *file, struct machine_journal *jou
         for (uint64_t i = 0; i < count && i < MACHINE_JOURNAL; i++) {
                 _Atomic uint64_t *word = (_Atomic uint64_t *)((char *)file
                                                               + journal->words[i].offset);
-                atomic_store_explicit(word, journal->words[i].value, memory_order_relaxed);
+                /* A head that moved hands its places to the submitter, who takes no lock. */
+                atomic_store_explicit(word, journal->words[i].value, memory_order_release);
         }
         atomic_store_explicit(&journal->count, 0, memory_order_release);
 }
