@@ -54,6 +54,7 @@ SIM_TEST(a_crowd_on_one_stream_loses_no_work)
         work.add = exec_function(&work.exec, "add");
         OK(cuMemAlloc_v2(&work.word, 4));
         OK(cuMemsetD32_v2(work.word, 0, 1));
+        OK(cuCtxSynchronize()); /* a non-blocking stream would not wait for it */
         OK(cuStreamCreate(&work.shared, CU_STREAM_NON_BLOCKING));
         OK(cuEventCreate(&work.event, CU_EVENT_DISABLE_TIMING));
         for (unsigned i = 0; i < THREADS; i++)

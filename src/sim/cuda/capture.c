@@ -87,9 +87,10 @@ CUresult capture_break(struct stream *stream, CUresult error)
         return error;
 }
 
-CUresult capture_break_event(const struct event *event, CUresult error)
+CUresult capture_break_event(struct event *event, CUresult error)
 {
         autounlock pthread_mutex_t *held = scope_lock(&capture_state.lock);
+        autounlock pthread_mutex_t *held_event = scope_lock(&event->lock);
         struct session *session = session_find(event->capture.session);
 
         if (session)
@@ -214,18 +215,12 @@ static CUresult wait_outside(struct stream *stream, const struct event *event)
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 }
 
-CUresult capture_wait_event(struct stream *stream, struct event *event, bool is_external)
+/* Both locks are held. */
+static CUresult wait_inside(struct stream *stream, const struct event *event)
 {
-        CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT };
-
-        if (is_external && stream->capture) {
-                params.eventWait.event = (CUevent)event;
-                return capture_add(stream, &params);
-        }
-
-        autounlock pthread_mutex_t *held = scope_lock(&capture_state.lock);
         struct session *session = event->capture.session ? session_find(event->capture.session)
                                                          : NULL;
+
         if (!session)
                 return wait_outside(stream, event);
         if (session->is_invalid)
@@ -243,4 +238,18 @@ CUresult capture_wait_event(struct stream *stream, struct event *event, bool is_
                 return CUDA_ERROR_STREAM_CAPTURE_MERGE;
         }
         return capture_depend(stream->capture, event->capture.nodes, NULL, event->capture.count);
+}
+
+CUresult capture_wait_event(struct stream *stream, struct event *event, bool is_external)
+{
+        CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT };
+
+        if (is_external && stream->capture) {
+                params.eventWait.event = (CUevent)event;
+                return capture_add(stream, &params);
+        }
+
+        autounlock pthread_mutex_t *held = scope_lock(&capture_state.lock);
+        autounlock pthread_mutex_t *held_event = scope_lock(&event->lock);
+        return wait_inside(stream, event);
 }

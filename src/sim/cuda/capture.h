@@ -39,4 +39,4 @@ CUresult capture_break(struct stream *stream, CUresult error);
 /* The stream goes: a capture that began here ends, another goes on without it. */
 void capture_leave(struct stream *stream);
 /* The same for a call about an event that was recorded in a capture. */
-CUresult capture_break_event(const struct event *event, CUresult error);
+CUresult capture_break_event(struct event *event, CUresult error);

@@ -118,7 +118,7 @@ CUresult sim_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Fl
                 return CUDA_ERROR_INVALID_HANDLE;
         if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
                 return CUDA_ERROR_INVALID_VALUE;
-        if (capture_is_active(stream) || event->capture.session)
+        if (capture_is_active(stream) || event_is_captured(event))
                 return capture_wait_event(stream, event, Flags & CU_EVENT_WAIT_EXTERNAL);
         return event_join(event, stream);
 }

@@ -77,6 +77,13 @@ CUresult event_export(struct event *event)
         return r;
 }
 
+bool event_is_captured(struct event *event)
+{
+        autounlock pthread_mutex_t *held = scope_lock(&event->lock);
+
+        return event->capture.session != 0;
+}
+
 void event_set_capture(struct event *event, uint64_t session, struct node **nodes, size_t count)
 {
         autounlock pthread_mutex_t *held = scope_lock(&event->lock);

@@ -39,6 +39,8 @@ struct event *event_get(CUevent handle);
 CUresult event_record(struct event *event, struct stream *stream);
 /* The next work on the stream waits for the event as it was last recorded. */
 CUresult event_join(struct event *event, struct stream *stream);
+/* True: it was last recorded in a capture. */
+bool event_is_captured(struct event *event);
 /* Lets other processes open it, from here on. */
 CUresult event_export(struct event *event);
 /* Remembers a place in a capture instead; takes `nodes`. */

@@ -195,7 +195,15 @@ static CUresult submit(struct stream *stream, const struct timeline_op *op, stru
         CUresult r = lock_with_room(stream, op->engine);
 
         if (r == CUDA_SUCCESS) {
-                r = submit_locked(stream, op, task, ret_mark);
+                if (!task && waits_have_tasks(stream)) {
+                        task = task_new(TASK_RUN, NULL, NULL);
+                        if (task)
+                                task->run = run_nothing;
+                        else
+                                r = CUDA_ERROR_OUT_OF_MEMORY;
+                }
+                if (r == CUDA_SUCCESS)
+                        r = submit_locked(stream, op, task, ret_mark);
                 pthread_mutex_unlock(&work_lock);
         }
         if (r != CUDA_SUCCESS && task) {
@@ -215,14 +223,14 @@ CUresult work_submit(struct stream *stream, const struct work *work, struct mark
         };
         struct task *task = NULL;
 
-        if (work->run || (stream->wait_count && waits_have_tasks(stream))) {
+        if (work->run) {
                 task = task_new(TASK_RUN, work->free, work->closure);
                 if (!task) {
                         if (work->free)
                                 work->free(work->closure);
                         return CUDA_ERROR_OUT_OF_MEMORY;
                 }
-                task->run = work->run ? work->run : run_nothing;
+                task->run = work->run;
                 task->is_duration_unknown = work->duration_ns == MACHINE_NS_UNKNOWN;
         }
         return submit(stream, &op, task, ret_mark);
@@ -261,19 +269,25 @@ static bool stream_is_pending(const struct stream *stream)
                || (stream->last.task && !task_is_done(stream, stream->last.task));
 }
 
+/* The streams that the next work here would wait for by themselves. The lock is held. */
+static bool others_are_pending(const struct stream *stream)
+{
+        if (stream_is_blocking(stream))
+                return stream_is_pending(stream->context->legacy);
+        if (!stream->is_legacy)
+                return false;
+        for (struct stream *s = stream->context->streams; s; s = s->next)
+                if (stream_is_blocking(s) && stream_is_pending(s))
+                        return true;
+        return false;
+}
+
 /* The stream's newest point is more than its own last work: an operation of no length must carry
  * what it waits for. */
 static bool stream_needs_join(struct stream *stream)
 {
-        bool needs = stream->wait_count != 0;
-
-        if (stream_is_blocking(stream) && !needs)
-                return stream_is_pending(stream->context->legacy);
-        if (!stream->is_legacy || needs)
-                return needs;
         pthread_mutex_lock(&work_lock);
-        for (struct stream *s = stream->context->streams; s && !needs; s = s->next)
-                needs = stream_is_blocking(s) && stream_is_pending(s);
+        bool needs = stream->wait_count || others_are_pending(stream);
         pthread_mutex_unlock(&work_lock);
         return needs;
 }
@@ -403,16 +417,18 @@ CUresult stream_wait(struct stream *stream)
 
 bool stream_is_idle(struct stream *stream)
 {
-        for (unsigned i = 0; i < stream->wait_count; i++)
-                if (!mark_is_passed(&stream->waits[i]))
-                        return false;
-        if (stream->is_legacy && stream_needs_join(stream)) {
+        bool is_idle = true;
+
+        pthread_mutex_lock(&work_lock);
+        for (unsigned i = 0; i < stream->wait_count && is_idle; i++)
+                is_idle = mark_is_passed(&stream->waits[i]);
+        if (is_idle && stream->is_legacy && others_are_pending(stream)) {
                 timeline_advance(&driver.machine, stream->context->device->unit);
-                if (stream_needs_join(stream))
-                        return false;
+                is_idle = !others_are_pending(stream);
         }
         struct mark mark = stream_last(stream);
-        return mark_is_passed(&mark);
+        pthread_mutex_unlock(&work_lock);
+        return is_idle && mark_is_passed(&mark);
 }
 
 /* A stream of the context with work not known to be done; marks it, or returns false. */
