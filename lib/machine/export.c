@@ -52,8 +52,8 @@ static int row_take(struct machine *machine, uint32_t *ret_index)
         return 0;
 }
 
-int export_add(struct machine *machine, const struct machine_slot *slot, const struct machine_export *row,
-               uint32_t *ret_index, uint64_t *ret_number)
+int export_add(struct machine *machine, const struct machine_slot *slot,
+               const struct machine_export *row, uint32_t *ret_index, uint64_t *ret_number)
 {
         uint64_t number = atomic_fetch_add(&machine->file->header.exports_next, 1) + 1;
         uint32_t index;
@@ -61,7 +61,8 @@ int export_add(struct machine *machine, const struct machine_slot *slot, const s
         machine_lock(&machine->file->header.lock);
         int r = row_take(machine, &index);
         if (r == 0)
-                row_write(&machine->file->exports[index], row, slot_index(machine, slot) + 1, number);
+                row_write(&machine->file->exports[index], row, slot_index(machine, slot) + 1,
+                          number);
         machine_unlock(&machine->file->header.lock);
         if (r < 0)
                 return r;
@@ -80,7 +81,8 @@ struct machine_export *export_row(struct machine *machine, uint32_t index, uint6
         return row->slot && slot_is_alive(machine, row->slot - 1) ? row : NULL;
 }
 
-int export_get(struct machine *machine, uint32_t index, uint64_t number, struct machine_export *ret_row)
+int export_get(struct machine *machine, uint32_t index, uint64_t number,
+               struct machine_export *ret_row)
 {
         const struct machine_export *row = export_row(machine, index, number);
 

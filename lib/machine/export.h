@@ -10,10 +10,11 @@ enum { EXPORT_PATH_BYTES = 96 };
 
 /* Takes a free row, writes `row` there with a number of its own, and makes it visible. The slot is
  * the exporter's. -ENOSPC: no row, or no room in the file. */
-int export_add(struct machine *machine, const struct machine_slot *slot, const struct machine_export *row,
-               uint32_t *ret_index, uint64_t *ret_number);
+int export_add(struct machine *machine, const struct machine_slot *slot,
+               const struct machine_export *row, uint32_t *ret_index, uint64_t *ret_number);
 /* A copy of the row. -ENOENT: it is no longer there, or its exporter is dead. */
-int export_get(struct machine *machine, uint32_t index, uint64_t number, struct machine_export *ret_row);
+int export_get(struct machine *machine, uint32_t index, uint64_t number,
+               struct machine_export *ret_row);
 /* The row itself, for those who change a word of it; NULL as above. */
 struct machine_export *export_row(struct machine *machine, uint32_t index, uint64_t number);
 /* Takes it back. Fine if it is gone. */

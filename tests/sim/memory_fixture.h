@@ -9,7 +9,7 @@
 #include "cuda_prototypes.h"
 #include "sim.h"
 
-#define MIB (UINT64_C(1) << 20)
+#define MIB        (UINT64_C(1) << 20)
 #define GOOD(call) CHECK_EQ(call, CUDA_SUCCESS)
 
 /* A machine of `gpus` cards with so much memory, contexts that take none, and time that flies. */

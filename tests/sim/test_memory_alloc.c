@@ -166,7 +166,11 @@ SIM_TEST(holes_are_used_again)
 SIM_TEST(allocations_never_overlap)
 {
         enum { COUNT = 400, TURNS = 6000 };
-        static struct { CUdeviceptr at; size_t bytes; uint64_t stamp; } live[COUNT];
+        static struct {
+                CUdeviceptr at;
+                size_t bytes;
+                uint64_t stamp;
+        } live[COUNT];
         uint32_t seed = 77;
         uint64_t back;
 
@@ -216,7 +220,8 @@ SIM_TEST(a_hundred_thousand_live_allocations)
         uint64_t end = clock_now_ns();
         CHECK_EQ(free_bytes(), before);
         fprintf(stderr, "# %d live: alloc %llu ns, free %llu ns\n", COUNT,
-                (unsigned long long)(middle - start) / COUNT, (unsigned long long)(end - middle) / COUNT);
+                (unsigned long long)(middle - start) / COUNT,
+                (unsigned long long)(end - middle) / COUNT);
         start = clock_now_ns();
         for (int i = 0; i < COUNT; i++) {
                 GOOD(cuMemAlloc_v2(&at[0], 1024));
@@ -243,6 +248,5 @@ int main(void)
                    CASE(device_pointers_fault_on_the_host), CASE(rows_are_padded_to_the_pitch),
                    CASE(the_first_api_gives_addresses_of_32_bits),
                    CASE(a_context_that_goes_takes_its_memory_along), CASE(holes_are_used_again),
-                   CASE(allocations_never_overlap),
-                   CASE(a_hundred_thousand_live_allocations));
+                   CASE(allocations_never_overlap), CASE(a_hundred_thousand_live_allocations));
 }

@@ -3,8 +3,11 @@
 
 SIM_TEST(arrays_are_charged_in_bytes_and_described)
 {
-        CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 256, .Height = 256, .Depth = 64,
-                                          .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
+        CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 256,
+                                          .Height = 256,
+                                          .Depth = 64,
+                                          .Format = CU_AD_FORMAT_FLOAT,
+                                          .NumChannels = 1 };
         CUDA_ARRAY3D_DESCRIPTOR found;
         CUDA_ARRAY_DESCRIPTOR flat;
         CUarray array;
@@ -29,8 +32,9 @@ SIM_TEST(arrays_are_charged_in_bytes_and_described)
 
 SIM_TEST(mipmaps_have_levels)
 {
-        CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64, .Height = 16, .Format = CU_AD_FORMAT_UNSIGNED_INT8,
-                                          .NumChannels = 4 };
+        CUDA_ARRAY3D_DESCRIPTOR shape = {
+                .Width = 64, .Height = 16, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4
+        };
         CUDA_ARRAY3D_DESCRIPTOR found;
         CUmipmappedArray mipmap;
         CUarray level;
@@ -83,14 +87,19 @@ static CUfunction function(const char *name)
 static CUarray floats(void)
 {
         static const float rows[2][4] = { { 0, 1, 2, 3 }, { 10, 11, 12, 13 } };
-        CUDA_ARRAY_DESCRIPTOR shape = { .Width = 4, .Height = 2, .Format = CU_AD_FORMAT_FLOAT,
-                                        .NumChannels = 1 };
+        CUDA_ARRAY_DESCRIPTOR shape = {
+                .Width = 4, .Height = 2, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+        };
         CUarray array;
 
         GOOD(cuArrayCreate_v2(&array, &shape));
-        CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = rows, .srcPitch = 16,
-                               .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = array,
-                               .WidthInBytes = 16, .Height = 2 };
+        CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                               .srcHost = rows,
+                               .srcPitch = 16,
+                               .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                               .dstArray = array,
+                               .WidthInBytes = 16,
+                               .Height = 2 };
         GOOD(cuMemcpy2D_v2(&copy));
         return array;
 }
@@ -108,7 +117,7 @@ static void sample(CUtexObject texture, const float at[4][2], float ret[4])
         GOOD(cuMemcpyDtoH_v2(ret, out, 16));
 }
 
-#define NEAR(a, b) ((a) > (b) - 0.01f && (a) < (b) + 0.01f)
+#define NEAR(a, b) ((a) > (b)-0.01f && (a) < (b) + 0.01f)
 
 SIM_TEST(kernels_sample_textures)
 {
@@ -141,7 +150,9 @@ SIM_TEST(kernels_sample_textures)
         sampling.addressMode[0] = CU_TR_ADDRESS_MODE_WRAP;
         sampling.addressMode[1] = CU_TR_ADDRESS_MODE_MIRROR;
         GOOD(cuTexObjectCreate(&texture, &resource, &sampling, NULL));
-        const float round[4][2] = { { 1.3f, 0.1f }, { -0.1f, 0.1f }, { 0.1f, 1.1f }, { 0.1f, -0.1f } };
+        const float round[4][2] = {
+                { 1.3f, 0.1f }, { -0.1f, 0.1f }, { 0.1f, 1.1f }, { 0.1f, -0.1f }
+        };
         sample(texture, round, got);
         CHECK(got[0] == 1 && got[1] == 3 && got[2] == 10 && got[3] == 0);
         sampling.addressMode[0] = (CUaddress_mode)9;
@@ -150,8 +161,10 @@ SIM_TEST(kernels_sample_textures)
 
 SIM_TEST(kernels_write_surfaces)
 {
-        CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 16, .Format = CU_AD_FORMAT_UNSIGNED_INT32,
-                                          .NumChannels = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST };
+        CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 16,
+                                          .Format = CU_AD_FORMAT_UNSIGNED_INT32,
+                                          .NumChannels = 1,
+                                          .Flags = CUDA_ARRAY3D_SURFACE_LDST };
         CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_ARRAY };
         CUsurfObject surface;
         uint32_t back[16];

@@ -92,11 +92,19 @@ SIM_TEST(boxes_of_any_shape)
         for (int turn = 0; turn < 300; turn++) {
                 unsigned w = 1 + pick(&seed, W), h = 1 + pick(&seed, H), d = 1 + pick(&seed, D);
                 CUDA_MEMCPY3D copy = {
-                        .srcXInBytes = pick(&seed, W - w + 1), .srcY = pick(&seed, H - h + 1),
-                        .srcZ = pick(&seed, D - d + 1), .srcPitch = W, .srcHeight = H,
-                        .dstXInBytes = pick(&seed, W - w + 1), .dstY = pick(&seed, H - h + 1),
-                        .dstZ = pick(&seed, D - d + 1), .dstPitch = W, .dstHeight = H,
-                        .WidthInBytes = w, .Height = h, .Depth = d,
+                        .srcXInBytes = pick(&seed, W - w + 1),
+                        .srcY = pick(&seed, H - h + 1),
+                        .srcZ = pick(&seed, D - d + 1),
+                        .srcPitch = W,
+                        .srcHeight = H,
+                        .dstXInBytes = pick(&seed, W - w + 1),
+                        .dstY = pick(&seed, H - h + 1),
+                        .dstZ = pick(&seed, D - d + 1),
+                        .dstPitch = W,
+                        .dstHeight = H,
+                        .WidthInBytes = w,
+                        .Height = h,
+                        .Depth = d,
                 };
                 bool is_from_host = turn & 1;
                 copy.srcMemoryType = is_from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -107,7 +115,8 @@ SIM_TEST(boxes_of_any_shape)
                 for (unsigned z = 0; z < d; z++)
                         for (unsigned y = 0; y < h; y++)
                                 memcpy(&to.host[copy.dstZ + z][copy.dstY + y][copy.dstXInBytes],
-                                       &from.host[copy.srcZ + z][copy.srcY + y][copy.srcXInBytes], w);
+                                       &from.host[copy.srcZ + z][copy.srcY + y][copy.srcXInBytes],
+                                       w);
                 GOOD(turn & 2 ? cuMemcpy3D_v2(&copy) : cuMemcpy3DAsync_v2(&copy, NULL));
         }
         box_check(&to);
@@ -118,22 +127,34 @@ SIM_TEST(rectangles_through_an_array)
 {
         struct box box;
         unsigned char out[H][W];
-        CUDA_ARRAY_DESCRIPTOR shape = { .Width = W / 4, .Height = H,
-                                        .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4 };
+        CUDA_ARRAY_DESCRIPTOR shape = {
+                .Width = W / 4, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4
+        };
         CUarray array;
 
         card();
         box_init(&box, 3);
         GOOD(cuArrayCreate_v2(&array, &shape));
         CUDA_MEMCPY2D in = {
-                .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = box.device, .srcPitch = W,
-                .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = array, .WidthInBytes = W, .Height = H,
+                .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                .srcDevice = box.device,
+                .srcPitch = W,
+                .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                .dstArray = array,
+                .WidthInBytes = W,
+                .Height = H,
         };
         GOOD(cuMemcpy2D_v2(&in));
         CUDA_MEMCPY2D back = {
-                .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array, .srcXInBytes = 8, .srcY = 2,
-                .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out, .dstPitch = W,
-                .WidthInBytes = 16, .Height = 5,
+                .srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                .srcArray = array,
+                .srcXInBytes = 8,
+                .srcY = 2,
+                .dstMemoryType = CU_MEMORYTYPE_HOST,
+                .dstHost = out,
+                .dstPitch = W,
+                .WidthInBytes = 16,
+                .Height = 5,
         };
         GOOD(cuMemcpy2DUnaligned_v2(&back));
         for (int y = 0; y < 5; y++)
@@ -150,7 +171,8 @@ SIM_TEST(rectangles_through_an_array)
 
 SIM_TEST(one_row_to_and_from_arrays)
 {
-        CUDA_ARRAY_DESCRIPTOR shape = { .Width = 256, .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+        CUDA_ARRAY_DESCRIPTOR shape = { .Width = 256,
+                                        .Format = CU_AD_FORMAT_UNSIGNED_INT8,
                                         .NumChannels = 1 };
         unsigned char sent[256], back[256];
         CUarray one, two;
@@ -215,7 +237,8 @@ SIM_TEST(uniform_pages_read_and_write_like_others)
         GOOD(cuMemsetD8_v2(a, 0, BYTES));
         memset(ref, 0, BYTES);
         for (int turn = 0; turn < 120; turn++) {
-                size_t from = 4 * (size_t)pick(&seed, BYTES / 4), n = 4 + 4 * (size_t)pick(&seed, 700000);
+                size_t from = 4 * (size_t)pick(&seed, BYTES / 4),
+                       n = 4 + 4 * (size_t)pick(&seed, 700000);
                 size_t to = 4 * (size_t)pick(&seed, BYTES / 4);
                 if (turn % 5 == 0)
                         from &= ~(size_t)0x1fffff, to &= ~(size_t)0x1fffff, n = 4 << 20;
@@ -262,7 +285,8 @@ SIM_TEST(what_exceeds_the_budget_is_dropped_and_counted)
         scramble(sent, BYTES, 1);
         GOOD(cuMemAlloc_v2(&a, BYTES));
         GOOD(cuMemcpyHtoD_v2(a, sent, BYTES));
-        CHECK_EQ(atomic_load(&machine->file->header.counters[COUNTER_CONTENT_DROPPED_BYTES]), BYTES - 8 * MIB);
+        CHECK_EQ(atomic_load(&machine->file->header.counters[COUNTER_CONTENT_DROPPED_BYTES]),
+                 BYTES - 8 * MIB);
         GOOD(cuMemcpyDtoH_v2(back, a, BYTES));
         CHECK(!memcmp(sent, back, 8 << 20));
         CHECK_EQ(back[BYTES - 1], 0);
@@ -368,12 +392,11 @@ SIM_TEST(batches_copy_each_of_their_parts)
 int main(void)
 {
         return RUN(CASE(what_goes_in_comes_out), CASE(copies_stay_within_their_allocations),
-                   CASE(host_to_host_works), CASE(boxes_of_any_shape), CASE(rectangles_through_an_array),
-                   CASE(one_row_to_and_from_arrays), CASE(fills_of_each_width),
-                   CASE(uniform_pages_read_and_write_like_others),
+                   CASE(host_to_host_works), CASE(boxes_of_any_shape),
+                   CASE(rectangles_through_an_array), CASE(one_row_to_and_from_arrays),
+                   CASE(fills_of_each_width), CASE(uniform_pages_read_and_write_like_others),
                    CASE(what_exceeds_the_budget_is_dropped_and_counted),
                    CASE(untouched_and_uniform_memory_costs_nothing),
-                   CASE(a_pageable_source_may_change_after_the_call),
-                   CASE(copies_between_cards),
+                   CASE(a_pageable_source_may_change_after_the_call), CASE(copies_between_cards),
                    CASE(batches_copy_each_of_their_parts));
 }

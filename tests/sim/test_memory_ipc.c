@@ -96,8 +96,8 @@ static int exporter_that_dies(void)
         CUipcMemHandle handle;
         CUdeviceptr a;
 
-        if (start() || cuMemAlloc_v2(&a, 10 * MIB) || cuMemsetD8_v2(a, 1, 10 * MIB)
-            || cuIpcGetMemHandle(&handle, a))
+        if (start() || cuMemAlloc_v2(&a, 10 * MIB) || cuMemsetD8_v2(a, 1, 10 * MIB) ||
+            cuIpcGetMemHandle(&handle, a))
                 return 1;
         if (send(wire[0], &handle, sizeof handle, 0) != (ssize_t)sizeof handle)
                 return 2;
@@ -129,7 +129,8 @@ SIM_TEST(handles_that_are_none_are_refused)
         card();
         memset(&handle, 0x5a, sizeof handle);
         CHECK_EQ(cuIpcOpenMemHandle_v2(&a, handle, FLAGS), CUDA_ERROR_INVALID_VALUE);
-        CHECK_EQ(cuIpcGetMemHandle(&handle, (CUdeviceptr)(uintptr_t)&plain), CUDA_ERROR_INVALID_VALUE);
+        CHECK_EQ(cuIpcGetMemHandle(&handle, (CUdeviceptr)(uintptr_t)&plain),
+                 CUDA_ERROR_INVALID_VALUE);
         GOOD(cuMemAllocManaged(&a, 4096, CU_MEM_ATTACH_GLOBAL));
         CHECK_EQ(cuIpcGetMemHandle(&handle, a), CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuIpcCloseMemHandle(a), CUDA_ERROR_INVALID_VALUE);
@@ -159,7 +160,8 @@ SIM_TEST(a_pool_pointer_can_be_shared)
         pool = pool_made();
         GOOD(cuMemAllocFromPoolAsync(&a, 3 * MIB, pool, NULL));
         GOOD(cuMemcpyHtoD_v2(a + 2 * MIB, &value, 4));
-        GOOD(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        GOOD(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                              0));
         GOOD(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)fd,
                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
         GOOD(cuMemPoolExportPointer(&data, a));

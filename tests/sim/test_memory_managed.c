@@ -52,8 +52,8 @@ SIM_TEST(prefetch_brings_pages_onto_the_card_and_back)
         CHECK_EQ(range_attribute(a, 10 * MIB, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION), 0);
         CHECK_EQ(range_attribute(a, 10 * MIB, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE),
                  CU_MEM_LOCATION_TYPE_DEVICE);
-        GOOD(cuMemPrefetchAsync_v2(a, 4 * MIB, (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST }, 0,
-                                   NULL));
+        GOOD(cuMemPrefetchAsync_v2(a, 4 * MIB, (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST },
+                                   0, NULL));
         GOOD(cuCtxSynchronize());
         CHECK_EQ(before - free_bytes(), 6 * MIB);
         CHECK_EQ(range_attribute(a, 10 * MIB, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION),
@@ -88,15 +88,18 @@ SIM_TEST(advice_is_kept_and_told)
         GOOD(cuMemAdvise(a, 8 * MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
         GOOD(cuMemAdvise(a, 8 * MIB, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
         CHECK_EQ(range_attribute(a, 8 * MIB, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 1);
-        CHECK_EQ(range_attribute(a, 8 * MIB, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION), CU_DEVICE_CPU);
-        GOOD(cuMemRangeGetAttribute(users, sizeof users, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, a, 8 * MIB));
+        CHECK_EQ(range_attribute(a, 8 * MIB, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION),
+                 CU_DEVICE_CPU);
+        GOOD(cuMemRangeGetAttribute(users, sizeof users, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, a,
+                                    8 * MIB));
         CHECK_EQ(users[0], 0);
         CHECK_EQ(users[1], CU_DEVICE_INVALID);
         GOOD(cuMemAdvise(a, 2 * MIB, CU_MEM_ADVISE_UNSET_READ_MOSTLY, 0));
         CHECK_EQ(range_attribute(a, 8 * MIB, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 0);
         CHECK_EQ(range_attribute(a + 2 * MIB, 6 * MIB, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY), 1);
         CHECK_EQ(cuMemAdvise(a, 8 * MIB, (CUmem_advise)17, 0), CUDA_ERROR_INVALID_VALUE);
-        CHECK_EQ(cuMemAdvise(a, 8 * MIB, CU_MEM_ADVISE_SET_ACCESSED_BY, 3), CUDA_ERROR_INVALID_DEVICE);
+        CHECK_EQ(cuMemAdvise(a, 8 * MIB, CU_MEM_ADVISE_SET_ACCESSED_BY, 3),
+                 CUDA_ERROR_INVALID_DEVICE);
 }
 
 SIM_TEST(more_than_the_card_has_is_fine)

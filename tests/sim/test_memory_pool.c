@@ -195,8 +195,8 @@ SIM_TEST(what_pools_keep_makes_room_for_others)
 
 int main(void)
 {
-        return RUN(CASE(a_pool_gives_back_at_the_next_synchronisation), CASE(the_threshold_keeps_memory),
-                   CASE(the_same_stream_reuses_what_it_freed),
+        return RUN(CASE(a_pool_gives_back_at_the_next_synchronisation),
+                   CASE(the_threshold_keeps_memory), CASE(the_same_stream_reuses_what_it_freed),
                    CASE(another_stream_waits_for_memory_that_is_still_in_use),
                    CASE(pool_memory_and_plain_memory_may_be_freed_either_way),
                    CASE(a_destroyed_pool_lives_until_its_last_allocation),

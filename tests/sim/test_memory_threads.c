@@ -15,11 +15,12 @@ static int turn_of(unsigned thread, unsigned turn)
         CUstream own = CU_STREAM_PER_THREAD;
         size_t bytes = 1000 + 7919 * turn % 2500000;
 
-        if (cuMemAlloc_v2(&plain, bytes) || cuMemAllocAsync(&pooled, bytes, own)
-            || cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL))
+        if (cuMemAlloc_v2(&plain, bytes) || cuMemAllocAsync(&pooled, bytes, own) ||
+            cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL))
                 return 1;
-        if (cuMemcpyHtoDAsync_v2(pooled, &sent, 8, own) || cuMemcpyDtoDAsync_v2(plain, pooled, 8, own)
-            || cuMemcpyDtoDAsync_v2(managed, plain, 8, own) || cuStreamSynchronize(own))
+        if (cuMemcpyHtoDAsync_v2(pooled, &sent, 8, own) ||
+            cuMemcpyDtoDAsync_v2(plain, pooled, 8, own) ||
+            cuMemcpyDtoDAsync_v2(managed, plain, 8, own) || cuStreamSynchronize(own))
                 return 2;
         if (*(uint64_t *)(uintptr_t)managed != sent)
                 return 3;

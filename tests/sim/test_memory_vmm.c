@@ -135,7 +135,9 @@ static void fd_send(int fd)
 {
         char room[CMSG_SPACE(sizeof fd)] = { 0 }, byte = 1;
         struct iovec part = { &byte, 1 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room,
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = room,
                                   .msg_controllen = sizeof room };
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
@@ -150,7 +152,9 @@ static int fd_receive(void)
 {
         char room[CMSG_SPACE(sizeof(int))] = { 0 }, byte;
         struct iovec part = { &byte, 1 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room,
+        struct msghdr message = { .msg_iov = &part,
+                                  .msg_iovlen = 1,
+                                  .msg_control = room,
                                   .msg_controllen = sizeof room };
         int fd = -1;
 
@@ -173,8 +177,8 @@ static int importer(void)
         if (cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd,
                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
                 return 2;
-        if (cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0) || cuMemMap(at, 2 * MIB, 0, handle, 0)
-            || cuMemSetAccess(at, 2 * MIB, &full, 1))
+        if (cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0) || cuMemMap(at, 2 * MIB, 0, handle, 0) ||
+            cuMemSetAccess(at, 2 * MIB, &full, 1))
                 return 3;
         if (cuMemcpyDtoH_v2(&value, at + MIB, 4) || value != 41)
                 return 4;
@@ -202,7 +206,8 @@ SIM_TEST(another_process_maps_an_exported_handle)
         GOOD(cuMemMap(at, 2 * MIB, 0, handle, 0));
         GOOD(cuMemSetAccess(at, 2 * MIB, &full, 1));
         GOOD(cuMemcpyHtoD_v2(at + MIB, &value, 4));
-        GOOD(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        GOOD(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                          0));
         fd_send(fd);
         CHECK_EQ(waitpid(child, &status, 0), child);
         CHECK_EQ(status, 0);
@@ -220,6 +225,7 @@ int main(void)
 {
         return RUN(CASE(the_charge_lives_until_released_and_unmapped),
                    CASE(a_range_may_hold_several_handles),
-                   CASE(one_handle_at_two_addresses_is_one_memory), CASE(access_and_properties_are_told),
-                   CASE(huge_reservations_cost_nothing), CASE(another_process_maps_an_exported_handle));
+                   CASE(one_handle_at_two_addresses_is_one_memory),
+                   CASE(access_and_properties_are_told), CASE(huge_reservations_cost_nothing),
+                   CASE(another_process_maps_an_exported_handle));
 }

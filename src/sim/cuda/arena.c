@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define CHUNK_SHIFT 34                                  /* 16 GiB */
+#define CHUNK_SHIFT 34 /* 16 GiB */
 #define CHUNK_BYTES (UINT64_C(1) << CHUNK_SHIFT)
 #define LOW_BASE    UINT64_C(0x20000000)
-#define LOW_BYTES   UINT64_C(0x50000000)                /* ASan keeps its shadow at 2 GiB */
+#define LOW_BYTES   UINT64_C(0x50000000) /* ASan keeps its shadow at 2 GiB */
 #define ADDRESS_END (UINT64_C(1) << 47)
 enum { CHUNK_SLOTS = 1 << (47 - CHUNK_SHIFT), MAP_SLAB = 16 };
 
 static struct {
         pthread_mutex_t lock;
-        struct carve carve[ARENA_KINDS];        /* free pages */
-        struct page_map *maps;                  /* spare */
+        struct carve carve[ARENA_KINDS];             /* free pages */
+        struct page_map *maps;                       /* spare */
         _Atomic(struct chunk *) chunks[CHUNK_SLOTS]; /* by address / CHUNK_BYTES */
 } arena = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -80,7 +80,8 @@ static bool chunk_reserve(struct chunk *chunk)
                 front = reserve_low(chunk->size);
         else
                 front = reserve_aligned(chunk->size, CHUNK_BYTES,
-                                        chunk->kind == ARENA_DIRECT ? PROT_READ | PROT_WRITE : PROT_NONE);
+                                        chunk->kind == ARENA_DIRECT ? PROT_READ | PROT_WRITE
+                                                                    : PROT_NONE);
         if (!front)
                 return false;
         if ((uintptr_t)front + chunk->size > ADDRESS_END) {
@@ -89,7 +90,8 @@ static bool chunk_reserve(struct chunk *chunk)
         }
         chunk->base = (CUdeviceptr)(uintptr_t)front;
         chunk->bytes = chunk->kind == ARENA_DIRECT ? front : reserve_contents(chunk->size);
-        chunk->pages = reserve(chunk->size / PAGE_BYTES * sizeof *chunk->pages, PROT_READ | PROT_WRITE);
+        chunk->pages =
+                reserve(chunk->size / PAGE_BYTES * sizeof *chunk->pages, PROT_READ | PROT_WRITE);
         if (chunk->bytes && chunk->pages)
                 return true;
         if (chunk->bytes && chunk->bytes != front)
@@ -122,7 +124,8 @@ static struct piece *arena_grow(enum arena_kind kind, uint32_t count)
 }
 
 /* Cuts the piece in use to [skip, skip + count) and frees the rest. */
-static struct piece *arena_trim(struct carve *carve, struct piece *run, uint32_t skip, uint32_t count)
+static struct piece *arena_trim(struct carve *carve, struct piece *run, uint32_t skip,
+                                uint32_t count)
 {
         struct piece *front = NULL;
 
@@ -166,8 +169,8 @@ struct piece *arena_take(enum arena_kind kind, uint32_t count, uint32_t align_pa
 
 struct piece *arena_take_at(CUdeviceptr address, uint32_t count)
 {
-        struct chunk *chunk = address < ADDRESS_END
-                              ? atomic_load(&arena.chunks[address >> CHUNK_SHIFT]) : NULL;
+        struct chunk *chunk =
+                address < ADDRESS_END ? atomic_load(&arena.chunks[address >> CHUNK_SHIFT]) : NULL;
 
         if (!chunk || address & PAGE_MASK)
                 return NULL;
@@ -175,12 +178,13 @@ struct piece *arena_take_at(CUdeviceptr address, uint32_t count)
                 struct piece *run = arena.carve[chunk->kind].bins[bin];
                 for (; run; run = run->next) {
                         uint64_t end = run_address(run) + run->count * PAGE_BYTES;
-                        if (run_chunk(run) != chunk || address < run_address(run) || address >= end
-                            || (end - address) / PAGE_BYTES < count)
+                        if (run_chunk(run) != chunk || address < run_address(run) ||
+                            address >= end || (end - address) / PAGE_BYTES < count)
                                 continue;
                         carve_remove(&arena.carve[chunk->kind], run);
                         return arena_trim(&arena.carve[chunk->kind], run,
-                                          (uint32_t)((address - run_address(run)) / PAGE_BYTES), count);
+                                          (uint32_t)((address - run_address(run)) / PAGE_BYTES),
+                                          count);
                 }
         }
         return NULL;
@@ -214,8 +218,8 @@ char *arena_bytes(CUdeviceptr address)
 static struct piece *map_find(struct page_map *map, unsigned unit)
 {
         unsigned word = unit / 64;
-        uint64_t bits = atomic_load_explicit(&map->starts[word], memory_order_acquire)
-                        & (~UINT64_C(0) >> (63 - unit % 64));
+        uint64_t bits = atomic_load_explicit(&map->starts[word], memory_order_acquire) &
+                        (~UINT64_C(0) >> (63 - unit % 64));
 
         while (!bits && word)
                 bits = atomic_load_explicit(&map->starts[--word], memory_order_acquire);
@@ -232,7 +236,8 @@ struct piece *arena_find(CUdeviceptr address)
         if (!page)
                 return NULL;
         struct page_map *map = atomic_load_explicit(&page->map, memory_order_acquire);
-        struct piece *piece = map ? map_find(map, (unsigned)((address & PAGE_MASK) / UNIT_BYTES)) : NULL;
+        struct piece *piece =
+                map ? map_find(map, (unsigned)((address & PAGE_MASK) / UNIT_BYTES)) : NULL;
         return piece ? piece : atomic_load_explicit(&page->cover, memory_order_acquire);
 }
 
@@ -263,7 +268,8 @@ static bool map_insert(struct page *page, struct piece *piece, unsigned unit)
                 atomic_store_explicit(&page->map, map, memory_order_release);
         }
         atomic_store_explicit(&map->pieces[unit], piece, memory_order_release);
-        atomic_fetch_or_explicit(&map->starts[unit / 64], UINT64_C(1) << unit % 64, memory_order_release);
+        atomic_fetch_or_explicit(&map->starts[unit / 64], UINT64_C(1) << unit % 64,
+                                 memory_order_release);
         return true;
 }
 

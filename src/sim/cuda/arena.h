@@ -24,7 +24,7 @@ struct page_map {
 };
 
 struct page {
-        _Atomic uint64_t state;         /* what contents.c knows of the bytes */
+        _Atomic uint64_t state; /* what contents.c knows of the bytes */
         uint32_t pattern;
         _Atomic bool is_pooled;         /* a pool has it: valid even where nothing is allocated */
         _Atomic(struct piece *) cover;  /* the piece in use at the page's first byte */
@@ -33,8 +33,8 @@ struct page {
 
 enum arena_kind {
         ARENA_DEVICE,
-        ARENA_DIRECT,                   /* the host reads and writes it at the same address */
-        ARENA_LOW,                      /* device memory below 4 GiB, for 32-bit addresses */
+        ARENA_DIRECT, /* the host reads and writes it at the same address */
+        ARENA_LOW,    /* device memory below 4 GiB, for 32-bit addresses */
         ARENA_KINDS,
 };
 

@@ -9,9 +9,9 @@
 #include "holdings.h"
 #include "sim_cuda.h"
 
-#define ROW_ALIGN    UINT64_C(32)
-#define LEVEL_ALIGN  UINT64_C(512)
-#define TILE_BYTES   65536u
+#define ROW_ALIGN   UINT64_C(32)
+#define LEVEL_ALIGN UINT64_C(512)
+#define TILE_BYTES  65536u
 
 static struct {
         pthread_mutex_t lock;
@@ -87,7 +87,8 @@ static CUresult descriptor_check(const CUDA_ARRAY3D_DESCRIPTOR *d)
         if (d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING))
                 return CUDA_ERROR_NOT_SUPPORTED;
         return d->Width > 1 << 27 || d->Height > 1 << 17 || d->Depth > 1 << 14
-               ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+                       ? CUDA_ERROR_INVALID_VALUE
+                       : CUDA_SUCCESS;
 }
 
 /* Fills in all but the allocation. Returns its bytes; at most 2^63. */
@@ -151,8 +152,12 @@ CUresult sim_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v1 
         if (!d)
                 return CUDA_ERROR_INVALID_VALUE;
         CUDA_ARRAY3D_DESCRIPTOR wide = {
-                .Width = d->Width, .Height = d->Height, .Depth = d->Depth, .Format = d->Format,
-                .NumChannels = d->NumChannels, .Flags = d->Flags,
+                .Width = d->Width,
+                .Height = d->Height,
+                .Depth = d->Depth,
+                .Format = d->Format,
+                .NumChannels = d->NumChannels,
+                .Flags = d->Flags,
         };
         return sim_cuArray3DCreate_v2(pHandle, &wide);
 }
@@ -162,7 +167,9 @@ CUresult sim_cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *d)
         if (!d)
                 return CUDA_ERROR_INVALID_VALUE;
         CUDA_ARRAY3D_DESCRIPTOR wide = {
-                .Width = d->Width, .Height = d->Height, .Format = d->Format,
+                .Width = d->Width,
+                .Height = d->Height,
+                .Format = d->Format,
                 .NumChannels = d->NumChannels,
         };
         return sim_cuArray3DCreate_v2(pHandle, &wide);
@@ -173,7 +180,9 @@ CUresult sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v1 *d)
         if (!d)
                 return CUDA_ERROR_INVALID_VALUE;
         CUDA_ARRAY_DESCRIPTOR wide = {
-                .Width = d->Width, .Height = d->Height, .Format = d->Format,
+                .Width = d->Width,
+                .Height = d->Height,
+                .Format = d->Format,
                 .NumChannels = d->NumChannels,
         };
         return sim_cuArrayCreate_v2(pHandle, &wide);
@@ -220,9 +229,12 @@ CUresult sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR_v1 *pArrayDescriptor
 
         if (r == CUDA_SUCCESS)
                 *pArrayDescriptor = (CUDA_ARRAY3D_DESCRIPTOR_v1){
-                        .Width = (unsigned)d.Width, .Height = (unsigned)d.Height,
-                        .Depth = (unsigned)d.Depth, .Format = d.Format,
-                        .NumChannels = d.NumChannels, .Flags = d.Flags,
+                        .Width = (unsigned)d.Width,
+                        .Height = (unsigned)d.Height,
+                        .Depth = (unsigned)d.Depth,
+                        .Format = d.Format,
+                        .NumChannels = d.NumChannels,
+                        .Flags = d.Flags,
                 };
         return r;
 }
@@ -234,7 +246,9 @@ CUresult sim_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CU
 
         if (r == CUDA_SUCCESS)
                 *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){
-                        .Width = d.Width, .Height = d.Height, .Format = d.Format,
+                        .Width = d.Width,
+                        .Height = d.Height,
+                        .Format = d.Format,
                         .NumChannels = d.NumChannels,
                 };
         return r;
@@ -247,8 +261,10 @@ CUresult sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v1 *pArrayDescriptor, CU
 
         if (r == CUDA_SUCCESS)
                 *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR_v1){
-                        .Width = (unsigned)d.Width, .Height = (unsigned)d.Height,
-                        .Format = d.Format, .NumChannels = d.NumChannels,
+                        .Width = (unsigned)d.Width,
+                        .Height = (unsigned)d.Height,
+                        .Format = d.Format,
+                        .NumChannels = d.NumChannels,
                 };
         return r;
 }
@@ -263,8 +279,8 @@ CUresult sim_cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int 
         return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult requirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret, const struct allocation *allocation,
-                             CUdevice device)
+static CUresult requirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret,
+                             const struct allocation *allocation, CUdevice device)
 {
         if (!driver_device(device))
                 return CUDA_ERROR_INVALID_DEVICE;
@@ -286,8 +302,9 @@ CUresult sim_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memory
                      : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult sim_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
-                                                   CUmipmappedArray mipmap, CUdevice device)
+CUresult sim_cuMipmappedArrayGetMemoryRequirements(
+        CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap,
+        CUdevice device)
 {
         struct mipmap *known = mipmap_get(mipmap);
 
@@ -296,7 +313,8 @@ CUresult sim_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENT
 }
 
 /* Sparse arrays are refused when they are made: none has such properties. */
-CUresult sim_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)
+CUresult sim_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                        CUarray array)
 {
         (void)sparseProperties;
         return array_get(array) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;

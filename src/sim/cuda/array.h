@@ -13,13 +13,13 @@ struct array {
         uint32_t magic;
         CUDA_ARRAY3D_DESCRIPTOR descriptor;
         unsigned element_bytes;
-        size_t pitch;                   /* bytes of a row */
-        size_t rows, planes;            /* at least 1 */
+        size_t pitch;        /* bytes of a row */
+        size_t rows, planes; /* at least 1 */
         struct allocation *allocation;
-        size_t offset;                  /* in it: levels of a mipmap share one allocation */
+        size_t offset; /* in it: levels of a mipmap share one allocation */
         struct context *context;
-        bool is_level;                  /* of a mipmap: gone with it */
-        struct array *next;             /* all arrays that are no levels */
+        bool is_level;      /* of a mipmap: gone with it */
+        struct array *next; /* all arrays that are no levels */
 };
 
 struct mipmap {

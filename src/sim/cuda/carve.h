@@ -13,16 +13,16 @@ enum { CARVE_BINS = 64 };
 /* A part of an area, in use or free. Pieces are recycled and never unmapped, so that a reader
  * without the lock never touches foreign memory. */
 struct piece {
-        struct allocation allocation;   /* first: one is the other's address */
-        void *home;                     /* the area it is cut from */
+        struct allocation allocation; /* first: one is the other's address */
+        void *home;                   /* the area it is cut from */
         uint32_t start, count;
         bool is_free;
-        struct piece *before, *after;   /* neighbours in the area */
-        struct piece *next, *previous;  /* in its bin while free; for the owner's use otherwise */
+        struct piece *before, *after;  /* neighbours in the area */
+        struct piece *next, *previous; /* in its bin while free; for the owner's use otherwise */
 };
 
 struct carve {
-        uint64_t filled;                /* bins that are not empty, one bit each */
+        uint64_t filled; /* bins that are not empty, one bit each */
         struct piece *bins[CARVE_BINS];
 };
 

@@ -6,10 +6,10 @@
 
 #include "driver.h"
 
-#define ADVANCE_BYTES (UINT64_C(8) << 20)       /* taken at a time */
+#define ADVANCE_BYTES (UINT64_C(8) << 20) /* taken at a time */
 
 static struct {
-        pthread_mutex_t lock;           /* guards changes of allowed_bytes */
+        pthread_mutex_t lock; /* guards changes of allowed_bytes */
         _Atomic uint64_t used_bytes;
         _Atomic uint64_t allowed_bytes; /* what the slot says, for the others to see */
 } budget = { .lock = PTHREAD_MUTEX_INITIALIZER };

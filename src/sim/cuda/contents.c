@@ -14,21 +14,22 @@
 
 /* A page's state: one bit per grain that holds bytes, and what the rest means. */
 #define STATE_GRAINS  UINT64_C(0xffffffff)
-#define STATE_UNIFORM (UINT64_C(1) << 32)       /* all of it is page->pattern */
-#define STATE_DIRECT  (UINT64_C(1) << 33)       /* others write it too: read the bytes always */
+#define STATE_UNIFORM (UINT64_C(1) << 32) /* all of it is page->pattern */
+#define STATE_DIRECT  (UINT64_C(1) << 33) /* others write it too: read the bytes always */
 #define GRAIN_BYTES   UINT64_C(65536)
 #define GRAIN_MASK    (GRAIN_BYTES - 1)
 enum { WINDOW_PAGES = 32 };
 
 static struct {
-        pthread_mutex_t lock;           /* guards notes that become bytes, and bytes that become notes */
-        char nowhere[2 * 65536];        /* takes the writes that cannot be kept */
+        pthread_mutex_t lock;    /* guards notes that become bytes, and bytes that become notes */
+        char nowhere[2 * 65536]; /* takes the writes that cannot be kept */
 } contents = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void contents_lose(size_t count)
 {
         machine_count(&driver.machine, COUNTER_CONTENT_DROPPED_BYTES, count);
-        driver_say("device memory holds more than the machine's content budget: further bytes are dropped");
+        driver_say("device memory holds more than the machine's content budget: further bytes are "
+                   "dropped");
 }
 
 static unsigned grains_in(uint64_t state)
@@ -117,15 +118,16 @@ static void page_note(struct page *page, char *start, uint32_t pattern)
         if (state & STATE_GRAINS)
                 madvise(start, PAGE_BYTES, MADV_DONTNEED);
         page->pattern = pattern;
-        atomic_store(&page->state, (state & ~(STATE_GRAINS | STATE_UNIFORM)) | (pattern ? STATE_UNIFORM : 0));
+        atomic_store(&page->state,
+                     (state & ~(STATE_GRAINS | STATE_UNIFORM)) | (pattern ? STATE_UNIFORM : 0));
         pthread_mutex_unlock(&contents.lock);
         budget_give(grains_in(state) * GRAIN_BYTES);
 }
 
 static bool page_takes_note(struct view to, size_t count)
 {
-        return to.page && count == PAGE_BYTES && !((uintptr_t)to.bytes & PAGE_MASK)
-               && !(atomic_load(&to.page->state) & STATE_DIRECT);
+        return to.page && count == PAGE_BYTES && !((uintptr_t)to.bytes & PAGE_MASK) &&
+               !(atomic_load(&to.page->state) & STATE_DIRECT);
 }
 
 /* What reading a piece of a page gives: its bytes (true), or one pattern. */
@@ -145,8 +147,8 @@ static bool view_is_blank(struct view view, size_t count)
 {
         uint64_t state = view.page ? atomic_load(&view.page->state) : 0;
 
-        return view.page && !(state & (STATE_UNIFORM | STATE_DIRECT))
-               && !(state & grain_bits((uintptr_t)view.bytes & PAGE_MASK, count));
+        return view.page && !(state & (STATE_UNIFORM | STATE_DIRECT)) &&
+               !(state & grain_bits((uintptr_t)view.bytes & PAGE_MASK, count));
 }
 
 static bool is_zero(const char *bytes, size_t count)
@@ -208,12 +210,14 @@ void contents_copy(struct view to, struct view from, size_t count)
 {
         while (count) {
                 /* Whole pages at once where both sides allow it, else grains. */
-                uint64_t mask = count >= PAGE_BYTES && view_is_aligned(to) && view_is_aligned(from)
-                                && from.page && atomic_load(&from.page->state) & STATE_UNIFORM
-                                ? PAGE_MASK : GRAIN_MASK;
-                if (mask == GRAIN_MASK && count >= PAGE_BYTES && view_is_aligned(to)
-                    && view_is_aligned(from) && from.page
-                    && !(atomic_load(&from.page->state) & (STATE_GRAINS | STATE_DIRECT)))
+                uint64_t mask = count >= PAGE_BYTES && view_is_aligned(to) &&
+                                                view_is_aligned(from) && from.page &&
+                                                atomic_load(&from.page->state) & STATE_UNIFORM
+                                        ? PAGE_MASK
+                                        : GRAIN_MASK;
+                if (mask == GRAIN_MASK && count >= PAGE_BYTES && view_is_aligned(to) &&
+                    view_is_aligned(from) && from.page &&
+                    !(atomic_load(&from.page->state) & (STATE_GRAINS | STATE_DIRECT)))
                         mask = PAGE_MASK;
                 size_t step = view_reach(to, view_reach(from, count, mask), mask);
                 if (!to.page && !from.page)
@@ -238,7 +242,8 @@ void contents_fill(struct view to, uint32_t pattern, size_t count)
 }
 
 /* The run of set bits around [first, last]: how many before and after. */
-static void grain_run(uint64_t bits, size_t first, size_t last, size_t *ret_before, size_t *ret_after)
+static void grain_run(uint64_t bits, size_t first, size_t last, size_t *ret_before,
+                      size_t *ret_after)
 {
         size_t low = first, high = last;
 
@@ -259,7 +264,8 @@ static bool page_is_open(const struct page *page, bool is_write)
 }
 
 /* How far the view's neighbourhood is usable as it is. */
-static void view_window(struct view view, size_t count, bool is_write, size_t *before, size_t *after)
+static void view_window(struct view view, size_t count, bool is_write, size_t *before,
+                        size_t *after)
 {
         size_t offset = (uintptr_t)view.bytes & PAGE_MASK;
         struct page *last = view_forward(view, count - 1).page;
@@ -268,8 +274,9 @@ static void view_window(struct view view, size_t count, bool is_write, size_t *b
         if (!page_is_open(view.page, is_write) || !page_is_open(last, is_write)) {
                 size_t grains_before = 0, grains_after = 0;
                 if (last == view.page)
-                        grain_run(atomic_load(&view.page->state) & STATE_GRAINS, offset / GRAIN_BYTES,
-                                  end / GRAIN_BYTES, &grains_before, &grains_after);
+                        grain_run(atomic_load(&view.page->state) & STATE_GRAINS,
+                                  offset / GRAIN_BYTES, end / GRAIN_BYTES, &grains_before,
+                                  &grains_after);
                 *before = (offset & GRAIN_MASK) + grains_before * GRAIN_BYTES;
                 *after = GRAIN_BYTES - 1 - (end & GRAIN_MASK) + grains_after * GRAIN_BYTES;
                 return;
@@ -305,7 +312,8 @@ static bool view_prepare(struct view view, size_t count, bool is_write)
                 size_t step = view_reach(view, count, PAGE_MASK);
                 uint64_t state = atomic_load(&view.page->state);
                 if (is_write ? !page_prepare(view.page, view.bytes, step)
-                             : state & STATE_UNIFORM && !page_settle(view.page, page_bytes(view.bytes)))
+                             : state & STATE_UNIFORM &&
+                                       !page_settle(view.page, page_bytes(view.bytes)))
                         return false;
                 view = view_forward(view, step);
                 count -= step;
@@ -343,15 +351,16 @@ void contents_make_direct(struct page *pages, size_t count)
 void contents_settle(char *bytes, struct page *pages, size_t count)
 {
         for (size_t i = 0; i < count; i++)
-                if (atomic_load(&pages[i].state) & STATE_UNIFORM
-                    && !page_settle(&pages[i], bytes + i * PAGE_BYTES))
+                if (atomic_load(&pages[i].state) & STATE_UNIFORM &&
+                    !page_settle(&pages[i], bytes + i * PAGE_BYTES))
                         contents_lose(PAGE_BYTES);
 }
 
 static int grain_save(const char *bytes, size_t offset, int fd)
 {
         for (size_t done = 0; done < GRAIN_BYTES;) {
-                ssize_t n = pwrite(fd, bytes + offset + done, GRAIN_BYTES - done, (off_t)(offset + done));
+                ssize_t n = pwrite(fd, bytes + offset + done, GRAIN_BYTES - done,
+                                   (off_t)(offset + done));
                 if (n < 0)
                         return -errno;
                 done += (size_t)n;

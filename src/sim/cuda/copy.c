@@ -7,15 +7,15 @@
 #include "capture.h"
 #include "copy_shape.h"
 
-#define COPY_NS            2000
-#define HOST_BYTES_PER_S   UINT64_C(10000000000)
-#define LINK_BYTES_PER_S   UINT64_C(25000000000)        /* of one NVLink */
-#define SNAPSHOT_BYTES     UINT64_C(65536)
+#define COPY_NS          2000
+#define HOST_BYTES_PER_S UINT64_C(10000000000)
+#define LINK_BYTES_PER_S UINT64_C(25000000000) /* of one NVLink */
+#define SNAPSHOT_BYTES   UINT64_C(65536)
 
 struct copy {
         struct shape shape;
         uint64_t bytes;
-        void *snapshot;                 /* the source, if the program may overwrite its own */
+        void *snapshot; /* the source, if the program may overwrite its own */
 };
 
 static void copy_free(void *closure)
@@ -64,8 +64,8 @@ static void shape_cost(const struct shape *shape, const struct device *device, s
         bool is_from = shape->from.place == PLACE_DEVICE, is_to = shape->to.place == PLACE_DEVICE;
         uint64_t rate;
 
-        if (is_from && is_to && shape->from.device && shape->to.device
-            && shape->from.device->unit != shape->to.device->unit) {
+        if (is_from && is_to && shape->from.device && shape->to.device &&
+            shape->from.device->unit != shape->to.device->unit) {
                 work->engine = ENGINE_OUT;
                 rate = peer_rate(gpu);
         } else if (is_from && is_to) {
@@ -84,8 +84,8 @@ static void shape_cost(const struct shape *shape, const struct device *device, s
         /* The driver copies pageable memory through a buffer of its own. */
         if (is_from != is_to && shape_is_pageable(shape))
                 rate /= 2;
-        work->duration_ns = COPY_NS
-                            + (rate ? (uint64_t)((double)shape_bytes(shape) * 1e9 / (double)rate) : 0);
+        work->duration_ns =
+                COPY_NS + (rate ? (uint64_t)((double)shape_bytes(shape) * 1e9 / (double)rate) : 0);
 }
 
 static CUresult shape_submit(struct stream *stream, const struct shape *shape, void *snapshot,
@@ -139,8 +139,10 @@ static void *shape_snapshot(const struct shape *shape)
                 return NULL;
         for (size_t z = 0; z < shape->planes; z++)
                 for (size_t y = 0; y < shape->rows; y++, to += shape->width)
-                        memcpy(to, (const char *)(uintptr_t)shape->from.address
-                                   + z * shape->from.slice + y * shape->from.pitch, shape->width);
+                        memcpy(to,
+                               (const char *)(uintptr_t)shape->from.address +
+                                       z * shape->from.slice + y * shape->from.pitch,
+                               shape->width);
         return rows;
 }
 

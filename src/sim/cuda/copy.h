@@ -12,7 +12,8 @@ CUresult fill_submit(struct stream *stream, CUdeviceptr to, size_t pitch, unsign
                      unsigned element_bytes, size_t width, size_t height, struct mark *ret_mark);
 /* The checks alone, for cuGraphAddMemcpyNode and capture: the error the call must return. */
 CUresult copy_check(const CUDA_MEMCPY3D_PEER *copy);
-CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t width, size_t height);
+CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t width,
+                    size_t height);
 
 /* What a call does: check, then record it (while the stream captures) or do it. With `is_async` it
  * returns as soon as the program may go on. */

@@ -56,7 +56,8 @@ static CUresult host_to_device(CUdeviceptr to, const void *from, size_t bytes, C
         return copy_call(stream, &copy, is_async);
 }
 
-static CUresult device_to_host(void *to, CUdeviceptr from, size_t bytes, CUstream stream, bool is_async)
+static CUresult device_to_host(void *to, CUdeviceptr from, size_t bytes, CUstream stream,
+                               bool is_async)
 {
         CUDA_MEMCPY3D_PEER copy = row_of(bytes);
 
@@ -123,7 +124,8 @@ static CUresult array_to_array(CUarray to, size_t to_offset, CUarray from, size_
         return copy_call(NULL, &copy, false);
 }
 
-static CUresult unified(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream, bool is_async)
+static CUresult unified(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream,
+                        bool is_async)
 {
         CUDA_MEMCPY3D_PEER copy = row_of(bytes);
 

@@ -34,10 +34,10 @@ static size_t side_extent(const struct side *side, const struct shape *shape)
 {
         size_t planes, rows, total;
 
-        if (__builtin_mul_overflow(shape->planes - 1, side->slice, &planes)
-            || __builtin_mul_overflow(shape->rows - 1, side->pitch, &rows)
-            || __builtin_add_overflow(planes, rows, &total)
-            || __builtin_add_overflow(total, shape->width, &total))
+        if (__builtin_mul_overflow(shape->planes - 1, side->slice, &planes) ||
+            __builtin_mul_overflow(shape->rows - 1, side->pitch, &rows) ||
+            __builtin_add_overflow(planes, rows, &total) ||
+            __builtin_add_overflow(total, shape->width, &total))
                 return SIZE_MAX;
         return total;
 }
@@ -49,9 +49,9 @@ static CUresult side_of_array(const struct end *end, const struct shape *shape, 
         if (!array)
                 return CUDA_ERROR_INVALID_HANDLE;
         size_t width = array->descriptor.Width * array->element_bytes;
-        if (end->lod || end->x > width || shape->width > width - end->x || end->y > array->rows
-            || shape->rows > array->rows - end->y || end->z > array->planes
-            || shape->planes > array->planes - end->z)
+        if (end->lod || end->x > width || shape->width > width - end->x || end->y > array->rows ||
+            shape->rows > array->rows - end->y || end->z > array->planes ||
+            shape->planes > array->planes - end->z)
                 return CUDA_ERROR_INVALID_VALUE;
         side->place = PLACE_DEVICE;
         side->device = array->allocation->device;
@@ -70,8 +70,8 @@ static void side_place(struct side *side, size_t extent)
         if (!allocation)
                 return;
         bool is_there = allocation->kind == MEMORY_MANAGED
-                        ? managed_is_resident(allocation, side->address, extent)
-                        : !memory_is_on_host(allocation);
+                                ? managed_is_resident(allocation, side->address, extent)
+                                : !memory_is_on_host(allocation);
         side->place = is_there ? PLACE_DEVICE : PLACE_PINNED;
         side->device = allocation->device;
 }
@@ -82,16 +82,16 @@ static CUresult side_of_pointer(const struct end *end, const struct shape *shape
         size_t offset, extent;
 
         side->pitch = end->pitch ? end->pitch : end->x + shape->width;
-        if ((shape->rows > 1 || shape->planes > 1)
-            && (side->pitch < shape->width || side->pitch - shape->width < end->x))
+        if ((shape->rows > 1 || shape->planes > 1) &&
+            (side->pitch < shape->width || side->pitch - shape->width < end->x))
                 return CUDA_ERROR_INVALID_VALUE;
         if (side->pitch > PITCH_MAX && shape->rows > 1)
                 return CUDA_ERROR_INVALID_VALUE;
         size_t height = end->height ? end->height : end->y + shape->rows;
         if (shape->planes > 1 && height < end->y + shape->rows)
                 return CUDA_ERROR_INVALID_VALUE;
-        if (__builtin_mul_overflow(side->pitch, height, &side->slice)
-            || __builtin_mul_overflow(end->z, side->slice, &offset))
+        if (__builtin_mul_overflow(side->pitch, height, &side->slice) ||
+            __builtin_mul_overflow(end->z, side->slice, &offset))
                 return CUDA_ERROR_INVALID_VALUE;
         side->address = base + offset + end->y * side->pitch + end->x;
         extent = side_extent(side, shape);
@@ -123,17 +123,19 @@ static CUresult side_of(const struct end *end, const struct shape *shape, struct
 CUresult shape_of(const CUDA_MEMCPY3D_PEER *copy, struct shape *ret_shape)
 {
         struct shape shape = {
-                .width = copy->WidthInBytes, .rows = copy->Height, .planes = copy->Depth,
+                .width = copy->WidthInBytes,
+                .rows = copy->Height,
+                .planes = copy->Depth,
         };
         struct end from = {
-                copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcArray,
-                copy->srcXInBytes, copy->srcY, copy->srcZ, copy->srcLOD, copy->srcPitch,
-                copy->srcHeight,
+                copy->srcMemoryType, copy->srcHost,   copy->srcDevice, copy->srcArray,
+                copy->srcXInBytes,   copy->srcY,      copy->srcZ,      copy->srcLOD,
+                copy->srcPitch,      copy->srcHeight,
         };
         struct end to = {
-                copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstArray,
-                copy->dstXInBytes, copy->dstY, copy->dstZ, copy->dstLOD, copy->dstPitch,
-                copy->dstHeight,
+                copy->dstMemoryType, copy->dstHost,   copy->dstDevice, copy->dstArray,
+                copy->dstXInBytes,   copy->dstY,      copy->dstZ,      copy->dstLOD,
+                copy->dstPitch,      copy->dstHeight,
         };
 
         *ret_shape = shape;
@@ -148,7 +150,8 @@ CUresult shape_of(const CUDA_MEMCPY3D_PEER *copy, struct shape *ret_shape)
 }
 
 /* The view at an address of a side; false: nothing is there any more. */
-static bool side_span(const struct side *side, uint64_t address, size_t count, struct span *ret_span)
+static bool side_span(const struct side *side, uint64_t address, size_t count,
+                      struct span *ret_span)
 {
         if (side->array) {
                 ret_span->view = allocation_view(side->array, side->array->base + address);
@@ -168,8 +171,8 @@ static CUresult row_copy(const struct shape *shape, uint64_t to, uint64_t from, 
         struct span source, target;
 
         while (count) {
-                if (!side_span(&shape->from, from, count, &source)
-                    || !side_span(&shape->to, to, source.count, &target))
+                if (!side_span(&shape->from, from, count, &source) ||
+                    !side_span(&shape->to, to, source.count, &target))
                         return CUDA_ERROR_ILLEGAL_ADDRESS;
                 contents_copy(target.view, source.view, target.count);
                 to += target.count;
@@ -182,12 +185,13 @@ static CUresult row_copy(const struct shape *shape, uint64_t to, uint64_t from, 
 /* Rows that follow each other without a gap on both ends are one row. */
 static void shape_flatten(struct shape *shape)
 {
-        if (shape->rows > 1 && shape->from.pitch == shape->width && shape->to.pitch == shape->width) {
+        if (shape->rows > 1 && shape->from.pitch == shape->width &&
+            shape->to.pitch == shape->width) {
                 shape->width *= shape->rows;
                 shape->rows = 1;
         }
-        if (shape->planes > 1 && shape->rows == 1 && shape->from.slice == shape->width
-            && shape->to.slice == shape->width) {
+        if (shape->planes > 1 && shape->rows == 1 && shape->from.slice == shape->width &&
+            shape->to.slice == shape->width) {
                 shape->width *= shape->planes;
                 shape->planes = 1;
         }
@@ -201,9 +205,9 @@ CUresult shape_copy(const struct shape *given)
         shape_flatten(&shape);
         for (size_t z = 0; z < shape.planes; z++)
                 for (size_t y = 0; r == CUDA_SUCCESS && y < shape.rows; y++)
-                        r = row_copy(&shape,
-                                     shape.to.address + z * shape.to.slice + y * shape.to.pitch,
-                                     shape.from.address + z * shape.from.slice + y * shape.from.pitch,
-                                     shape.width);
+                        r = row_copy(
+                                &shape, shape.to.address + z * shape.to.slice + y * shape.to.pitch,
+                                shape.from.address + z * shape.from.slice + y * shape.from.pitch,
+                                shape.width);
         return r;
 }

@@ -9,37 +9,75 @@
 static CUDA_MEMCPY3D_PEER wide_2d_v1(const CUDA_MEMCPY2D_v1 *c)
 {
         return (CUDA_MEMCPY3D_PEER){
-                .srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
-                .srcHost = c->srcHost, .srcDevice = c->srcDevice, .srcArray = c->srcArray,
-                .srcPitch = c->srcPitch, .dstXInBytes = c->dstXInBytes, .dstY = c->dstY,
-                .dstMemoryType = c->dstMemoryType, .dstHost = c->dstHost, .dstDevice = c->dstDevice,
-                .dstArray = c->dstArray, .dstPitch = c->dstPitch, .WidthInBytes = c->WidthInBytes,
-                .Height = c->Height, .Depth = 1,
+                .srcXInBytes = c->srcXInBytes,
+                .srcY = c->srcY,
+                .srcMemoryType = c->srcMemoryType,
+                .srcHost = c->srcHost,
+                .srcDevice = c->srcDevice,
+                .srcArray = c->srcArray,
+                .srcPitch = c->srcPitch,
+                .dstXInBytes = c->dstXInBytes,
+                .dstY = c->dstY,
+                .dstMemoryType = c->dstMemoryType,
+                .dstHost = c->dstHost,
+                .dstDevice = c->dstDevice,
+                .dstArray = c->dstArray,
+                .dstPitch = c->dstPitch,
+                .WidthInBytes = c->WidthInBytes,
+                .Height = c->Height,
+                .Depth = 1,
         };
 }
 
 static CUDA_MEMCPY3D_PEER wide_2d(const CUDA_MEMCPY2D *c)
 {
         return (CUDA_MEMCPY3D_PEER){
-                .srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcMemoryType = c->srcMemoryType,
-                .srcHost = c->srcHost, .srcDevice = c->srcDevice, .srcArray = c->srcArray,
-                .srcPitch = c->srcPitch, .dstXInBytes = c->dstXInBytes, .dstY = c->dstY,
-                .dstMemoryType = c->dstMemoryType, .dstHost = c->dstHost, .dstDevice = c->dstDevice,
-                .dstArray = c->dstArray, .dstPitch = c->dstPitch, .WidthInBytes = c->WidthInBytes,
-                .Height = c->Height, .Depth = 1,
+                .srcXInBytes = c->srcXInBytes,
+                .srcY = c->srcY,
+                .srcMemoryType = c->srcMemoryType,
+                .srcHost = c->srcHost,
+                .srcDevice = c->srcDevice,
+                .srcArray = c->srcArray,
+                .srcPitch = c->srcPitch,
+                .dstXInBytes = c->dstXInBytes,
+                .dstY = c->dstY,
+                .dstMemoryType = c->dstMemoryType,
+                .dstHost = c->dstHost,
+                .dstDevice = c->dstDevice,
+                .dstArray = c->dstArray,
+                .dstPitch = c->dstPitch,
+                .WidthInBytes = c->WidthInBytes,
+                .Height = c->Height,
+                .Depth = 1,
         };
 }
 
 static CUDA_MEMCPY3D_PEER wide_3d_v1(const CUDA_MEMCPY3D_v1 *c)
 {
         return (CUDA_MEMCPY3D_PEER){
-                .srcXInBytes = c->srcXInBytes, .srcY = c->srcY, .srcZ = c->srcZ, .srcLOD = c->srcLOD,
-                .srcMemoryType = c->srcMemoryType, .srcHost = c->srcHost, .srcDevice = c->srcDevice,
-                .srcArray = c->srcArray, .srcPitch = c->srcPitch, .srcHeight = c->srcHeight,
-                .dstXInBytes = c->dstXInBytes, .dstY = c->dstY, .dstZ = c->dstZ, .dstLOD = c->dstLOD,
-                .dstMemoryType = c->dstMemoryType, .dstHost = c->dstHost, .dstDevice = c->dstDevice,
-                .dstArray = c->dstArray, .dstPitch = c->dstPitch, .dstHeight = c->dstHeight,
-                .WidthInBytes = c->WidthInBytes, .Height = c->Height, .Depth = c->Depth,
+                .srcXInBytes = c->srcXInBytes,
+                .srcY = c->srcY,
+                .srcZ = c->srcZ,
+                .srcLOD = c->srcLOD,
+                .srcMemoryType = c->srcMemoryType,
+                .srcHost = c->srcHost,
+                .srcDevice = c->srcDevice,
+                .srcArray = c->srcArray,
+                .srcPitch = c->srcPitch,
+                .srcHeight = c->srcHeight,
+                .dstXInBytes = c->dstXInBytes,
+                .dstY = c->dstY,
+                .dstZ = c->dstZ,
+                .dstLOD = c->dstLOD,
+                .dstMemoryType = c->dstMemoryType,
+                .dstHost = c->dstHost,
+                .dstDevice = c->dstDevice,
+                .dstArray = c->dstArray,
+                .dstPitch = c->dstPitch,
+                .dstHeight = c->dstHeight,
+                .WidthInBytes = c->WidthInBytes,
+                .Height = c->Height,
+                .Depth = c->Depth,
         };
 }
 
@@ -148,15 +186,16 @@ CUresult sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStre
         return copy_call(hStream, pCopy, true);
 }
 
-static CUresult batch_check(size_t count, const CUmemcpyAttributes *attributes, const size_t *starts,
-                            size_t attribute_count)
+static CUresult batch_check(size_t count, const CUmemcpyAttributes *attributes,
+                            const size_t *starts, size_t attribute_count)
 {
-        if (!count || !attributes || !starts || !attribute_count || attribute_count > count || starts[0])
+        if (!count || !attributes || !starts || !attribute_count || attribute_count > count ||
+            starts[0])
                 return CUDA_ERROR_INVALID_VALUE;
         for (size_t i = 0; i < attribute_count; i++)
-                if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
-                    || attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY
-                    || starts[i] >= count || (i && starts[i] <= starts[i - 1]))
+                if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+                    attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
+                    starts[i] >= count || (i && starts[i] <= starts[i - 1]))
                         return CUDA_ERROR_INVALID_VALUE;
         return CUDA_SUCCESS;
 }
@@ -187,9 +226,13 @@ CUresult sim_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *si
                                           : CUDA_ERROR_INVALID_VALUE;
         for (size_t i = 0; r == CUDA_SUCCESS && i < count; i++) {
                 CUDA_MEMCPY3D_PEER copy = {
-                        .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = srcs[i],
-                        .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = dsts[i],
-                        .WidthInBytes = sizes[i], .Height = 1, .Depth = 1,
+                        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                        .srcDevice = srcs[i],
+                        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                        .dstDevice = dsts[i],
+                        .WidthInBytes = sizes[i],
+                        .Height = 1,
+                        .Depth = 1,
                 };
                 r = copy_call(hStream, &copy, true);
                 if (r != CUDA_SUCCESS && failIdx)
@@ -198,18 +241,20 @@ CUresult sim_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *si
         return r;
 }
 
-CUresult sim_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-                                   CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
-                                   CUstream hStream)
+CUresult sim_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+                                   size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
+                                   size_t numAttrs, CUstream hStream)
 {
-        return sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL, hStream);
+        return sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL,
+                                      hStream);
 }
 
 /* Batches count in elements of an array; between pointers an element is a byte. */
 static size_t operand_element(const CUmemcpy3DOperand *operand)
 {
         struct array *array = operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY
-                              ? array_get(operand->op.array.array) : NULL;
+                                      ? array_get(operand->op.array.array)
+                                      : NULL;
 
         return array ? array->element_bytes : 0;
 }
@@ -223,9 +268,11 @@ static CUresult batch_op(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
         if (!element)
                 element = 1;
         CUDA_MEMCPY3D_PEER copy = {
-                .WidthInBytes = op->extent.width * element, .Height = op->extent.height,
+                .WidthInBytes = op->extent.width * element,
+                .Height = op->extent.height,
                 .Depth = op->extent.depth,
-                .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
         };
         if (op->src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
                 copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;

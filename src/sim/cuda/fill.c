@@ -53,7 +53,8 @@ static CUresult fill_run(void *closure, uint64_t *ret_duration_ns)
         return r;
 }
 
-CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t width, size_t height)
+CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t width,
+                    size_t height)
 {
         size_t row, extent;
 
@@ -61,11 +62,11 @@ CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t
                 return CUDA_ERROR_INVALID_VALUE;
         if (!width || !height)
                 return CUDA_SUCCESS;
-        if (__builtin_mul_overflow(width, element_bytes, &row)
-            || (height > 1 && (pitch < row || pitch % element_bytes)) || to % element_bytes)
+        if (__builtin_mul_overflow(width, element_bytes, &row) ||
+            (height > 1 && (pitch < row || pitch % element_bytes)) || to % element_bytes)
                 return CUDA_ERROR_INVALID_VALUE;
-        if (__builtin_mul_overflow(pitch, height - 1, &extent)
-            || __builtin_add_overflow(extent, row, &extent))
+        if (__builtin_mul_overflow(pitch, height - 1, &extent) ||
+            __builtin_add_overflow(extent, row, &extent))
                 return CUDA_ERROR_INVALID_VALUE;
         if (height == 1)
                 extent = row;
@@ -81,22 +82,26 @@ CUresult fill_submit(struct stream *stream, CUdeviceptr to, size_t pitch, unsign
         if (!fill)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         *fill = (struct fill){
-                .to = to, .pitch = height > 1 ? pitch : width * element_bytes,
-                .row_bytes = width * element_bytes, .rows = height,
+                .to = to,
+                .pitch = height > 1 ? pitch : width * element_bytes,
+                .row_bytes = width * element_bytes,
+                .rows = height,
                 .pattern = pattern_of(value, element_bytes),
         };
         double bytes = (double)fill->row_bytes * (double)height;
         struct work work = {
                 .engine = ENGINE_COMPUTE,
                 .duration_ns = FILL_NS + (rate ? (uint64_t)(bytes * 1e9 / (double)rate) : 0),
-                .run = fill_run, .free = free, .closure = fill,
+                .run = fill_run,
+                .free = free,
+                .closure = fill,
         };
         return work_submit(stream, &work, ret_mark);
 }
 
 /* All fills: like kernels they return before they are done, unless the memory is the host's. */
-static CUresult fill_call(CUstream handle, bool is_async, CUdeviceptr to, size_t pitch, unsigned value,
-                          unsigned element_bytes, size_t width, size_t height)
+static CUresult fill_call(CUstream handle, bool is_async, CUdeviceptr to, size_t pitch,
+                          unsigned value, unsigned element_bytes, size_t width, size_t height)
 {
         struct stream *stream;
         struct mark mark = { 0 };
@@ -189,8 +194,8 @@ CUresult sim_cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned ch
         return fill_call(NULL, false, dstDevice, dstPitch, uc, 1, Width, Height);
 }
 
-CUresult sim_cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
-                              size_t Height)
+CUresult sim_cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
+                              size_t Width, size_t Height)
 {
         return fill_call(NULL, false, dstDevice, dstPitch, us, 2, Width, Height);
 }
@@ -201,8 +206,8 @@ CUresult sim_cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned i
         return fill_call(NULL, false, dstDevice, dstPitch, ui, 4, Width, Height);
 }
 
-CUresult sim_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
-                               size_t Height, CUstream hStream)
+CUresult sim_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
+                               size_t Width, size_t Height, CUstream hStream)
 {
         return fill_call(hStream, true, dstDevice, dstPitch, uc, 1, Width, Height);
 }
@@ -213,8 +218,8 @@ CUresult sim_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned
         return fill_call(hStream, true, dstDevice, dstPitch, us, 2, Width, Height);
 }
 
-CUresult sim_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
-                                size_t Height, CUstream hStream)
+CUresult sim_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
+                                size_t Width, size_t Height, CUstream hStream)
 {
         return fill_call(hStream, true, dstDevice, dstPitch, ui, 4, Width, Height);
 }

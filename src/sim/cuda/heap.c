@@ -50,7 +50,8 @@ static CUresult heap_charge(struct heap *heap, uint64_t bytes)
         if (!heap->device)
                 return CUDA_SUCCESS;
         return unit_charge(&driver.machine, heap->device->unit, driver.slot, bytes)
-               ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+                       ? CUDA_ERROR_OUT_OF_MEMORY
+                       : CUDA_SUCCESS;
 }
 
 static void heap_refund(struct heap *heap, uint64_t bytes)
@@ -176,7 +177,8 @@ static void heap_return(struct heap *heap, struct piece *piece)
         area_free(heap, area);
 }
 
-static bool piece_publish(struct heap *heap, struct piece *piece, size_t bytes, enum memory_kind kind)
+static bool piece_publish(struct heap *heap, struct piece *piece, size_t bytes,
+                          enum memory_kind kind)
 {
         struct area *area = piece_area(piece);
         struct allocation *allocation = &piece->allocation;
@@ -323,8 +325,8 @@ static void area_clear(struct heap *heap, struct area *area)
 static struct piece *area_piece_of(struct area *area, const struct context *context)
 {
         for (struct piece *piece = area->first; piece; piece = piece->after)
-                if (!piece->is_free && atomic_load(&piece->allocation.size)
-                    && piece->allocation.context == context)
+                if (!piece->is_free && atomic_load(&piece->allocation.size) &&
+                    piece->allocation.context == context)
                         return piece;
         return NULL;
 }
@@ -363,7 +365,8 @@ void heap_trim(struct heap *heap, uint64_t keep_bytes)
         struct area *next;
 
         arena_lock();
-        for (struct area *area = heap->areas; area && heap->reserved_bytes > keep_bytes; area = next) {
+        for (struct area *area = heap->areas; area && heap->reserved_bytes > keep_bytes;
+             area = next) {
                 next = area->next;
                 if (!area_is_empty(area))
                         continue;

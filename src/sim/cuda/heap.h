@@ -4,25 +4,25 @@
 
 #include "arena.h"
 
-#define HEAP_SMALL_BYTES (UINT64_C(1) << 20)    /* above: pages of its own */
-#define HEAP_MOST_BYTES  (UINT64_C(1) << 40)    /* above: no card, and no address space */
+#define HEAP_SMALL_BYTES (UINT64_C(1) << 20) /* above: pages of its own */
+#define HEAP_MOST_BYTES  (UINT64_C(1) << 40) /* above: no card, and no address space */
 
 /* Pages that were taken from the card at once. */
 struct area {
         struct heap *heap;
-        struct piece *run;              /* the pages */
-        struct piece *first;            /* the first of the pieces it is cut into */
+        struct piece *run;   /* the pages */
+        struct piece *first; /* the first of the pieces it is cut into */
         struct area *next, *previous;
-        uint64_t file_number;           /* ≠ 0: its contents are in this shared file … */
-        uint32_t file_index;            /* … whose row in the machine is here */
+        uint64_t file_number; /* ≠ 0: its contents are in this shared file … */
+        uint32_t file_index;  /* … whose row in the machine is here */
 };
 
 struct heap {
-        struct device *device;          /* whose card pays; NULL: the host does */
+        struct device *device; /* whose card pays; NULL: the host does */
         struct context *context;
-        struct pool *pool;              /* ≠ NULL: areas are shared by all sizes and stay when empty */
+        struct pool *pool; /* ≠ NULL: areas are shared by all sizes and stay when empty */
         enum arena_kind arena;
-        bool is_exclusive;              /* small requests get pages of their own too */
+        bool is_exclusive; /* small requests get pages of their own too */
         struct carve carve;
         struct area *areas;
         uint64_t reserved_bytes, reserved_high_bytes;

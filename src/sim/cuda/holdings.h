@@ -8,10 +8,10 @@ struct texture;
 
 struct holdings {
         struct heap device;
-        struct heap low;                /* for callers with 32-bit addresses */
-        struct heap host;               /* cuMemHostAlloc */
-        struct heap managed;            /* not charged as such: residency is, page by page */
-        struct heap arrays;             /* looked up by handle, not by address */
+        struct heap low;     /* for callers with 32-bit addresses */
+        struct heap host;    /* cuMemHostAlloc */
+        struct heap managed; /* not charged as such: residency is, page by page */
+        struct heap arrays;  /* looked up by handle, not by address */
 };
 
 /* Made on first use. NULL: no memory. */

@@ -11,10 +11,10 @@
 #include "sim_cuda.h"
 
 enum {
-        HOST_ALLOC_FLAGS = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
-                           | CU_MEMHOSTALLOC_WRITECOMBINED,
-        HOST_REGISTER_FLAGS = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
-                              | CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY,
+        HOST_ALLOC_FLAGS = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                           CU_MEMHOSTALLOC_WRITECOMBINED,
+        HOST_REGISTER_FLAGS = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                              CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY,
 };
 
 /* Registered ranges, sorted by address; they never overlap. Entries are not freed while anyone may
@@ -23,7 +23,7 @@ static struct {
         pthread_rwlock_t lock;
         struct allocation **ranges;
         size_t count, capacity;
-        _Atomic size_t visible;         /* count, readable without the lock */
+        _Atomic size_t visible; /* count, readable without the lock */
 } host = { .lock = PTHREAD_RWLOCK_INITIALIZER };
 
 /* Index of the first range that ends behind the address. */
@@ -138,8 +138,8 @@ CUresult sim_cuMemFreeHost(void *p)
         if (!p)
                 return CUDA_SUCCESS;
         struct allocation *allocation = memory_find((CUdeviceptr)(uintptr_t)p);
-        if (!allocation || allocation->kind != MEMORY_HOST
-            || allocation->base != (CUdeviceptr)(uintptr_t)p)
+        if (!allocation || allocation->kind != MEMORY_HOST ||
+            allocation->base != (CUdeviceptr)(uintptr_t)p)
                 return CUDA_ERROR_INVALID_VALUE;
         r = context_wait(allocation->context);
         heap_free(allocation);
@@ -162,8 +162,12 @@ CUresult sim_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
         if (!range)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         *range = (struct allocation){
-                .base = base, .size = bytesize, .kind = MEMORY_REGISTERED,
-                .flags = Flags | CU_MEMHOSTREGISTER_DEVICEMAP, .context = context, .bytes = p,
+                .base = base,
+                .size = bytesize,
+                .kind = MEMORY_REGISTERED,
+                .flags = Flags | CU_MEMHOSTREGISTER_DEVICEMAP,
+                .context = context,
+                .bytes = p,
                 .buffer_id = allocation_number_next(),
         };
         pthread_rwlock_wrlock(&host.lock);

@@ -20,7 +20,7 @@ static_assert(sizeof(struct ipc_ticket) <= CU_IPC_HANDLE_SIZE, "fits a handle");
 /* Offered by this process. */
 struct offer {
         struct allocation *allocation;
-        uint64_t buffer_id;             /* the place may be used again by another allocation */
+        uint64_t buffer_id; /* the place may be used again by another allocation */
         uint32_t index;
         uint64_t number;
         struct offer *next;
@@ -55,7 +55,8 @@ struct device *ipc_device(uint64_t unit)
 static CUresult area_share(struct area *area)
 {
         const struct machine_export row = {
-                .kind = EXPORT_FILE, .bytes = area->run->count * PAGE_BYTES,
+                .kind = EXPORT_FILE,
+                .bytes = area->run->count * PAGE_BYTES,
         };
         char path[EXPORT_PATH_BYTES];
         uint64_t number;
@@ -71,7 +72,8 @@ static CUresult area_share(struct area *area)
                 export_remove(&driver.machine, index, number);
                 return CUDA_ERROR_OPERATING_SYSTEM;
         }
-        if (ftruncate(fd, (off_t)(area->run->count * PAGE_BYTES)) < 0 || shared_make(area->run, fd) < 0) {
+        if (ftruncate(fd, (off_t)(area->run->count * PAGE_BYTES)) < 0 ||
+            shared_make(area->run, fd) < 0) {
                 unlink(path);
                 export_remove(&driver.machine, index, number);
                 return CUDA_ERROR_OUT_OF_MEMORY;
@@ -85,8 +87,8 @@ static struct offer **offer_find(const struct allocation *allocation)
 {
         struct offer **link = &ipc.offers;
 
-        while (*link && ((*link)->allocation != allocation
-                         || (*link)->buffer_id != allocation->buffer_id))
+        while (*link &&
+               ((*link)->allocation != allocation || (*link)->buffer_id != allocation->buffer_id))
                 link = &(*link)->next;
         return link;
 }
@@ -100,12 +102,14 @@ static CUresult offer_new(struct allocation *allocation, struct offer **ret_offe
                 return r;
         struct offer *offer = calloc(1, sizeof *offer);
         struct machine_export row = {
-                .kind = EXPORT_MEMORY, .unit = allocation->device->unit,
+                .kind = EXPORT_MEMORY,
+                .unit = allocation->device->unit,
                 .bytes = area->run->count * PAGE_BYTES,
                 .detail = { allocation->base - run_address(area->run), allocation->size,
                             area->file_number },
         };
-        if (!offer || export_add(&driver.machine, driver.slot, &row, &offer->index, &offer->number) < 0) {
+        if (!offer ||
+            export_add(&driver.machine, driver.slot, &row, &offer->index, &offer->number) < 0) {
                 free(offer);
                 return CUDA_ERROR_OUT_OF_MEMORY;
         }
@@ -128,9 +132,12 @@ CUresult ipc_offer(struct allocation *allocation, struct ipc_ticket *ret_ticket)
                 r = offer_new(allocation, &offer);
         if (r == CUDA_SUCCESS) {
                 *ret_ticket = (struct ipc_ticket){
-                        .magic = TICKET_MAGIC, .index = offer->index, .number = offer->number,
+                        .magic = TICKET_MAGIC,
+                        .index = offer->index,
+                        .number = offer->number,
                 };
-                memcpy(ret_ticket->machine, driver.machine.file->header.id, sizeof ret_ticket->machine);
+                memcpy(ret_ticket->machine, driver.machine.file->header.id,
+                       sizeof ret_ticket->machine);
         }
         pthread_mutex_unlock(&ipc.lock);
         return r;
@@ -203,10 +210,14 @@ static bool opening_publish(struct opening *opening, const struct machine_export
         opening->piece = piece_new(NULL, 0, 0);
         if (opening->piece)
                 opening->piece->allocation = (struct allocation){
-                        .base = base, .kind = MEMORY_IMPORTED, .device = device, .context = context,
+                        .base = base,
+                        .kind = MEMORY_IMPORTED,
+                        .device = device,
+                        .context = context,
                         .buffer_id = allocation_number_next(),
                         .bytes = run_bytes(opening->run) + offset,
-                        .pages = run_pages(opening->run) + offset / PAGE_BYTES, .owner = opening,
+                        .pages = run_pages(opening->run) + offset / PAGE_BYTES,
+                        .owner = opening,
                 };
         is_done = opening->piece && arena_publish(opening->piece, base, row->detail[1]);
         if (is_done)
@@ -243,10 +254,10 @@ static CUresult opening_new(struct context *context, const struct machine_export
 static CUresult ticket_check(const struct ipc_ticket *ticket, bool is_own_fine,
                              struct machine_export *ret_row)
 {
-        if (ticket->magic != TICKET_MAGIC
-            || memcmp(ticket->machine, driver.machine.file->header.id, sizeof ticket->machine)
-            || export_get(&driver.machine, ticket->index, ticket->number, ret_row) < 0
-            || ret_row->kind != EXPORT_MEMORY)
+        if (ticket->magic != TICKET_MAGIC ||
+            memcmp(ticket->machine, driver.machine.file->header.id, sizeof ticket->machine) ||
+            export_get(&driver.machine, ticket->index, ticket->number, ret_row) < 0 ||
+            ret_row->kind != EXPORT_MEMORY)
                 return CUDA_ERROR_INVALID_VALUE;
         if (!is_own_fine && ret_row->slot == slot_index(&driver.machine, driver.slot) + 1)
                 return CUDA_ERROR_INVALID_CONTEXT;

@@ -10,7 +10,7 @@
 #include "holdings.h"
 #include "unit.h"
 
-#define PART_BYTES UINT64_C(65536)      /* the card holds less than a page in such parts */
+#define PART_BYTES UINT64_C(65536) /* the card holds less than a page in such parts */
 
 /* All managed allocations of the process, most recently used first. */
 static struct {
@@ -100,8 +100,8 @@ static bool page_wants(const struct managed_page *page, int place, bool is_prefe
 {
         if (page->place == place)
                 return false;
-        return is_prefetch || page->preferred == PLACE_NONE || page->preferred == place
-               || !(page->accessed_by >> place & 1);
+        return is_prefetch || page->preferred == PLACE_NONE || page->preferred == place ||
+               !(page->accessed_by >> place & 1);
 }
 
 /* Puts pages on the card as far as `room` bytes go; returns what is left of it. */
@@ -144,7 +144,8 @@ static uint64_t managed_in(struct managed *m, size_t first, size_t end, int plac
         return wanted;
 }
 
-CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags, CUdeviceptr *ret_address)
+CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags,
+                       CUdeviceptr *ret_address)
 {
         struct holdings *holdings = context_holdings(context);
         struct allocation *allocation;
@@ -163,7 +164,8 @@ CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags, CU
         m->allocation = allocation;
         m->page_count = pages;
         for (size_t i = 0; i < pages; i++)
-                m->pages[i] = (struct managed_page){ PLACE_HOST, PLACE_NONE, PLACE_NONE, false, false, 0 };
+                m->pages[i] = (struct managed_page){ PLACE_HOST, PLACE_NONE, PLACE_NONE,
+                                                     false,      false,      0 };
         allocation->device = context->device;
         allocation->charged_bytes = 0;
         allocation->flags = flags;
@@ -221,8 +223,8 @@ struct managed_page *managed_lock(CUdeviceptr address, size_t count, size_t *ret
         struct allocation *allocation = memory_find(address);
         size_t first, end;
 
-        if (!allocation || allocation->kind != MEMORY_MANAGED || !count
-            || count > allocation->base + allocation->size - address)
+        if (!allocation || allocation->kind != MEMORY_MANAGED || !count ||
+            count > allocation->base + allocation->size - address)
                 return NULL;
         pthread_mutex_lock(&managed.lock);
         struct managed *m = allocation->owner;

@@ -7,12 +7,12 @@
 enum { PLACE_HOST = -1, PLACE_NONE = -2 };
 
 struct managed_page {
-        int16_t place;                  /* never PLACE_NONE */
+        int16_t place; /* never PLACE_NONE */
         int16_t preferred;
-        int16_t prefetched;             /* where to, last; PLACE_NONE: never */
+        int16_t prefetched; /* where to, last; PLACE_NONE: never */
         bool is_read_mostly;
         bool is_accessed_by_host;
-        uint64_t accessed_by;           /* devices, one bit each */
+        uint64_t accessed_by; /* devices, one bit each */
 };
 
 struct managed {
@@ -22,7 +22,8 @@ struct managed {
         struct managed_page pages[];
 };
 
-CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags, CUdeviceptr *ret_address);
+CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags,
+                       CUdeviceptr *ret_address);
 void managed_free(struct allocation *allocation);
 /* The context goes: its managed memory leaves the cards. */
 void managed_context_done(struct context *context);

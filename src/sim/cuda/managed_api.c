@@ -72,9 +72,9 @@ static void page_advise(struct managed_page *page, CUmem_advise advice, int plac
 CUresult sim_cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                             CUmemLocation location)
 {
-        bool needs_place = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION
-                           || advice == CU_MEM_ADVISE_SET_ACCESSED_BY
-                           || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+        bool needs_place = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
+                           advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+                           advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
         int place = place_of(location);
         struct context *context;
         size_t pages;
@@ -114,8 +114,10 @@ static CUresult prefetch_run(void *closure, uint64_t *ret_duration_ns)
         uint64_t moved = 0;
 
         if (allocation && allocation->kind == MEMORY_MANAGED)
-                moved = managed_move(allocation, prefetch->address, prefetch->count, prefetch->place);
-        *ret_duration_ns = PREFETCH_NS + (uint64_t)((double)moved * 1e9 / (double)prefetch->bytes_per_s);
+                moved = managed_move(allocation, prefetch->address, prefetch->count,
+                                     prefetch->place);
+        *ret_duration_ns =
+                PREFETCH_NS + (uint64_t)((double)moved * 1e9 / (double)prefetch->bytes_per_s);
         return CUDA_SUCCESS;
 }
 
@@ -143,7 +145,9 @@ static CUresult prefetch_submit(struct stream *stream, CUdeviceptr address, size
         if (!prefetch)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         *prefetch = (struct prefetch){
-                .address = address, .count = count, .place = place,
+                .address = address,
+                .count = count,
+                .place = place,
                 .bytes_per_s = device_gpu(stream->context->device)->prefetch_bytes_per_s,
         };
         if (!prefetch->bytes_per_s)
@@ -151,7 +155,9 @@ static CUresult prefetch_submit(struct stream *stream, CUdeviceptr address, size
         struct work work = {
                 .engine = place == PLACE_HOST ? ENGINE_OUT : ENGINE_IN,
                 .duration_ns = MACHINE_NS_UNKNOWN,
-                .run = prefetch_run, .free = free, .closure = prefetch,
+                .run = prefetch_run,
+                .free = free,
+                .closure = prefetch,
         };
         return work_submit(stream, &work, NULL);
 }
@@ -169,7 +175,8 @@ CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocati
         return prefetch_submit(stream, devPtr, count, place_of(location));
 }
 
-CUresult sim_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)
+CUresult sim_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
+                                CUstream hStream)
 {
         return sim_cuMemPrefetchAsync_v2(devPtr, count, location_of(dstDevice), 0, hStream);
 }
@@ -191,7 +198,8 @@ static CUresult batch_location(const CUmemLocation *locations, const size_t *sta
 
 CUresult sim_cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
                                      CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
-                                     size_t numPrefetchLocs, unsigned long long flags, CUstream hStream)
+                                     size_t numPrefetchLocs, unsigned long long flags,
+                                     CUstream hStream)
 {
         struct stream *stream;
         CUmemLocation location;
@@ -311,8 +319,9 @@ static CUresult range_attribute(const struct managed_page *page, size_t pages,
         }
 }
 
-CUresult sim_cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,
-                                     size_t numAttributes, CUdeviceptr devPtr, size_t count)
+CUresult sim_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
+                                     CUmem_range_attribute *attributes, size_t numAttributes,
+                                     CUdeviceptr devPtr, size_t count)
 {
         struct context *context;
         size_t pages;

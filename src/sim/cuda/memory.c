@@ -10,7 +10,8 @@
 #include "managed.h"
 #include "pool.h"
 
-static void heap_init(struct heap *heap, struct context *context, enum arena_kind arena, bool is_charged)
+static void heap_init(struct heap *heap, struct context *context, enum arena_kind arena,
+                      bool is_charged)
 {
         *heap = (struct heap){
                 .device = is_charged ? context->device : NULL,

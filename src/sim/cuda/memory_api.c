@@ -63,8 +63,8 @@ static size_t pitch_of(size_t width, size_t height, unsigned element, size_t *re
         return pitch;
 }
 
-CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
-                                unsigned int ElementSizeBytes)
+CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
+                                size_t Height, unsigned int ElementSizeBytes)
 {
         size_t total = 0;
         size_t pitch = pitch_of(WidthInBytes, Height, ElementSizeBytes, &total);

@@ -21,8 +21,9 @@ CUresult sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute 
 
         if (!known)
                 return CUDA_ERROR_INVALID_DEVICE;
-        if (!value || *(uint64_t *)value
-            || (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+        if (!value || *(uint64_t *)value ||
+            (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
+             attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
                 return CUDA_ERROR_INVALID_VALUE;
         known->graph_memory[attr] = known->graph_memory[attr - 1];
         return CUDA_SUCCESS;
@@ -36,7 +37,8 @@ CUresult sim_cuDeviceGraphMemTrim(CUdevice device)
 
 /* No simulated card can be reached by other devices of the host (DMA_BUF_SUPPORTED is 0). */
 CUresult sim_cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
-                                           CUmemRangeHandleType handleType, unsigned long long flags)
+                                           CUmemRangeHandleType handleType,
+                                           unsigned long long flags)
 {
         (void)dptr;
         (void)flags;

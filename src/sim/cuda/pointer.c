@@ -66,7 +66,8 @@ static bool allocation_number(const struct allocation *allocation, CUpointer_att
 {
         switch (attribute) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
-                *ret = (uintptr_t)(context_get((CUcontext)allocation->context) ? allocation->context : NULL);
+                *ret = (uintptr_t)(context_get((CUcontext)allocation->context) ? allocation->context
+                                                                               : NULL);
                 return allocation->kind != MEMORY_MAPPED && allocation->kind != MEMORY_POOL;
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
                 *ret = pointer;
@@ -88,7 +89,8 @@ static bool allocation_number(const struct allocation *allocation, CUpointer_att
                 return true;
         case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
                 *ret = allocation->kind == MEMORY_MAPPED ? vmm_handle_types(allocation)
-                       : allocation->pool                ? allocation->pool->props.handleTypes : 0;
+                       : allocation->pool                ? allocation->pool->props.handleTypes
+                                                         : 0;
                 return true;
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
                 *ret = (uintptr_t)allocation->pool;
@@ -122,7 +124,8 @@ static bool attribute_of(const struct allocation *allocation, CUpointer_attribut
 
         switch (attribute) {
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-                value->narrow = memory_is_on_host(allocation) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+                value->narrow =
+                        memory_is_on_host(allocation) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
                 return true;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
                 value->number = allocation_ordinal(allocation);
@@ -131,7 +134,8 @@ static bool attribute_of(const struct allocation *allocation, CUpointer_attribut
                 value->narrow = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
                 if (allocation->kind == MEMORY_MAPPED && current)
                         value->narrow = vmm_allows(allocation, current->device, true)    ? 3
-                                        : vmm_allows(allocation, current->device, false) ? 1 : 0;
+                                        : vmm_allows(allocation, current->device, false) ? 1
+                                                                                         : 0;
                 return true;
         default:
                 if (attribute_bytes(attribute) == 1) {
@@ -177,7 +181,8 @@ CUresult sim_cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attrib
         return CUDA_SUCCESS;
 }
 
-CUresult sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
+CUresult sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                   CUdeviceptr ptr)
 {
         struct allocation *allocation = memory_find(ptr);
 

@@ -8,14 +8,15 @@
 static struct {
         pthread_mutex_t lock;
         struct pool *first;
-        _Atomic bool is_used;           /* some pool has ever held memory */
+        _Atomic bool is_used; /* some pool has ever held memory */
 } pools = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct pool *pool_get(CUmemoryPool handle)
 {
         struct pool *pool = (struct pool *)handle;
 
-        if (!pool || (uintptr_t)pool % _Alignof(struct pool) || pool->magic != POOL_MAGIC || pool->is_gone)
+        if (!pool || (uintptr_t)pool % _Alignof(struct pool) || pool->magic != POOL_MAGIC ||
+            pool->is_gone)
                 return NULL;
         return pool;
 }
@@ -164,7 +165,8 @@ static CUresult pool_grow(struct pool *pool, size_t bytes, struct allocation **r
         return heap_alloc(&pool->heap, bytes, MEMORY_POOL, ret_allocation);
 }
 
-CUresult pool_alloc(struct pool *pool, size_t bytes, struct stream *stream, CUdeviceptr *ret_address)
+CUresult pool_alloc(struct pool *pool, size_t bytes, struct stream *stream,
+                    CUdeviceptr *ret_address)
 {
         struct allocation *allocation;
 

@@ -19,14 +19,14 @@ struct pool {
         struct device *device;
         CUmemPoolProps props;
         bool is_default;
-        bool is_gone;                   /* destroyed, but memory of it is still in use */
+        bool is_gone; /* destroyed, but memory of it is still in use */
         bool is_imported;
         struct heap heap;
         struct pool_pending *pending, **pending_end;
         uint64_t threshold_bytes;
-        int reuse[3];                   /* the first three attributes */
-        uint64_t readers, writers;      /* devices, one bit each */
-        uint64_t export_number;         /* 0: not exported */
+        int reuse[3];              /* the first three attributes */
+        uint64_t readers, writers; /* devices, one bit each */
+        uint64_t export_number;    /* 0: not exported */
         struct pool *next;
 };
 
@@ -38,7 +38,8 @@ CUresult pool_new(struct device *device, const CUmemPoolProps *props, struct poo
 CUresult pool_destroy(struct pool *pool);
 
 /* Stream-ordered: reuses what was freed earlier on the same stream at once. */
-CUresult pool_alloc(struct pool *pool, size_t bytes, struct stream *stream, CUdeviceptr *ret_address);
+CUresult pool_alloc(struct pool *pool, size_t bytes, struct stream *stream,
+                    CUdeviceptr *ret_address);
 /* `stream` NULL: at once. */
 CUresult pool_free_on(struct allocation *allocation, struct stream *stream);
 CUresult pool_free(struct allocation *allocation);

@@ -7,7 +7,8 @@
 #include "pool.h"
 #include "sim_cuda.h"
 
-static CUresult alloc_async(CUdeviceptr *ret, size_t bytes, struct pool *pool, struct stream *stream)
+static CUresult alloc_async(CUdeviceptr *ret, size_t bytes, struct pool *pool,
+                            struct stream *stream)
 {
         if (!ret || !pool || pool->device->unit != stream->context->device->unit)
                 return CUDA_ERROR_INVALID_VALUE;
@@ -91,8 +92,8 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         }
         if (allocation->kind == MEMORY_GRAPH)
                 return graph_memory_free(allocation);
-        if (allocation->kind == MEMORY_DEVICE || allocation->kind == MEMORY_MANAGED
-            || (allocation->kind == MEMORY_IMPORTED && allocation->pool))
+        if (allocation->kind == MEMORY_DEVICE || allocation->kind == MEMORY_MANAGED ||
+            (allocation->kind == MEMORY_IMPORTED && allocation->pool))
                 return free_plain(dptr, stream);
         return CUDA_ERROR_INVALID_VALUE;
 }
@@ -156,8 +157,8 @@ static uint64_t *pool_number(struct pool *pool, CUmemPool_attribute attribute)
 
 static bool is_reuse(CUmemPool_attribute attribute)
 {
-        return attribute >= CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
-               && attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+        return attribute >= CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES &&
+               attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
 CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
@@ -167,7 +168,8 @@ CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, 
         if (!known || !value)
                 return CUDA_ERROR_INVALID_VALUE;
         if (is_reuse(attr)) {
-                *(int *)value = known->reuse[attr - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES];
+                *(int *)value =
+                        known->reuse[attr - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES];
                 return CUDA_SUCCESS;
         }
         uint64_t *number = pool_number(known, attr);
@@ -184,7 +186,8 @@ CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, 
         if (!known || !value)
                 return CUDA_ERROR_INVALID_VALUE;
         if (is_reuse(attr)) {
-                known->reuse[attr - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *(int *)value != 0;
+                known->reuse[attr - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] =
+                        *(int *)value != 0;
                 return CUDA_SUCCESS;
         }
         switch (attr) {
@@ -229,7 +232,8 @@ CUresult sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, s
         return CUDA_SUCCESS;
 }
 
-CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
+CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
+                                CUmemLocation *location)
 {
         struct pool *known = pool_get(memPool);
 
@@ -285,8 +289,8 @@ CUresult sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 /* The device a location means for pools; NULL: not one. */
 static struct device *location_device(const CUmemLocation *location, CUmemAllocationType type)
 {
-        if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE
-            || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+            type != CU_MEM_ALLOCATION_TYPE_PINNED)
                 return NULL;
         return driver_device(location->id);
 }

@@ -30,7 +30,9 @@ CUresult sim_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool poo
         if (!(known->props.handleTypes & handleType) || known->is_imported)
                 return CUDA_ERROR_INVALID_VALUE;
         struct letter letter = {
-                .magic = LETTER_MAGIC, .unit = known->device->unit, .props = known->props,
+                .magic = LETTER_MAGIC,
+                .unit = known->device->unit,
+                .props = known->props,
         };
         memcpy(letter.machine, driver.machine.file->header.id, sizeof letter.machine);
         int fd = memfd_create("vgpu-pool", MFD_CLOEXEC);
@@ -54,9 +56,9 @@ CUresult sim_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *ha
 
         if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
                 return CUDA_ERROR_NOT_SUPPORTED;
-        if (!pool_out || flags || pread(fd, &letter, sizeof letter, 0) != (ssize_t)sizeof letter
-            || letter.magic != LETTER_MAGIC
-            || memcmp(letter.machine, driver.machine.file->header.id, sizeof letter.machine))
+        if (!pool_out || flags || pread(fd, &letter, sizeof letter, 0) != (ssize_t)sizeof letter ||
+            letter.magic != LETTER_MAGIC ||
+            memcmp(letter.machine, driver.machine.file->header.id, sizeof letter.machine))
                 return CUDA_ERROR_INVALID_VALUE;
         struct device *device = ipc_device(letter.unit);
         if (!device)
@@ -75,8 +77,8 @@ CUresult sim_cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdev
         struct allocation *allocation = memory_find(ptr);
         struct ipc_ticket ticket;
 
-        if (!shareData_out || !allocation || allocation->kind != MEMORY_POOL
-            || !(allocation->pool->props.handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        if (!shareData_out || !allocation || allocation->kind != MEMORY_POOL ||
+            !(allocation->pool->props.handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
                 return CUDA_ERROR_INVALID_VALUE;
         CUresult r = ipc_offer(allocation, &ticket);
         if (r != CUDA_SUCCESS)

@@ -1,9 +1,9 @@
 /* From a device address to bytes: for kernels and for copies. */
+#include "resolve.h"
 #include "arena.h"
 #include "contents.h"
 #include "memory.h"
 #include "pool.h"
-#include "resolve.h"
 #include "vmm.h"
 
 /* Memory of another card needs peer access. */

@@ -6,10 +6,10 @@
 
 /* A contiguous part of what an address range means. */
 struct span {
-        struct allocation *allocation;  /* NULL: free memory of a pool */
+        struct allocation *allocation; /* NULL: free memory of a pool */
         struct view view;
-        size_t count;                   /* bytes from the address on that the view covers */
-        size_t before, after;           /* more of the same allocation around it */
+        size_t count;         /* bytes from the address on that the view covers */
+        size_t before, after; /* more of the same allocation around it */
 };
 
 struct view allocation_view(const struct allocation *allocation, CUdeviceptr address);

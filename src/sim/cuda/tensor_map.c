@@ -11,13 +11,14 @@ static CUresult map_check(const CUtensorMap *map, int type, unsigned rank, const
                           const cuuint64_t *dims, const cuuint64_t *strides,
                           const cuuint32_t *element_strides)
 {
-        if (!map || (uintptr_t)map % 64 || type < 0 || type >= TENSOR_TYPES || !rank
-            || rank > TENSOR_RANK || !address || (uintptr_t)address % 16 || !dims || !element_strides)
+        if (!map || (uintptr_t)map % 64 || type < 0 || type >= TENSOR_TYPES || !rank ||
+            rank > TENSOR_RANK || !address || (uintptr_t)address % 16 || !dims || !element_strides)
                 return CUDA_ERROR_INVALID_VALUE;
         if (rank > 1 && !strides)
                 return CUDA_ERROR_INVALID_VALUE;
         for (unsigned i = 0; i < rank; i++) {
-                if (!dims[i] || dims[i] > UINT64_C(1) << 32 || !element_strides[i] || element_strides[i] > 8)
+                if (!dims[i] || dims[i] > UINT64_C(1) << 32 || !element_strides[i] ||
+                    element_strides[i] > 8)
                         return CUDA_ERROR_INVALID_VALUE;
                 if (i + 1 < rank && (strides[i] % 16 || strides[i] >= UINT64_C(1) << 40))
                         return CUDA_ERROR_INVALID_VALUE;
@@ -54,7 +55,8 @@ CUresult sim_cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType 
         for (unsigned i = 0; i < tensorRank; i++)
                 if (!boxDim[i] || boxDim[i] > 256)
                         return CUDA_ERROR_INVALID_VALUE;
-        map_write(tensorMap, (int)tensorDataType, tensorRank, globalAddress, globalDim, globalStrides);
+        map_write(tensorMap, (int)tensorDataType, tensorRank, globalAddress, globalDim,
+                  globalStrides);
         return CUDA_SUCCESS;
 }
 
@@ -72,16 +74,18 @@ CUresult sim_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType
                                globalStrides, elementStrides);
 
         (void)interleave, (void)swizzle, (void)l2Promotion, (void)oobFill;
-        if (r != CUDA_SUCCESS || tensorRank < 3 || !pixelBoxLowerCorner || !pixelBoxUpperCorner
-            || channelsPerPixel > 256 || pixelsPerColumn > 1024)
+        if (r != CUDA_SUCCESS || tensorRank < 3 || !pixelBoxLowerCorner || !pixelBoxUpperCorner ||
+            channelsPerPixel > 256 || pixelsPerColumn > 1024)
                 return CUDA_ERROR_INVALID_VALUE;
-        map_write(tensorMap, (int)tensorDataType, tensorRank, globalAddress, globalDim, globalStrides);
+        map_write(tensorMap, (int)tensorDataType, tensorRank, globalAddress, globalDim,
+                  globalStrides);
         return CUDA_SUCCESS;
 }
 
 CUresult sim_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
 {
-        if (!tensorMap || (uintptr_t)tensorMap % 64 || !globalAddress || (uintptr_t)globalAddress % 16)
+        if (!tensorMap || (uintptr_t)tensorMap % 64 || !globalAddress ||
+            (uintptr_t)globalAddress % 16)
                 return CUDA_ERROR_INVALID_VALUE;
         tensorMap->opaque[TENSOR_ADDRESS_WORD] = (uintptr_t)globalAddress;
         return CUDA_SUCCESS;

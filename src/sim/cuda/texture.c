@@ -14,8 +14,8 @@ enum { TEXTURE_BLOCK = 1024, TEXTURE_BLOCKS = 1024 };
 static struct {
         pthread_mutex_t lock;
         _Atomic(_Atomic(struct texture *) *) blocks[TEXTURE_BLOCKS];
-        uint64_t high;                  /* places ever used */
-        uint64_t spare[TEXTURE_BLOCK];  /* places given back */
+        uint64_t high;                 /* places ever used */
+        uint64_t spare[TEXTURE_BLOCK]; /* places given back */
         unsigned spare_count;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -95,23 +95,28 @@ static CUresult resource_check(const CUDA_RESOURCE_DESC *resource, bool is_surfa
                 return CUDA_ERROR_INVALID_VALUE;
         switch (resource->resType) {
         case CU_RESOURCE_TYPE_ARRAY:
-                return array_get(resource->res.array.hArray) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+                return array_get(resource->res.array.hArray) ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_HANDLE;
         case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
                 return mipmap_get(resource->res.mipmap.hMipmappedArray) ? CUDA_SUCCESS
                                                                         : CUDA_ERROR_INVALID_HANDLE;
         case CU_RESOURCE_TYPE_LINEAR:
                 element = array_element_bytes(resource->res.linear.format,
                                               resource->res.linear.numChannels);
-                return element && resource->res.linear.sizeInBytes
-                       && range_is_known(resource->res.linear.devPtr, resource->res.linear.sizeInBytes)
-                       ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+                return element && resource->res.linear.sizeInBytes &&
+                                       range_is_known(resource->res.linear.devPtr,
+                                                      resource->res.linear.sizeInBytes)
+                               ? CUDA_SUCCESS
+                               : CUDA_ERROR_INVALID_VALUE;
         case CU_RESOURCE_TYPE_PITCH2D:
                 element = array_element_bytes(resource->res.pitch2D.format,
                                               resource->res.pitch2D.numChannels);
-                return element && resource->res.pitch2D.width && resource->res.pitch2D.height
-                       && resource->res.pitch2D.pitchInBytes >= resource->res.pitch2D.width * element
-                       && range_is_known(resource->res.pitch2D.devPtr, 1)
-                       ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+                return element && resource->res.pitch2D.width && resource->res.pitch2D.height &&
+                                       resource->res.pitch2D.pitchInBytes >=
+                                               resource->res.pitch2D.width * element &&
+                                       range_is_known(resource->res.pitch2D.devPtr, 1)
+                               ? CUDA_SUCCESS
+                               : CUDA_ERROR_INVALID_VALUE;
         default:
                 return CUDA_ERROR_INVALID_VALUE;
         }
@@ -124,8 +129,8 @@ static CUresult sampling_check(const CUDA_TEXTURE_DESC *sampling)
         for (int i = 0; i < 3; i++)
                 if (sampling->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
                         return CUDA_ERROR_INVALID_VALUE;
-        if (sampling->filterMode > CU_TR_FILTER_MODE_LINEAR
-            || sampling->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
+        if (sampling->filterMode > CU_TR_FILTER_MODE_LINEAR ||
+            sampling->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
                 return CUDA_ERROR_INVALID_VALUE;
         return CUDA_SUCCESS;
 }
@@ -179,7 +184,8 @@ static struct texture *object_get(uint64_t handle, bool is_surface)
 {
         struct texture *texture = texture_at(handle);
 
-        return texture && !texture->is_reference && texture->is_surface == is_surface ? texture : NULL;
+        return texture && !texture->is_reference && texture->is_surface == is_surface ? texture
+                                                                                      : NULL;
 }
 
 static CUresult object_destroy(uint64_t handle, bool is_surface)
@@ -235,7 +241,8 @@ CUresult sim_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject 
         return CUDA_SUCCESS;
 }
 
-CUresult sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc, CUtexObject texObject)
+CUresult sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
+                                            CUtexObject texObject)
 {
         struct texture *texture = object_get(texObject, false);
 

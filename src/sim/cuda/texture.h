@@ -11,12 +11,12 @@
 struct texture {
         uint32_t magic;
         bool is_surface, is_reference, has_view, is_bound;
-        uint64_t handle;                /* what the kernel has */
+        uint64_t handle; /* what the kernel has */
         CUDA_RESOURCE_DESC resource;
         CUDA_TEXTURE_DESC sampling;
         CUDA_RESOURCE_VIEW_DESC view;
-        unsigned flags;                 /* of a reference: CU_TRSF_* */
-        CUarray_format format;          /* of a reference */
+        unsigned flags;        /* of a reference: CU_TRSF_* */
+        CUarray_format format; /* of a reference */
         int channels;
 };
 

@@ -21,11 +21,17 @@ static void grid_of_array(struct array *array, struct grid *grid)
         bool has_layers = d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
 
         *grid = (struct grid){
-                .array = array->allocation, .base = array->offset,
-                .width = d->Width, .height = array->rows,
-                .depth = has_layers ? 1 : array->planes, .layers = has_layers ? array->planes : 1,
-                .pitch = array->pitch, .slice = array->pitch * array->rows,
-                .format = d->Format, .channels = d->NumChannels, .element_bytes = array->element_bytes,
+                .array = array->allocation,
+                .base = array->offset,
+                .width = d->Width,
+                .height = array->rows,
+                .depth = has_layers ? 1 : array->planes,
+                .layers = has_layers ? array->planes : 1,
+                .pitch = array->pitch,
+                .slice = array->pitch * array->rows,
+                .format = d->Format,
+                .channels = d->NumChannels,
+                .element_bytes = array->element_bytes,
         };
 }
 
@@ -39,9 +45,13 @@ static void grid_of_linear(const CUDA_RESOURCE_DESC *r, struct grid *grid)
         *grid = (struct grid){
                 .base = is_plane ? r->res.pitch2D.devPtr : r->res.linear.devPtr,
                 .width = is_plane ? r->res.pitch2D.width : r->res.linear.sizeInBytes / element,
-                .height = is_plane ? r->res.pitch2D.height : 1, .depth = 1, .layers = 1,
+                .height = is_plane ? r->res.pitch2D.height : 1,
+                .depth = 1,
+                .layers = 1,
                 .pitch = is_plane ? r->res.pitch2D.pitchInBytes : 0,
-                .format = format, .channels = channels, .element_bytes = element,
+                .format = format,
+                .channels = channels,
+                .element_bytes = element,
         };
 }
 
@@ -143,14 +153,16 @@ static bool element_read(const struct grid *grid, const struct texture *texture,
         unsigned size = grid->channels ? grid->element_bytes / grid->channels : 0;
         bool is_integer = texture->sampling.flags & CU_TRSF_READ_AS_INTEGER;
         struct view view;
-        uint64_t offset = (layer + at[2]) * grid->slice + at[1] * grid->pitch
-                          + at[0] * grid->element_bytes;
+        uint64_t offset =
+                (layer + at[2]) * grid->slice + at[1] * grid->pitch + at[0] * grid->element_bytes;
 
         if (!grid_view(grid, offset, grid->element_bytes, &view))
                 return false;
         contents_copy((struct view){ .bytes = (char *)bytes }, view, grid->element_bytes);
         for (unsigned i = 0; i < 4; i++)
-                value[i] = i < grid->channels ? component_read(bytes + i * size, grid->format, is_integer) : 0;
+                value[i] = i < grid->channels
+                                   ? component_read(bytes + i * size, grid->format, is_integer)
+                                   : 0;
         return true;
 }
 
@@ -296,8 +308,8 @@ static bool sample_gather(const struct grid *grid, const struct texture *texture
         return true;
 }
 
-static bool fetch_integer(const struct grid *grid, const struct texture *texture, struct ptx_texel *t,
-                          size_t layer)
+static bool fetch_integer(const struct grid *grid, const struct texture *texture,
+                          struct ptx_texel *t, size_t layer)
 {
         int64_t place[3] = { t->coordinate_int[0], t->dimensions > 1 ? t->coordinate_int[1] : 0,
                              t->dimensions > 2 ? t->coordinate_int[2] : 0 };
@@ -320,7 +332,8 @@ static bool texture_fetch(void *closure, struct ptx_texel *t)
         (void)closure;
         if (!texture || !sampler || !grid_of(texture, t->has_level ? t->level : 0, &grid))
                 return false;
-        size_t layer = t->is_array ? layer_of(&grid, t->coordinate[t->is_cube ? 3 : t->dimensions]) : 0;
+        size_t layer =
+                t->is_array ? layer_of(&grid, t->coordinate[t->is_cube ? 3 : t->dimensions]) : 0;
         bool is_normal = sampler->sampling.flags & CU_TRSF_NORMALIZED_COORDINATES;
         if (t->is_cube) {
                 layer = (t->is_array ? layer * 6 : 0) + cube_face(t->coordinate, at);
@@ -337,9 +350,11 @@ static bool texture_fetch(void *closure, struct ptx_texel *t)
         }
         if (t->is_gather)
                 return sample_gather(&grid, sampler, at, layer, t->component, t->value);
-        if (sampler->sampling.filterMode == CU_TR_FILTER_MODE_LINEAR && format_is_float(&grid, sampler))
+        if (sampler->sampling.filterMode == CU_TR_FILTER_MODE_LINEAR &&
+            format_is_float(&grid, sampler))
                 return sample_linear(&grid, sampler, at, t->dimensions, layer, t->value);
-        int64_t place[3] = { (int64_t)floorf(at[0]), (int64_t)floorf(at[1]), (int64_t)floorf(at[2]) };
+        int64_t place[3] = { (int64_t)floorf(at[0]), (int64_t)floorf(at[1]),
+                             (int64_t)floorf(at[2]) };
         return sample_read(&grid, sampler, place, t->dimensions, layer, t->value);
 }
 
@@ -366,7 +381,8 @@ static enum surface_result surface_view(struct ptx_texel *t, struct view *ret_vi
                 at[i] = at[i] < 0 ? 0 : most[i];
         }
         size_t layer = t->is_array ? layer_of(&grid, t->coordinate[t->dimensions]) : 0;
-        uint64_t offset = (layer + (size_t)at[2]) * grid.slice + (size_t)at[1] * grid.pitch + (size_t)at[0];
+        uint64_t offset =
+                (layer + (size_t)at[2]) * grid.slice + (size_t)at[1] * grid.pitch + (size_t)at[0];
         return grid_view(&grid, offset, t->bytes, ret_view) ? SURFACE_FOUND : SURFACE_BAD;
 }
 

@@ -10,8 +10,9 @@ static struct texture *reference_get(const void *handle, bool is_surface)
 {
         struct texture *texture = (struct texture *)(uintptr_t)handle;
 
-        if (!texture || (uintptr_t)texture % _Alignof(struct texture) || texture->magic != TEXTURE_MAGIC
-            || !texture->is_reference || texture->is_surface != is_surface)
+        if (!texture || (uintptr_t)texture % _Alignof(struct texture) ||
+            texture->magic != TEXTURE_MAGIC || !texture->is_reference ||
+            texture->is_surface != is_surface)
                 return NULL;
         return texture;
 }
@@ -94,7 +95,8 @@ CUresult sim_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipma
         return CUDA_SUCCESS;
 }
 
-CUresult sim_cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr, size_t bytes)
+CUresult sim_cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
+                                   size_t bytes)
 {
         struct texture *texture = texture_reference_get(hTexRef);
 
@@ -131,14 +133,17 @@ CUresult sim_cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPT
         struct texture *texture = texture_reference_get(hTexRef);
         size_t element = desc ? array_element_bytes(desc->Format, desc->NumChannels) : 0;
 
-        if (!texture || !element || !desc->Width || !desc->Height || Pitch < desc->Width * element
-            || !range_is_known(dptr, (desc->Height - 1) * Pitch + desc->Width * element))
+        if (!texture || !element || !desc->Width || !desc->Height ||
+            Pitch < desc->Width * element ||
+            !range_is_known(dptr, (desc->Height - 1) * Pitch + desc->Width * element))
                 return CUDA_ERROR_INVALID_VALUE;
         texture->format = desc->Format;
         texture->channels = (int)desc->NumChannels;
         texture->resource = (CUDA_RESOURCE_DESC){
                 .resType = CU_RESOURCE_TYPE_PITCH2D,
-                .res.pitch2D = { .devPtr = dptr, .width = desc->Width, .height = desc->Height,
+                .res.pitch2D = { .devPtr = dptr,
+                                 .width = desc->Width,
+                                 .height = desc->Height,
                                  .pitchInBytes = Pitch },
         };
         reference_format(texture);
@@ -158,7 +163,9 @@ CUresult sim_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR_
         if (!desc)
                 return CUDA_ERROR_INVALID_VALUE;
         CUDA_ARRAY_DESCRIPTOR wide = {
-                .Width = desc->Width, .Height = desc->Height, .Format = desc->Format,
+                .Width = desc->Width,
+                .Height = desc->Height,
+                .Format = desc->Format,
                 .NumChannels = desc->NumChannels,
         };
         return sim_cuTexRefSetAddress2D_v3(hTexRef, &wide, dptr, Pitch);
@@ -380,8 +387,8 @@ CUresult sim_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef)
 {
         struct texture *texture = texture_reference_get(hTexRef);
 
-        if (!texture || !phArray || !texture->is_bound
-            || texture->resource.resType != CU_RESOURCE_TYPE_ARRAY)
+        if (!texture || !phArray || !texture->is_bound ||
+            texture->resource.resType != CU_RESOURCE_TYPE_ARRAY)
                 return CUDA_ERROR_INVALID_VALUE;
         *phArray = texture->resource.res.array.hArray;
         return CUDA_SUCCESS;
@@ -391,8 +398,8 @@ CUresult sim_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtex
 {
         struct texture *texture = texture_reference_get(hTexRef);
 
-        if (!texture || !phMipmappedArray || !texture->is_bound
-            || texture->resource.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+        if (!texture || !phMipmappedArray || !texture->is_bound ||
+            texture->resource.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
                 return CUDA_ERROR_INVALID_VALUE;
         *phMipmappedArray = texture->resource.res.mipmap.hMipmappedArray;
         return CUDA_SUCCESS;

@@ -13,7 +13,7 @@
 
 static struct {
         pthread_mutex_t lock;
-        struct physical *buckets[256];  /* by handle */
+        struct physical *buckets[256]; /* by handle */
         uint64_t number;
 } vmm = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -75,8 +75,13 @@ CUresult physical_new(struct device *device, size_t size, const CUmemAllocationP
         }
         *physical = (struct physical){
                 .handle = UINT64_C(0x10000000) + 16 * ++vmm.number,
-                .props = *props, .device = device, .size = size, .run = run, .references = 1,
-                .is_imported = is_imported, .fd = -1,
+                .props = *props,
+                .device = device,
+                .size = size,
+                .run = run,
+                .references = 1,
+                .is_imported = is_imported,
+                .fd = -1,
         };
         physical->next = *physical_bucket(physical->handle);
         *physical_bucket(physical->handle) = physical;
@@ -95,7 +100,8 @@ static void physical_free(struct physical *physical)
                 shared_unmap(physical->run);
                 close(physical->fd);
         } else {
-                contents_drop(run_bytes(physical->run), run_pages(physical->run), physical->run->count);
+                contents_drop(run_bytes(physical->run), run_pages(physical->run),
+                              physical->run->count);
         }
         arena_lock();
         arena_give(physical->run);

@@ -10,19 +10,19 @@ struct physical {
         CUmemAllocationProp props;
         struct device *device;
         size_t size;
-        struct piece *run;              /* its contents: the run's own address is never told */
-        unsigned references;            /* cuMemCreate, cuMemRetainAllocationHandle, … */
+        struct piece *run;   /* its contents: the run's own address is never told */
+        unsigned references; /* cuMemCreate, cuMemRetainAllocationHandle, … */
         unsigned mappings;
-        bool is_imported;               /* the exporter pays */
-        int fd;                         /* of the file it is exported as; −1: private */
+        bool is_imported; /* the exporter pays */
+        int fd;           /* of the file it is exported as; −1: private */
         struct physical *next;
 };
 
 /* One cuMemMap: the `owner` of its allocation. */
 struct mapping {
-        struct piece *piece;            /* its allocation is what memory_find() gives */
+        struct piece *piece; /* its allocation is what memory_find() gives */
         struct physical *physical;
-        uint64_t readers, writers;      /* devices, one bit each */
+        uint64_t readers, writers; /* devices, one bit each */
         struct mapping *next;
 };
 

@@ -91,8 +91,8 @@ CUresult sim_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAlloc
 
         if (r != CUDA_SUCCESS)
                 return r;
-        if (!granularity || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM
-                             && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+        if (!granularity || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+                             option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
                 return CUDA_ERROR_INVALID_VALUE;
         *granularity = PAGE_BYTES;
         return CUDA_SUCCESS;
@@ -119,7 +119,9 @@ CUresult sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
 static bool physical_share(struct physical *physical)
 {
         struct trailer trailer = {
-                .magic = TRAILER_MAGIC, .unit = physical->device->unit, .size = physical->size,
+                .magic = TRAILER_MAGIC,
+                .unit = physical->device->unit,
+                .size = physical->size,
                 .props = physical->props,
         };
         int fd = memfd_create("vgpu-memory", MFD_CLOEXEC);
@@ -127,9 +129,10 @@ static bool physical_share(struct physical *physical)
         if (fd < 0)
                 return false;
         memcpy(trailer.machine, driver.machine.file->header.id, sizeof trailer.machine);
-        if (ftruncate(fd, (off_t)physical->size + TRAILER_BYTES) < 0
-            || pwrite(fd, &trailer, sizeof trailer, (off_t)physical->size) != (ssize_t)sizeof trailer
-            || shared_make(physical->run, fd) < 0) {
+        if (ftruncate(fd, (off_t)physical->size + TRAILER_BYTES) < 0 ||
+            pwrite(fd, &trailer, sizeof trailer, (off_t)physical->size) !=
+                    (ssize_t)sizeof trailer ||
+            shared_make(physical->run, fd) < 0) {
                 close(fd);
                 return false;
         }
@@ -137,8 +140,10 @@ static bool physical_share(struct physical *physical)
         return true;
 }
 
-CUresult sim_cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
-                                          CUmemAllocationHandleType handleType, unsigned long long flags)
+CUresult sim_cuMemExportToShareableHandle(void *shareableHandle,
+                                          CUmemGenericAllocationHandle handle,
+                                          CUmemAllocationHandleType handleType,
+                                          unsigned long long flags)
 {
         CUresult r = CUDA_SUCCESS;
 
@@ -172,12 +177,13 @@ static bool trailer_read(int fd, struct trailer *ret)
                 return false;
         if (pread(fd, ret, sizeof *ret, st.st_size - TRAILER_BYTES) != (ssize_t)sizeof *ret)
                 return false;
-        return ret->magic == TRAILER_MAGIC && ret->size == (uint64_t)st.st_size - TRAILER_BYTES
-               && !(ret->size & PAGE_MASK) && ret->size
-               && !memcmp(ret->machine, driver.machine.file->header.id, sizeof ret->machine);
+        return ret->magic == TRAILER_MAGIC && ret->size == (uint64_t)st.st_size - TRAILER_BYTES &&
+               !(ret->size & PAGE_MASK) && ret->size &&
+               !memcmp(ret->machine, driver.machine.file->header.id, sizeof ret->machine);
 }
 
-static CUresult physical_import(int fd, const struct trailer *trailer, struct physical **ret_physical)
+static CUresult physical_import(int fd, const struct trailer *trailer,
+                                struct physical **ret_physical)
 {
         struct device *device = ipc_device(trailer->unit);
         CUmemAllocationProp props = trailer->props;

@@ -23,7 +23,8 @@ static struct reservation *reservation_find(CUdeviceptr address, size_t size)
 
         for (; r; r = r->next) {
                 uint64_t start = run_address(r->run), length = r->run->count * PAGE_BYTES;
-                if (address >= start && address - start < length && size <= length - (address - start))
+                if (address >= start && address - start < length &&
+                    size <= length - (address - start))
                         return r;
         }
         return NULL;
@@ -75,8 +76,8 @@ CUresult sim_cuMemAddressFree(CUdeviceptr ptr, size_t size)
         vmm_lock();
         for (struct reservation **link = &reservations; *link; link = &(*link)->next) {
                 struct reservation *reservation = *link;
-                if (run_address(reservation->run) != ptr
-                    || reservation->run->count * PAGE_BYTES != size || reservation->mappings)
+                if (run_address(reservation->run) != ptr ||
+                    reservation->run->count * PAGE_BYTES != size || reservation->mappings)
                         continue;
                 *link = reservation->next;
                 arena_lock();
@@ -110,10 +111,13 @@ static bool mapping_publish(struct mapping *mapping, CUdeviceptr ptr, size_t siz
         mapping->piece = piece_new(NULL, 0, 0);
         if (mapping->piece) {
                 mapping->piece->allocation = (struct allocation){
-                        .base = ptr, .kind = MEMORY_MAPPED, .device = physical->device,
+                        .base = ptr,
+                        .kind = MEMORY_MAPPED,
+                        .device = physical->device,
                         .bytes = run_bytes(physical->run) + offset,
                         .pages = run_pages(physical->run) + offset / PAGE_BYTES,
-                        .buffer_id = allocation_number_next(), .owner = mapping,
+                        .buffer_id = allocation_number_next(),
+                        .owner = mapping,
                 };
         }
         is_done = mapping->piece && arena_publish(mapping->piece, ptr, size);
@@ -123,13 +127,14 @@ static bool mapping_publish(struct mapping *mapping, CUdeviceptr ptr, size_t siz
         return is_done;
 }
 
-static CUresult map_locked(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle)
+static CUresult map_locked(CUdeviceptr ptr, size_t size, size_t offset,
+                           CUmemGenericAllocationHandle handle)
 {
         struct physical *physical = physical_get(handle);
         struct reservation *reservation = reservation_find(ptr, size);
 
-        if (!physical || !reservation || offset > physical->size || size > physical->size - offset
-            || !range_is_unmapped(reservation, ptr, size))
+        if (!physical || !reservation || offset > physical->size ||
+            size > physical->size - offset || !range_is_unmapped(reservation, ptr, size))
                 return CUDA_ERROR_INVALID_VALUE;
         struct mapping *mapping = calloc(1, sizeof *mapping);
         if (!mapping)
@@ -145,8 +150,8 @@ static CUresult map_locked(CUdeviceptr ptr, size_t size, size_t offset, CUmemGen
         return CUDA_SUCCESS;
 }
 
-CUresult sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                      unsigned long long flags)
+CUresult sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                      CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
         if (!range_is_whole(ptr, size) || offset & PAGE_MASK || flags)
                 return CUDA_ERROR_INVALID_VALUE;
@@ -157,7 +162,8 @@ CUresult sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericA
 }
 
 /* The mapping that begins at the address and ends within the range; NULL: none does. */
-static struct mapping **mapping_within(struct reservation *reservation, CUdeviceptr ptr, size_t size)
+static struct mapping **mapping_within(struct reservation *reservation, CUdeviceptr ptr,
+                                       size_t size)
 {
         struct mapping **link = &reservation->mappings;
 
@@ -227,9 +233,9 @@ static CUresult access_check(const CUmemAccessDesc *desc, size_t count)
         if (!desc || !count)
                 return CUDA_ERROR_INVALID_VALUE;
         for (size_t i = 0; i < count; i++) {
-                if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE
-                    && desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ
-                    && desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+                if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+                    desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+                    desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
                         return CUDA_ERROR_INVALID_VALUE;
                 if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
                         return CUDA_ERROR_NOT_SUPPORTED;
@@ -270,7 +276,8 @@ CUresult sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc 
         return r;
 }
 
-CUresult sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
+CUresult sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+                            CUdeviceptr ptr)
 {
         struct allocation *allocation = memory_find(ptr);
         struct device *device;

@@ -1,0 +1,219 @@
+/* Tests of what kernels may touch: their memory, all of it, and nothing else. */
+#include "memory_fixture.h"
+
+/* word[0] += 1 at the address it gets; `look` only reads it and writes it to `out`. */
+static const char source[] =
+        ".version 7.0\n.target sm_50\n.address_size 64\n"
+        ".visible .entry bump(.param .u64 at)\n{\n"
+        ".reg .b64 %a; .reg .b32 %v;\n"
+        "ld.param.u64 %a, [at]; ld.global.u32 %v, [%a]; add.u32 %v, %v, 1;\n"
+        "st.global.u32 [%a], %v; ret;\n}\n"
+        ".visible .entry look(.param .u64 at, .param .u64 out)\n{\n"
+        ".reg .b64 %a, %o; .reg .b32 %v;\n"
+        "ld.param.u64 %a, [at]; ld.param.u64 %o, [out]; ld.global.u32 %v, [%a];\n"
+        "st.global.u32 [%o], %v; ret;\n}\n"
+        /* out[i] = i for every thread of the grid */
+        ".visible .entry count(.param .u64 out)\n{\n"
+        ".reg .b64 %o, %i; .reg .b32 %t, %b, %n;\n"
+        "ld.param.u64 %o, [out]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x;\n"
+        "mad.lo.u32 %t, %b, %n, %t; mul.wide.u32 %i, %t, 4; add.u64 %o, %o, %i;\n"
+        "st.global.u32 [%o], %t; ret;\n}\n";
+
+static CUfunction function(const char *name)
+{
+        CUmodule module;
+        CUfunction found;
+
+        GOOD(cuModuleLoadData(&module, source));
+        GOOD(cuModuleGetFunction(&found, module, name));
+        return found;
+}
+
+static CUresult run(CUfunction kernel, CUdeviceptr at, CUdeviceptr out)
+{
+        void *params[] = { &at, &out };
+        CUresult r = cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
+
+        return r ? r : cuCtxSynchronize();
+}
+
+SIM_TEST(kernels_use_every_kind_of_memory)
+{
+        CUdeviceptr plain, pooled, managed;
+        void *host;
+        static int registered = 40;
+        int back = 0;
+
+        card();
+        CUfunction bump = function("bump");
+        GOOD(cuMemAlloc_v2(&plain, 4));
+        GOOD(cuMemAllocAsync(&pooled, 4, NULL));
+        GOOD(cuMemAllocManaged(&managed, 4, CU_MEM_ATTACH_GLOBAL));
+        GOOD(cuMemHostAlloc(&host, 4, CU_MEMHOSTALLOC_DEVICEMAP));
+        GOOD(cuMemHostRegister_v2(&registered, 4, CU_MEMHOSTREGISTER_DEVICEMAP));
+        GOOD(cuMemsetD32_v2(plain, 10, 1));
+        GOOD(cuMemsetD32_v2(pooled, 20, 1));
+        *(int *)(uintptr_t)managed = 30;
+        *(int *)host = 50;
+        GOOD(run(bump, plain, 0));
+        GOOD(run(bump, pooled, 0));
+        GOOD(run(bump, managed, 0));
+        GOOD(run(bump, (CUdeviceptr)(uintptr_t)&registered, 0));
+        GOOD(run(bump, (CUdeviceptr)(uintptr_t)host, 0));
+        GOOD(cuMemcpyDtoH_v2(&back, plain, 4));
+        CHECK_EQ(back, 11);
+        GOOD(cuMemcpyDtoH_v2(&back, pooled, 4));
+        CHECK_EQ(back, 21);
+        CHECK_EQ(*(int *)(uintptr_t)managed, 31);
+        CHECK_EQ(registered, 41);
+        CHECK_EQ(*(int *)host, 51);
+}
+
+SIM_TEST(a_kernel_sees_what_a_fill_left_and_a_copy_sees_the_kernel)
+{
+        enum { BYTES = 8 << 20 };
+        uint32_t *back = malloc(BYTES);
+        CUdeviceptr a;
+
+        card();
+        GOOD(cuMemAlloc_v2(&a, BYTES));
+        GOOD(cuMemsetD32_v2(a, 7, BYTES / 4));
+        GOOD(run(function("bump"), a + (5 << 20), 0));
+        GOOD(cuMemcpyDtoH_v2(back, a, BYTES));
+        for (unsigned i = 0; i < BYTES / 4; i++)
+                CHECK_EQ(back[i], i == 5 << 18 ? 8 : 7);
+        CUfunction count = function("count");
+        void *params[] = { &a };
+        GOOD(cuLaunchKernel(count, BYTES / 4 / 512, 1, 1, 512, 1, 1, 0, NULL, params, NULL));
+        GOOD(cuMemcpyDtoH_v2(back, a, BYTES));
+        for (unsigned i = 0; i < BYTES / 4; i++)
+                CHECK_EQ(back[i], i);
+}
+
+SIM_TEST(beyond_the_end_is_illegal)
+{
+        CUdeviceptr a;
+
+        card();
+        CUfunction bump = function("bump");
+        GOOD(cuMemAlloc_v2(&a, 1000));
+        GOOD(run(bump, a + 996, 0));
+        CHECK_EQ(run(bump, a + 1000, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+        /* The context is lost, as on hardware. */
+        CHECK_EQ(cuMemAlloc_v2(&a, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+SIM_TEST(freed_memory_is_illegal)
+{
+        CUdeviceptr a, keep;
+
+        card();
+        CUfunction bump = function("bump");
+        GOOD(cuMemAlloc_v2(&keep, 1000));
+        GOOD(cuMemAlloc_v2(&a, 1000));
+        GOOD(cuMemFree_v2(a));
+        CHECK_EQ(run(bump, a, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+SIM_TEST(pageable_memory_is_illegal)
+{
+        static int mine;
+
+        card();
+        CHECK_EQ(run(function("bump"), (CUdeviceptr)(uintptr_t)&mine, 0),
+                 CUDA_ERROR_ILLEGAL_ADDRESS);
+        CHECK_EQ(mine, 0);
+}
+
+SIM_TEST(memory_freed_on_the_stream_serves_the_work_before_it)
+{
+        CUdeviceptr a, out;
+        int back = 0;
+
+        card();
+        CUfunction bump = function("bump"), look = function("look");
+        GOOD(cuMemAlloc_v2(&out, 4));
+        for (int turn = 0; turn < 50; turn++) {
+                GOOD(cuMemAllocAsync(&a, 3 * MIB, NULL));
+                GOOD(cuMemsetD32Async(a, (unsigned)turn, 3 * MIB / 4, NULL));
+                void *params[] = { &a, &out };
+                GOOD(cuLaunchKernel(bump, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+                GOOD(cuLaunchKernel(look, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+                GOOD(cuMemFreeAsync(a, NULL));
+        }
+        GOOD(cuMemcpyDtoH_v2(&back, out, 4));
+        CHECK_EQ(back, 50);
+}
+
+/* Mapped memory that may only be read. */
+SIM_TEST(mapped_memory_needs_access)
+{
+        CUmemAllocationProp props = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+        CUmemAccessDesc access = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 },
+                                   .flags = CU_MEM_ACCESS_FLAGS_PROT_READ };
+        CUmemGenericAllocationHandle handle;
+        CUdeviceptr at, out;
+
+        card();
+        CUfunction bump = function("bump"), look = function("look");
+        GOOD(cuMemAlloc_v2(&out, 4));
+        GOOD(cuMemCreate(&handle, 2 * MIB, &props, 0));
+        GOOD(cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+        GOOD(cuMemMap(at, 2 * MIB, 0, handle, 0));
+        GOOD(cuMemSetAccess(at, 2 * MIB, &access, 1));
+        GOOD(run(look, at, out));
+        CHECK_EQ(run(bump, at, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+SIM_TEST(memory_of_another_card_needs_peer_access)
+{
+        CUcontext one, two;
+        CUdeviceptr there;
+        int back = 0;
+
+        machine_small(2, 256 * MIB, 0);
+        GOOD(cuInit(0));
+        two = context_on(1);
+        GOOD(cuMemAlloc_v2(&there, 4));
+        GOOD(cuMemsetD32_v2(there, 3, 1));
+        GOOD(cuCtxSynchronize());
+        one = context_on(0);
+        CUfunction bump = function("bump");
+        GOOD(cuCtxEnablePeerAccess(two, 0));
+        GOOD(run(bump, there, 0));
+        GOOD(cuMemcpyDtoH_v2(&back, there, 4));
+        CHECK_EQ(back, 4);
+        GOOD(cuCtxDisablePeerAccess(two));
+        CHECK_EQ(run(bump, there, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+        (void)one;
+}
+
+SIM_TEST(a_kernel_brings_managed_memory_onto_its_card)
+{
+        CUdeviceptr a;
+
+        card();
+        CUfunction bump = function("bump");
+        GOOD(cuMemAllocManaged(&a, 20 * MIB, CU_MEM_ATTACH_GLOBAL));
+        size_t before = free_bytes();
+        GOOD(run(bump, a, 0));
+        CHECK_EQ(before - free_bytes(), 20 * MIB);
+        GOOD(cuMemAdvise(a, 20 * MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+        GOOD(cuMemAdvise(a, 20 * MIB, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+        GOOD(cuMemPrefetchAsync(a, 20 * MIB, CU_DEVICE_CPU, NULL));
+        GOOD(run(bump, a, 0));
+        CHECK_EQ(before, free_bytes());
+        CHECK_EQ(*(int *)(uintptr_t)a, 2);
+}
+
+int main(void)
+{
+        return RUN(CASE(kernels_use_every_kind_of_memory),
+                   CASE(a_kernel_sees_what_a_fill_left_and_a_copy_sees_the_kernel),
+                   CASE(beyond_the_end_is_illegal), CASE(freed_memory_is_illegal),
+                   CASE(pageable_memory_is_illegal),
+                   CASE(memory_freed_on_the_stream_serves_the_work_before_it),
+                   CASE(mapped_memory_needs_access), CASE(memory_of_another_card_needs_peer_access),
+                   CASE(a_kernel_brings_managed_memory_onto_its_card));
+}
