@@ -46,7 +46,7 @@ void help_print(void)
                "  --help         print this text\n"
                "  --version      print the version\n\n"
                "'vgpu help COMMAND' explains a command. Try:\n"
-               "  vgpu run --sim=a100-40gb:2 -- vgpu-burn 5\n");
+               "  vgpu run --sim=a100-40gb:2 --kernel vgpu_burn=2000 -- vgpu-burn 5\n");
 }
 
 void help_print_group(const char *group)
