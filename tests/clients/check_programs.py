@@ -70,6 +70,18 @@ def cublas13(clients):
     clients.built("D", "sgemm").expect(SGEMM)
 
 
+@check("variables, managed memory and attributes through the 11.8 runtime, static and shared")
+def symbols11(clients):
+    for variant in "sd":
+        clients.built(variant, "symbols").expect(r"symbols are fine")
+
+
+@check("variables, managed memory and attributes through the 13.0 runtime, static and shared")
+def symbols13(clients):
+    for variant in "SD":
+        clients.built(variant, "symbols").expect(r"symbols are fine")
+
+
 @check("NVRTC 11.8 compiles a kernel at run time and its PTX computes")
 def nvrtc11(clients):
     clients.built("d", "compile").expect(r"sum of 1000 squares: 332833500")
