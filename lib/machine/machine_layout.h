@@ -78,6 +78,8 @@ struct machine_slot_unit {
         uint32_t contexts;
         uint32_t channel;               /* channel index + 1, 0: none */
         uint64_t context_bytes;         /* the part of device_bytes that contexts take */
+        uint32_t computes;              /* MIG compute instances it has had contexts on, bits */
+        uint32_t reserved;
 };
 
 /* One process. Everything but `life` is meaningful only while `state` is LIVE. */

@@ -144,6 +144,20 @@ bool mig_unit_is_busy(struct machine *machine, unsigned unit)
         return false;
 }
 
+/* A process that never said which compute instance it uses counts for all. */
+static bool compute_is_busy(struct machine *machine, unsigned unit, unsigned compute)
+{
+        uint32_t high = atomic_load(&machine->file->header.slots_high);
+
+        for (uint32_t i = 0; i < high; i++) {
+                const struct machine_slot_unit *held = &machine->file->slots[i].units[unit];
+                if (slot_is_alive(machine, i) && held->contexts &&
+                    (!held->computes || held->computes >> compute & 1))
+                        return true;
+        }
+        return false;
+}
+
 static bool gpu_is_busy(struct machine *machine, unsigned gpu)
 {
         for (unsigned k = 0; k < MACHINE_UNITS_PER_GPU; k++)
@@ -378,7 +392,7 @@ int mig_compute_destroy(struct machine *machine, unsigned index, unsigned i, uns
         if (i >= INSTANCES || k >= COMPUTE || !gpu->instances[i].is_used ||
             !gpu->instances[i].compute[k].is_used)
                 r = -ENOENT;
-        else if (mig_unit_is_busy(machine, gpu->instances[i].unit))
+        else if (compute_is_busy(machine, gpu->instances[i].unit, k))
                 r = -EBUSY;
         else
                 gpu->instances[i].compute[k].is_used = 0;

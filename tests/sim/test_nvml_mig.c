@@ -1,4 +1,5 @@
 /* Tests of a MIG manager's work: modes, instances, placements, devices. */
+#include "cuda_prototypes.h"
 #include "mig.h"
 #include "nvml_fixture.h"
 
@@ -197,6 +198,60 @@ SIM_TEST(compute_instances_divide_an_instance)
         CHECK_STR(name, "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb");
 }
 
+/* A CUDA program that is given one MIG device and holds a context on it. */
+static pid_t cuda_on(const char *uuid)
+{
+        int ready[2];
+        char byte;
+
+        CHECK_EQ(pipe(ready), 0);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+                CUcontext context;
+                int count = 0;
+
+                setenv("CUDA_VISIBLE_DEVICES", uuid, 1);
+                if (cuInit(0) || cuDeviceGetCount(&count) || count != 1 ||
+                    cuDevicePrimaryCtxRetain(&context, 0) || write(ready[1], "!", 1) != 1)
+                        _exit(1);
+                for (;;)
+                        pause();
+        }
+        close(ready[1]);
+        CHECK_EQ(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
+        return child;
+}
+
+SIM_TEST(a_program_is_listed_on_the_compute_instance_it_was_given)
+{
+        nvmlDevice_t device = mig_start("a100-40gb", 1), devices[2];
+        nvmlGpuInstance_t instance = cut(device, 9);
+        nvmlComputeInstance_t one, two;
+        nvmlProcessInfo_t infos[4];
+        unsigned count = 4;
+        char uuid[96];
+
+        GOOD(nvmlGpuInstanceCreateComputeInstance(instance, 0, &one));
+        GOOD(nvmlGpuInstanceCreateComputeInstance(instance, 0, &two));
+        for (unsigned i = 0; i < 2; i++)
+                GOOD(nvmlDeviceGetMigDeviceHandleByIndex(device, i, &devices[i]));
+        GOOD(nvmlDeviceGetUUID(devices[1], uuid, sizeof uuid));
+        pid_t other = cuda_on(uuid);
+        GOOD(nvmlDeviceGetComputeRunningProcesses_v3(devices[0], &count, infos));
+        CHECK_EQ(count, 0);
+        count = 4;
+        GOOD(nvmlDeviceGetComputeRunningProcesses_v3(devices[1], &count, infos));
+        CHECK_EQ(count, 1);
+        CHECK_EQ(infos[0].pid, other);
+        CHECK_EQ(infos[0].computeInstanceId, 1);
+        CHECK_EQ(nvmlComputeInstanceDestroy(two), NVML_ERROR_IN_USE);
+        GOOD(nvmlComputeInstanceDestroy(one));
+        neighbour_kill(other);
+        GOOD(nvmlComputeInstanceDestroy(two));
+}
+
 SIM_TEST(placements_are_those_of_the_hardware)
 {
         nvmlDevice_t device = mig_start("a100-40gb", 1);
@@ -262,6 +317,7 @@ int main(void)
                    CASE(instances_have_memory_and_processes_of_their_own),
                    CASE(an_instance_in_use_is_not_destroyed),
                    CASE(compute_instances_divide_an_instance),
+                   CASE(a_program_is_listed_on_the_compute_instance_it_was_given),
                    CASE(placements_are_those_of_the_hardware),
                    CASE(profiles_of_every_card_agree_with_its_memory));
 }

@@ -99,6 +99,7 @@ static CUresult context_charge(struct context *context, uint64_t bytes)
 
         if (unit_charge_context(&driver.machine, device->unit, driver.slot, bytes) < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
+        driver.slot->units[device->unit].computes |= 1u << device->compute_instance;
         context->charged_bytes = bytes;
         return CUDA_SUCCESS;
 }

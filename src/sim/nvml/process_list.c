@@ -15,10 +15,11 @@ static const struct machine_gpu_instance *instance_of(const struct machine_gpu *
         return NULL;
 }
 
-static unsigned first_compute(const struct machine_gpu_instance *instance)
+/* The compute instance it runs on; the first one for a process that never said. */
+static unsigned compute_of(const struct machine_gpu_instance *instance, uint32_t computes)
 {
         for (unsigned k = 0; k < TARGET_INSTANCES; k++)
-                if (instance->compute[k].is_used)
+                if (instance->compute[k].is_used && (!computes || computes >> k & 1))
                         return instance->compute[k].id;
         return 0;
 }
@@ -31,13 +32,16 @@ static int add(const struct target *t, const struct machine_slot *slot, unsigned
         struct process process = {
                 .bytes = held->device_bytes + held->managed_bytes,
                 .gpu_instance = instance ? instance->id : NVML_ID_NONE,
-                .compute_instance = instance ? first_compute(instance) : NVML_ID_NONE,
+                .compute_instance = instance ? compute_of(instance, held->computes) : NVML_ID_NONE,
                 .unit = unit,
                 .channel = held->channel,
                 .path = slot->path,
         };
 
         if (!held->contexts && !process.bytes)
+                return 0;
+        /* A MIG device lists its own, not those of its sisters in the same GPU instance. */
+        if (t->compute && t->compute->id != process.compute_instance)
                 return 0;
         /* Who is hidden from the caller is hidden here too. */
         process.pid = pid_of(slot);
