@@ -178,6 +178,23 @@ TEST(threads_meet_in_shared_memory)
         bench_close(&b);
 }
 
+TEST(a_cluster_of_several_blocks_is_not_computed)
+{
+        struct bench b;
+        uint64_t out;
+
+        bench_open(&b, "forms.ptx");
+        unsigned *y = bench_array(&b, 4, &out);
+        bench_kernel(&b, "rank", 2, 32);
+        bench_param_u64(&b, out);
+        bench_done(&b);
+        CHECK_EQ(*y, 1);
+        b.launch.cluster[0] = 2;
+        CHECK_EQ(bench_run(&b), PTX_UNSUPPORTED);
+        CHECK_STR(b.outcome.reason, "clusters of more than one block");
+        bench_close(&b);
+}
+
 TEST(eight_bit_floats_come_back)
 {
         struct bench b;
@@ -291,11 +308,11 @@ TEST(bad_text_gets_one_sentence_with_its_line)
 
 int main(void)
 {
-        return RUN(CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
-                   CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
-                   CASE(threads_arrive_and_do_not_wait),
-                   CASE(an_asynchronous_copy_fills_with_zeros),
-                   CASE(a_block_that_waits_for_ever_is_ended), CASE(threads_meet_in_shared_memory),
-                   CASE(eight_bit_floats_come_back), CASE(texts_are_linked),
-                   CASE(bad_text_gets_one_sentence_with_its_line));
+        return RUN(
+                CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
+                CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
+                CASE(threads_arrive_and_do_not_wait), CASE(an_asynchronous_copy_fills_with_zeros),
+                CASE(a_block_that_waits_for_ever_is_ended), CASE(threads_meet_in_shared_memory),
+                CASE(a_cluster_of_several_blocks_is_not_computed), CASE(eight_bit_floats_come_back),
+                CASE(texts_are_linked), CASE(bad_text_gets_one_sentence_with_its_line));
 }

@@ -179,6 +179,7 @@ void statement_parse(struct parser *p, struct statement *ret);
 /* ptx_special.c: special registers by name; -1 = none. */
 int special_find(struct slice name, struct slice component);
 bool special_reads_clock(int special);
+bool special_uses_cluster(int special);
 enum type special_type(int special);
 handler special_run;
 

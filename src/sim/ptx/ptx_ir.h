@@ -89,7 +89,7 @@ struct function {
         void **owned; /* lists and details of its instructions */
         uint32_t owned_count;
         uint32_t max_threads, required_block[3];
-        bool reads_clock, has_indirect_call;
+        bool reads_clock, has_indirect_call, uses_cluster;
         char *reason; /* why it cannot run, or NULL */
 };
 
@@ -130,6 +130,7 @@ struct ptx_kernel {
         struct shared_place *shared;
         uint32_t shared_count;
         uint32_t stack_bytes; /* per thread, for calls */
+        bool uses_cluster;
         char *reason;
 };
 

@@ -310,16 +310,28 @@ static int run_init(struct run *run, struct run_state *state, const struct ptx_l
         return 0;
 }
 
+/* Why the launch cannot be computed, or NULL. */
+static const char *launch_refusal(const struct ptx_launch *launch)
+{
+        uint64_t blocks = 1;
+
+        for (int axis = 0; axis < 3; axis++)
+                blocks *= launch->cluster[axis] ? launch->cluster[axis] : 1;
+        if (blocks > 1 && launch->kernel->uses_cluster)
+                return "clusters of more than one block";
+        return launch->kernel->footprint.reason;
+}
+
 int ptx_launch(const struct ptx_launch *launch, struct ptx_outcome *ret_outcome)
 {
         struct run_state state = { .lock = PTHREAD_MUTEX_INITIALIZER };
         struct run run = { 0 };
         int r = launch_check(launch);
 
-        if (r == 0 && !launch->kernel->footprint.is_runnable) {
+        if (r == 0 && launch_refusal(launch)) {
                 *ret_outcome = (struct ptx_outcome){ .status = PTX_UNSUPPORTED };
                 snprintf(ret_outcome->reason, sizeof ret_outcome->reason, "%s",
-                         launch->kernel->footprint.reason);
+                         launch_refusal(launch));
                 return 0;
         }
         if (r == 0)

@@ -226,6 +226,7 @@ static int kernel_gather(struct ptx_kernel *kernel, const struct ptx_module *m, 
 
                 stack += (f->memory_bytes + 15) & ~15u;
                 kernel->footprint.reads_clock = kernel->footprint.reads_clock || f->reads_clock;
+                kernel->uses_cluster = kernel->uses_cluster || f->uses_cluster;
                 kernel_judge(kernel, m, f, !is_indirect || f == kernel_function);
                 for (uint32_t k = 0; k < f->shared_count; k++) {
                         int got = kernel_shared_add(kernel, m, f->shared[k]);

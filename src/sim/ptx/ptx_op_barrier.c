@@ -81,6 +81,7 @@ static bool decode_cluster_barrier(struct parser *p, const struct statement *s)
         struct slot a;
         struct insn *i;
 
+        p->body.function->uses_cluster = true;
         if (statement_has(s, "arrive"))
                 return true;
         if (!body_constant(p, BARRIERS - 1, 4, &a))

@@ -335,7 +335,8 @@ static bool decode_cvta(struct parser *p, const struct statement *s, const struc
         return true;
 }
 
-/* A cluster is one block here: every rank's shared memory is one's own. */
+/* A cluster is one block here (a launch of larger ones is refused): the only rank's shared memory is
+ * one's own. */
 static bool decode_mapa(struct parser *p, const struct statement *s, const struct opcode *opcode)
 {
         struct slot d, a;
@@ -343,6 +344,7 @@ static bool decode_mapa(struct parser *p, const struct statement *s, const struc
 
         if (s->operand_count != 3 || s->operands[0].kind != OPERAND_REGISTER)
                 return body_unsupported(p, "line %u: %s", s->line, opcode->name);
+        p->body.function->uses_cluster = true;
         d = s->operands[0].slot;
         if (!body_source_any(p, &s->operands[1], statement_type(s, 0), &a))
                 return false;

@@ -101,6 +101,11 @@ bool special_reads_clock(int special)
         return is >= SPECIAL_CLOCK && is <= SPECIAL_TIMER_HI;
 }
 
+bool special_uses_cluster(int special)
+{
+        return strstr(specials[special / 4].name, "cluster") != NULL;
+}
+
 enum type special_type(int special)
 {
         return specials[special / 4].type;

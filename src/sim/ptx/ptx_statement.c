@@ -146,6 +146,8 @@ static bool special_parse(struct parser *p, struct operand *o, struct slice name
         o->type = special_type(special);
         if (special_reads_clock(special))
                 p->body.function->reads_clock = true;
+        if (special_uses_cluster(special))
+                p->body.function->uses_cluster = true;
         return true;
 }
 
