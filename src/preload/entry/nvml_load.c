@@ -1,0 +1,123 @@
+/* NVML's figures of load: the container's processes, not the card's. */
+#include "nvml_load.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "nvml_view.h"
+#include "start.h"
+
+enum { SAMPLES_MOST = 4096 };
+
+/* All samples newer than `since`, ours alone; how many. The caller unmaps them. */
+static unsigned samples_own(nvmlDeviceGetProcessUtilization_fn *real, nvmlDevice_t device,
+                            unsigned long long since, nvmlProcessUtilizationSample_t **ret_samples,
+                            nvmlReturn_t *ret_result)
+{
+        unsigned count = SAMPLES_MOST;
+        nvmlProcessUtilizationSample_t *samples = mmap(NULL, SAMPLES_MOST * sizeof *samples,
+                                                       PROT_READ | PROT_WRITE,
+                                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (samples == MAP_FAILED) {
+                *ret_result = NVML_ERROR_MEMORY;
+                return 0;
+        }
+        *ret_samples = samples;
+        *ret_result = real(device, samples, &count, since);
+        if (*ret_result != NVML_SUCCESS)
+                return 0;
+        return nvml_view_keep_own(samples, count, sizeof *samples,
+                                  offsetof(nvmlProcessUtilizationSample_t, pid));
+}
+
+static void samples_free(nvmlProcessUtilizationSample_t *samples)
+{
+        if (samples)
+                munmap(samples, SAMPLES_MOST * sizeof *samples);
+}
+
+unsigned nvml_load_percent(nvmlDevice_t device)
+{
+        nvmlProcessUtilizationSample_t *samples = NULL;
+        nvmlReturn_t r;
+        unsigned sum = 0;
+
+        if (!real_nvml.nvmlDeviceGetProcessUtilization)
+                return 0;
+        unsigned count = samples_own(real_nvml.nvmlDeviceGetProcessUtilization, device, 0, &samples, &r);
+        for (unsigned i = 0; i < count; i++)
+                sum += samples[i].smUtil;
+        samples_free(samples);
+        return sum > 100 ? 100 : sum;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetProcessUtilization(nvmlDeviceGetProcessUtilization_fn *real,
+                                                  nvmlDevice_t device,
+                                                  nvmlProcessUtilizationSample_t *samples,
+                                                  unsigned int *count, unsigned long long since)
+{
+        nvmlProcessUtilizationSample_t *own = NULL;
+        nvmlReturn_t r;
+
+        if (!count || !nvml_view_is_limited())
+                return real(device, samples, count, since);
+        unsigned room = *count, found = samples_own(real, device, since, &own, &r);
+        if (r == NVML_SUCCESS) {
+                *count = found;
+                if (found == 0)
+                        r = NVML_ERROR_NOT_FOUND;
+                else if (!samples || found > room)
+                        r = NVML_ERROR_INSUFFICIENT_SIZE;
+                else
+                        memcpy(samples, own, found * sizeof *samples);
+        }
+        samples_free(own);
+        return r;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetProcessesUtilizationInfo(
+        nvmlDeviceGetProcessesUtilizationInfo_fn *real, nvmlDevice_t device,
+        nvmlProcessesUtilizationInfo_t *info)
+{
+        nvmlReturn_t r = real(device, info);
+
+        if (r == NVML_SUCCESS && nvml_view_is_limited() && info->procUtilArray)
+                info->processSamplesCount = nvml_view_keep_own(
+                        info->procUtilArray, info->processSamplesCount, sizeof *info->procUtilArray,
+                        offsetof(nvmlProcessUtilizationInfo_v1_t, pid));
+        return r;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetUtilizationRates(nvmlDeviceGetUtilizationRates_fn *real,
+                                                nvmlDevice_t device, nvmlUtilization_t *utilization)
+{
+        nvmlReturn_t r = real(device, utilization);
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        unsigned all = utilization->gpu, own = nvml_load_percent(device);
+        utilization->memory = all ? utilization->memory * (own < all ? own : all) / all : 0;
+        utilization->gpu = own;
+        return r;
+}
+
+/* Samples of the card's load hold the neighbours' too: each becomes the container's figure. */
+nvmlReturn_t hook_nvmlDeviceGetSamples(nvmlDeviceGetSamples_fn *real, nvmlDevice_t device,
+                                       nvmlSamplingType_t type, unsigned long long since,
+                                       nvmlValueType_t *value_type, unsigned int *count,
+                                       nvmlSample_t *samples)
+{
+        enum { GPU_LOAD = 1, MEMORY_LOAD = 2 };
+        nvmlReturn_t r = real(device, type, since, value_type, count, samples);
+
+        if (r != NVML_SUCCESS || !samples || !nvml_view_is_limited())
+                return r;
+        if ((int)type != GPU_LOAD && (int)type != MEMORY_LOAD)
+                return r;
+        unsigned own = nvml_load_percent(device);
+        for (unsigned i = 0; i < *count; i++)
+                samples[i].sampleValue.uiVal = own;
+        return r;
+}

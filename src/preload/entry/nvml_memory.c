@@ -1,0 +1,68 @@
+/* NVML's figures of a card's memory: the container's share instead of the card. */
+#include "gate_memory.h"
+#include "nvml_view.h"
+#include "start.h"
+
+/* The three figures that add up. */
+struct figures {
+        unsigned long long total, used, free;
+};
+
+static void figures_limit(nvmlDevice_t device, struct figures *figures)
+{
+        int account = nvml_view_account(device);
+
+        figures->total = gate_memory_total(account, figures->total);
+        figures->free = gate_memory_free(account, figures->total);
+        figures->used = figures->total - figures->free;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetMemoryInfo(nvmlDeviceGetMemoryInfo_fn *real, nvmlDevice_t device,
+                                          nvmlMemory_t *memory)
+{
+        nvmlReturn_t r = real(device, memory);
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        struct figures figures = { .total = memory->total };
+        figures_limit(device, &figures);
+        memory->total = figures.total;
+        memory->used = figures.used;
+        memory->free = figures.free;
+        return r;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real, nvmlDevice_t device,
+                                             nvmlMemory_v2_t *memory)
+{
+        nvmlReturn_t r = real(device, memory);
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        /* What firmware keeps of the card is not the container's. */
+        struct figures figures = { .total = memory->total - memory->reserved };
+        bool is_whole = gate_memory_total(nvml_view_account(device), figures.total) == figures.total;
+        figures_limit(device, &figures);
+        memory->reserved = is_whole ? memory->reserved : 0;
+        memory->total = figures.total + memory->reserved;
+        memory->used = figures.used;
+        memory->free = figures.free;
+        return r;
+}
+
+/* The window through which the host reaches the card: never wider than the share, and how much of it
+ * neighbours use is not the container's to know. */
+nvmlReturn_t hook_nvmlDeviceGetBAR1MemoryInfo(nvmlDeviceGetBAR1MemoryInfo_fn *real,
+                                              nvmlDevice_t device, nvmlBAR1Memory_t *memory)
+{
+        nvmlReturn_t r = real(device, memory);
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        struct figures figures = { .total = memory->bar1Total };
+        figures_limit(device, &figures);
+        memory->bar1Total = figures.total;
+        memory->bar1Used = figures.used;
+        memory->bar1Free = figures.free;
+        return r;
+}

@@ -1,0 +1,115 @@
+/* NVML's lists of processes: the container's own, in every version of the lists. */
+#include <stddef.h>
+
+#include "nvml_view.h"
+#include "start.h"
+
+nvmlReturn_t hook_nvmlDeviceGetComputeRunningProcesses(
+        nvmlDeviceGetComputeRunningProcesses_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_v1_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetComputeRunningProcesses_v2(
+        nvmlDeviceGetComputeRunningProcesses_v2_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_v2_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetComputeRunningProcesses_v3(
+        nvmlDeviceGetComputeRunningProcesses_v3_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetGraphicsRunningProcesses(
+        nvmlDeviceGetGraphicsRunningProcesses_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_v1_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetGraphicsRunningProcesses_v2(
+        nvmlDeviceGetGraphicsRunningProcesses_v2_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_v2_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetGraphicsRunningProcesses_v3(
+        nvmlDeviceGetGraphicsRunningProcesses_v3_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetMPSComputeRunningProcesses(
+        nvmlDeviceGetMPSComputeRunningProcesses_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_v1_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetMPSComputeRunningProcesses_v2(
+        nvmlDeviceGetMPSComputeRunningProcesses_v2_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_v2_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetMPSComputeRunningProcesses_v3(
+        nvmlDeviceGetMPSComputeRunningProcesses_v3_fn *real, nvmlDevice_t device,
+        unsigned int *count, nvmlProcessInfo_t *entries)
+{
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetRunningProcessDetailList(
+        nvmlDeviceGetRunningProcessDetailList_fn *real, nvmlDevice_t device,
+        nvmlProcessDetailList_t *list)
+{
+        nvmlReturn_t r = real(device, list);
+
+        if (r == NVML_SUCCESS && nvml_view_is_limited() && list->procArray)
+                list->numProcArrayEntries = nvml_view_keep_own(
+                        list->procArray, list->numProcArrayEntries, sizeof *list->procArray,
+                        offsetof(nvmlProcessDetail_v1_t, pid));
+        return r;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetAccountingPids(nvmlDeviceGetAccountingPids_fn *real,
+                                              nvmlDevice_t device, unsigned int *count,
+                                              unsigned int *pids)
+{
+        nvmlReturn_t r = real(device, count, pids);
+
+        if (r == NVML_SUCCESS && pids && nvml_view_is_limited())
+                *count = nvml_view_keep_own(pids, *count, sizeof *pids, 0);
+        return r;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetAccountingStats(nvmlDeviceGetAccountingStats_fn *real,
+                                               nvmlDevice_t device, unsigned int pid,
+                                               nvmlAccountingStats_t *stats)
+{
+        if (nvml_view_is_limited() && !nvml_view_is_own(pid))
+                return NVML_ERROR_NOT_FOUND;
+        return real(device, pid, stats);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetAccountingStats_v2(nvmlDeviceGetAccountingStats_v2_fn *real,
+                                                  nvmlDevice_t device,
+                                                  nvmlAccountingStats_v2_t *stats)
+{
+        nvmlReturn_t r = real(device, stats);
+        unsigned pid;
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        /* The process is named behind the version. */
+        __builtin_memcpy(&pid, (const char *)stats + sizeof(unsigned), sizeof pid);
+        return nvml_view_is_own(pid) ? r : NVML_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,27 @@
+/* nvml_view: what a container sees of a card through NVML: its account and its own processes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "preload_nvml.h"
+
+/* The account behind a handle; DEVICES_NONE: the share does not name the device. */
+int nvml_view_account(nvmlDevice_t device);
+
+/* Is there a container to see? Opens its account; without limits everything passes as it is. */
+bool nvml_view_is_limited(void);
+
+/* Is the process one of the container's? */
+bool nvml_view_is_own(unsigned pid);
+
+/* Keeps the container's own among `count` entries of `stride` bytes, each with its pid at `offset`;
+ * moves them to the front and returns how many. */
+unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t offset);
+
+typedef nvmlReturn_t nvml_list_fn(nvmlDevice_t device, unsigned *count, void *entries);
+
+/* Asks for the whole list (entries of `stride` bytes that begin with a pid), keeps what is ours, and
+ * answers as the library would have: the number, or INSUFFICIENT_SIZE where there is no room. */
+nvmlReturn_t nvml_view_list(nvml_list_fn *real, nvmlDevice_t device, unsigned *count, void *entries,
+                            size_t stride);
