@@ -57,8 +57,9 @@ struct region_device {
         _Atomic uint64_t word;          /* {units, lane, number} */
         _Atomic uint64_t refusals;
         _Atomic uint64_t context_bytes; /* what a context took when one was last made */
+        _Atomic uint64_t measuring;     /* the slot that holds all that is left while it measures */
         char uuid[REGION_UUID];
-        uint64_t reserved[7];
+        uint64_t reserved[6];
 };
 static_assert(sizeof(struct region_device) == 128, "two cache lines: words do not share one");
 

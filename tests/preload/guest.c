@@ -13,7 +13,7 @@ static void region_remove(void)
         unlink(getenv("VGPU_REGION"));
 }
 
-void guest_machine(unsigned gpus)
+void guest_machine_with(unsigned gpus, uint64_t context_bytes)
 {
         struct machine_spec spec;
         char path[64];
@@ -21,12 +21,17 @@ void guest_machine(unsigned gpus)
         machine_spec_init(&spec);
         spec.gpu_count = gpus;
         spec.gpu_memory_bytes = 1024 * MIB;
-        spec.context_bytes = 0;
+        spec.context_bytes = (int64_t)context_bytes;
         sim_machine_from(&spec);
         snprintf(path, sizeof path, "/dev/shm/vgpu-test-guest-%d", getpid());
         unlink(path);
         setenv("VGPU_REGION", path, 1);
         atexit(region_remove);
+}
+
+void guest_machine(unsigned gpus)
+{
+        guest_machine_with(gpus, 0);
 }
 
 void guest_start(const char *limit)

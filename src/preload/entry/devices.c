@@ -2,6 +2,7 @@
  * does not change. */
 #include "devices.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,9 @@ enum { ORDINALS = 64 };
 
 static struct {
         int accounts[ORDINALS];
+        nvmlDevice_t handles[ORDINALS];
         int count;
+        bool has_nvml;
 } devices;
 
 /* Lower-case hexadecimal digits of a UUID, without prefix and dashes. */
@@ -44,17 +47,15 @@ static void ordinal_uuid(int ordinal, char text[48])
                                bytes[i]);
 }
 
-/* The device's place in NVML's order; its CUDA number where NVML cannot say. */
+/* The device's handle and place in NVML's order; its CUDA number where NVML cannot say. */
 static unsigned ordinal_position(int ordinal, const char *uuid)
 {
         char wanted[33], seen[33], text[96];
-        unsigned count = 0;
+        unsigned count = 0, position = (unsigned)ordinal;
 
+        if (!devices.has_nvml)
+                return position;
         uuid_digits(uuid, wanted);
-        start_nvml();
-        if (!real_nvml.nvmlInit_v2 || real_nvml.nvmlInit_v2() != NVML_SUCCESS)
-                return (unsigned)ordinal;
-        unsigned position = (unsigned)ordinal;
         real_nvml.nvmlDeviceGetCount_v2(&count);
         for (unsigned i = 0; i < count; i++) {
                 nvmlDevice_t device;
@@ -62,10 +63,11 @@ static unsigned ordinal_position(int ordinal, const char *uuid)
                     || real_nvml.nvmlDeviceGetUUID(device, text, sizeof text) != NVML_SUCCESS)
                         continue;
                 uuid_digits(text, seen);
-                if (strcmp(wanted, seen) == 0)
+                if (strcmp(wanted, seen) == 0) {
                         position = i;
+                        devices.handles[ordinal] = device;
+                }
         }
-        real_nvml.nvmlShutdown();
         return position;
 }
 
@@ -80,6 +82,8 @@ int devices_start(void)
                 log_error("%s; the program gets no GPU", e.text);
                 return r;
         }
+        start_nvml();
+        devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
         real_cuda.cuDeviceGetCount(&devices.count);
         for (int i = 0; i < devices.count && i < ORDINALS; i++) {
                 char uuid[48];
@@ -95,11 +99,22 @@ int devices_account(int ordinal)
                ? devices.accounts[ordinal] : DEVICES_NONE;
 }
 
-int devices_current_account(void)
+struct place devices_current(void)
 {
-        CUdevice ordinal;
+        struct place place = { .ordinal = -1, .account = DEVICES_NONE };
+        CUcontext context = NULL;
 
-        if (real_cuda.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
-                return DEVICES_NONE;
-        return devices_account(ordinal);
+        if (!limits_are_set())
+                return place;
+        if (real_cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context
+            || real_cuda.cuCtxGetDevice(&place.ordinal) != CUDA_SUCCESS)
+                return place;
+        place.context = (uint64_t)(uintptr_t)context;
+        place.account = devices_account(place.ordinal);
+        return place;
+}
+
+nvmlDevice_t devices_nvml(int ordinal)
+{
+        return ordinal >= 0 && ordinal < ORDINALS ? devices.handles[ordinal] : NULL;
 }

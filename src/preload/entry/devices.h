@@ -1,6 +1,10 @@
 /* devices: CUDA's numbers for devices, and the accounts they are charged to. */
 #pragma once
 
+#include <stdint.h>
+
+#include "preload_nvml.h"
+
 enum { DEVICES_NONE = -1 };
 
 /* Asks the driver for its devices and opens the container's account. Once, after cuInit. 0, or a
@@ -9,5 +13,13 @@ int devices_start(void);
 
 /* The account of a CUDA device; DEVICES_NONE: the share does not name it. */
 int devices_account(int ordinal);
-/* The same for the current context's device. */
-int devices_current_account(void);
+/* The current context (0: none), its device's CUDA number and account. */
+struct place {
+        uint64_t context;
+        int ordinal;
+        int account;
+};
+struct place devices_current(void);
+
+/* NVML's handle of a CUDA device; NULL: there is no NVML. Ours to keep: NVML stays initialised. */
+nvmlDevice_t devices_nvml(int ordinal);

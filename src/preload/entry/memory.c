@@ -2,12 +2,14 @@
 #include "devices.h"
 #include "gate_memory.h"
 #include "limits.h"
+#include "presence.h"
 #include "real.h"
 
 CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t bytes)
 {
+        struct place place = devices_current();
         struct charge charge;
-        CUresult r = gate_memory_admit(devices_current_account(), bytes, &charge);
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -18,8 +20,9 @@ CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t
 
 CUresult hook_cuMemAlloc(cuMemAlloc_fn *real, CUdeviceptr_v1 *address, unsigned int bytes)
 {
+        struct place place = devices_current();
         struct charge charge;
-        CUresult r = gate_memory_admit(devices_current_account(), bytes, &charge);
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -35,7 +38,8 @@ static CUresult pitch_admit(size_t width, size_t height, struct charge *charge)
 
         if (width > SIZE_MAX - 511 || __builtin_mul_overflow(pitch, height, &bytes))
                 return CUDA_ERROR_OUT_OF_MEMORY;
-        return gate_memory_admit(devices_current_account(), bytes, charge);
+        struct place place = devices_current();
+        return gate_memory_admit(place.account, place.context, bytes, charge);
 }
 
 CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *address, size_t *pitch,
@@ -66,26 +70,32 @@ CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address,
 
 CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
 {
+        if (!limits_are_set())
+                return real(address);
+        presence_enter();
         CUresult r = real(address);
-
         if (r == CUDA_SUCCESS)
                 ledger_release(address);
+        presence_leave();
         return r;
 }
 
 CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
 {
+        if (!limits_are_set())
+                return real(address);
+        presence_enter();
         CUresult r = real(address);
-
         if (r == CUDA_SUCCESS)
                 ledger_release(address);
+        presence_leave();
         return r;
 }
 
 CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size_t *total_bytes)
 {
         size_t real_free, real_total;
-        int account = devices_current_account();
+        int account = devices_current().account;
         CUresult r = real(&real_free, &real_total);
 
         if (r != CUDA_SUCCESS || !limits_are_set()) {
@@ -109,7 +119,7 @@ static unsigned int cut_to_32_bits(size_t bytes)
 CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes, unsigned int *total_bytes)
 {
         unsigned int free_part, total_part;
-        int account = devices_current_account();
+        int account = devices_current().account;
         CUresult r = real(&free_part, &total_part);
 
         if (r != CUDA_SUCCESS)

@@ -3,6 +3,7 @@
 
 #include "limits.h"
 #include "log.h"
+#include "presence.h"
 
 static uint64_t granules(size_t bytes)
 {
@@ -13,7 +14,19 @@ static uint64_t granules(size_t bytes)
         return (bytes + granule - 1) / granule * granule;
 }
 
-CUresult gate_memory_admit(int account, size_t bytes, struct charge *ret_charge)
+/* A refusal never counts the dead, nor what another process has in hand only while it measures. */
+static int admit_patiently(unsigned account, uint64_t bytes, uint64_t limit, struct charge *charge)
+{
+        int r = ledger_reserve(account, bytes, limit, charge);
+
+        if (r < 0 && region_reap(ledger_region()))
+                r = ledger_reserve(account, bytes, limit, charge);
+        while (r < 0 && bytes <= limit && ledger_wait_measured(account))
+                r = ledger_reserve(account, bytes, limit, charge);
+        return r;
+}
+
+CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge)
 {
         *ret_charge = (struct charge){ 0 };
         if (!limits_are_set())
@@ -22,12 +35,12 @@ CUresult gate_memory_admit(int account, size_t bytes, struct charge *ret_charge)
                 return CUDA_ERROR_OUT_OF_MEMORY;
 
         uint64_t limit = limits_bytes((unsigned)account);
-        if (ledger_reserve((unsigned)account, granules(bytes), limit, ret_charge) == 0)
+        presence_enter();
+        if (admit_patiently((unsigned)account, granules(bytes), limit, ret_charge) == 0) {
+                ret_charge->context = context;
                 return CUDA_SUCCESS;
-        /* A refusal never counts the dead. */
-        if (region_reap(ledger_region())
-            && ledger_reserve((unsigned)account, granules(bytes), limit, ret_charge) == 0)
-                return CUDA_SUCCESS;
+        }
+        presence_leave();
         log_info("%zu bytes refused on device %d: %llu of %llu are held", bytes, account,
                  (unsigned long long)ledger_used_bytes((unsigned)account), (unsigned long long)limit);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -39,14 +52,13 @@ void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr addr
 
         if (!charge->is_counted)
                 return;
-        if (result != CUDA_SUCCESS) {
+        if (result != CUDA_SUCCESS)
                 ledger_give_back(charge);
-                return;
-        }
-        if (charge->bytes == LEDGER_GRANULE_BYTES)
+        else if (charge->bytes == LEDGER_GRANULE_BYTES)
                 is_settled = ledger_settle_small(charge, address);
         else
                 is_settled = ledger_settle(charge, address, HOLDING_DEVICE);
+        presence_leave();
         /* Not noted for want of memory: it stays charged until the process ends. */
         if (!is_settled)
                 log_warn("no memory to note an allocation; it stays charged");

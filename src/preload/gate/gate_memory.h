@@ -6,9 +6,10 @@
 #include "cuda_prototypes.h"
 #include "ledger.h"
 
-/* Sets aside what the driver will take for a request of this size on the account's device.
+/* Sets aside what the driver will take for a request of this size on the account's device. Between
+ * this and the settlement the thread counts as inside (presence.h).
  * OUT_OF_MEMORY: it does not fit, or the share does not name the device (account < 0). */
-CUresult gate_memory_admit(int account, size_t bytes, struct charge *ret_charge);
+CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge);
 
 /* After the driver's answer: keeps the charge under the address, or gives it back. */
 void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address);

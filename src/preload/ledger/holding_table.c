@@ -146,14 +146,37 @@ int64_t holding_count(uint64_t key, int change)
         return count;
 }
 
-void holding_each(void (*visit)(const struct holding *holding, void *closure), void *closure)
+static bool part_take_of(struct part *part, uint64_t context, struct holding *ret_holding)
+{
+        bool is_found = false;
+
+        lock_take(&part->lock);
+        for (uint64_t i = 0; i < part->capacity && !is_found; i++) {
+                struct holding *place = &part->places[i];
+                is_found = place->key && place->context == context;
+                if (is_found) {
+                        *ret_holding = *place;
+                        part_remove(part, place);
+                }
+        }
+        lock_give(&part->lock);
+        return is_found;
+}
+
+bool holding_take_of(uint64_t context, struct holding *ret_holding)
+{
+        for (unsigned p = 0; p < PARTS; p++)
+                if (part_take_of(&holding_parts[p], context, ret_holding))
+                        return true;
+        return false;
+}
+
+void holding_clear(void)
 {
         for (unsigned p = 0; p < PARTS; p++) {
                 struct part *part = &holding_parts[p];
-                lock_take(&part->lock);
-                for (uint64_t i = 0; i < part->capacity; i++)
-                        if (part->places[i].key)
-                                visit(&part->places[i], closure);
-                lock_give(&part->lock);
+                if (part->places)
+                        munmap(part->places, part->capacity * sizeof *part->places);
+                *part = (struct part){ 0 };
         }
 }

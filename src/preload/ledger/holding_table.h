@@ -10,6 +10,7 @@ enum holding_kind {
         HOLDING_SMALL,                  /* lies in a block that is charged */
         HOLDING_BLOCK,                  /* such a block; `count` of them lie in it */
         HOLDING_MANAGED,                /* a fall-back into managed memory */
+        HOLDING_CONTEXT, HOLDING_MODULE,
         HOLDING_POOL, HOLDING_ARRAY, HOLDING_HANDLE, HOLDING_GRAPH, HOLDING_IMPORTED,
 };
 
@@ -19,6 +20,7 @@ struct holding {
         uint32_t count;
         uint16_t device;                /* account */
         uint16_t kind;                  /* enum holding_kind */
+        uint64_t context;               /* goes with it; 0: with none */
 };
 
 /* False: out of memory; nothing was added. A key that is there already is replaced. */
@@ -29,5 +31,7 @@ bool holding_find(uint64_t key, struct holding *ret_holding);
 /* Changes the count of the holding; the new value. 0 and removed when it reaches 0. −1: no such key. */
 int64_t holding_count(uint64_t key, int change);
 
-/* Calls for each holding (in no order); the table is locked part by part meanwhile. */
-void holding_each(void (*visit)(const struct holding *holding, void *closure), void *closure);
+/* Takes one holding of the context, if there is any. */
+bool holding_take_of(uint64_t context, struct holding *ret_holding);
+/* Forgets everything: a forked child holds nothing. */
+void holding_clear(void);

@@ -2,6 +2,7 @@
 #include "ledger.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "lock.h"
 
@@ -18,7 +19,9 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 r = region_open(path, device_count, &ledger, e);
         if (r < 0)
                 return r;
-        /* A forked child comes here with its parent's number. */
+        /* A forked child comes here with its parent's number and notes. */
+        if (ledger.slot)
+                holding_clear();
         ledger.slot = 0;
         r = region_join(&ledger);
         if (r == -EUSERS) {
@@ -73,6 +76,7 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
                 .count = 1,
                 .device = (uint16_t)charge->account,
                 .kind = (uint16_t)kind,
+                .context = charge->context,
         };
 
         return holding_add(&holding);
@@ -94,15 +98,18 @@ static struct lock *block_lock(void)
 
 bool ledger_settle_small(struct charge *charge, uint64_t address)
 {
-        struct charge nothing = { .account = charge->account, .is_counted = charge->is_counted };
+        struct charge nothing = { .account = charge->account, .context = charge->context };
+        uint64_t context = charge->context;
         bool is_settled = true;
 
         if (!ledger_settle(&nothing, address, HOLDING_SMALL))
                 return false;
         lock_take(block_lock());
         bool is_known = holding_count(block_key(address), 1) > 0;
+        charge->context = 0;            /* the block goes when the last one in it goes */
         if (!is_known)
                 is_settled = ledger_settle(charge, block_key(address), HOLDING_BLOCK);
+        charge->context = context;
         lock_give(block_lock());
         if (is_known)
                 ledger_give_back(charge);
@@ -121,16 +128,74 @@ static void block_release(uint64_t address)
                 region_refund(&ledger, block.device, block.bytes);
 }
 
+static void holding_release(const struct holding *holding)
+{
+        if (holding->kind == HOLDING_SMALL)
+                block_release(holding->key);
+        else if (holding->bytes)
+                region_refund(&ledger, holding->device, holding->bytes);
+}
+
 bool ledger_release(uint64_t key)
 {
         struct holding holding;
 
         if (!holding_take(key, &holding))
                 return false;
-        if (holding.kind == HOLDING_SMALL)
-                block_release(key);
-        else if (holding.bytes)
-                region_refund(&ledger, holding.device, holding.bytes);
+        holding_release(&holding);
+        return true;
+}
+
+void ledger_release_context(uint64_t context)
+{
+        struct holding holding;
+
+        while (context && holding_take_of(context, &holding))
+                holding_release(&holding);
+}
+
+int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
+                        struct charge *ret_charge)
+{
+        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
+        uint64_t nobody = 0;
+
+        while (!atomic_compare_exchange_strong(measuring, &nobody, ledger.slot)) {
+                if (!ledger_wait_measured(account))
+                        atomic_compare_exchange_strong(measuring, &nobody, 0);
+                nobody = 0;
+        }
+        for (;;) {
+                uint64_t used = region_used_bytes(&ledger, account);
+                uint64_t rest = limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
+                if (limit_bytes == UINT64_MAX)
+                        rest = least_bytes;     /* no limit: nothing to hold others off from */
+                if (rest < least_bytes) {
+                        ledger_measured(account);
+                        return -ENOMEM;
+                }
+                if (ledger_reserve(account, rest, limit_bytes, ret_charge) == 0)
+                        return 0;
+        }
+}
+
+void ledger_measured(unsigned account)
+{
+        uint64_t own = ledger.slot;
+
+        atomic_compare_exchange_strong(&ledger.file->devices[account].measuring, &own, 0);
+}
+
+bool ledger_wait_measured(unsigned account)
+{
+        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
+        uint64_t holder = atomic_load(measuring);
+
+        if (!holder || holder == ledger.slot || !region_slot_is_alive(&ledger, (uint32_t)holder))
+                return false;
+        struct timespec nap = { .tv_nsec = 200000 };
+        while (atomic_load(measuring) == holder && region_slot_is_alive(&ledger, (uint32_t)holder))
+                nanosleep(&nap, NULL);
         return true;
 }
 

@@ -15,7 +15,8 @@ enum { LEDGER_GRANULE_BYTES = 2 << 20 };        /* what the driver takes from a 
 struct charge {
         unsigned account;
         uint64_t bytes;
-        bool is_counted;                /* false: an unlimited device, nothing was set aside */
+        uint64_t context;               /* the CUDA context it belongs to; 0: none */
+        bool is_counted;                /* false: nothing was set aside */
 };
 
 /* Opens the account and takes this process's place in it. Once per process; again in a forked
@@ -34,6 +35,17 @@ void ledger_adjust(struct charge *charge, uint64_t bytes);
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind);
 /* Gives back what is held under the key; false: nothing is. */
 bool ledger_release(uint64_t key);
+
+/* Gives back all that is held in a context that is gone. */
+void ledger_release_context(uint64_t context);
+
+/* Sets all that is left aside (at least `least_bytes`) while the driver is asked for something whose
+ * size only it knows. Others of the container wait meanwhile instead of being refused. -ENOMEM. */
+int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
+                        struct charge *ret_charge);
+void ledger_measured(unsigned account);
+/* Waits while another process holds the rest; false: nobody does, a refusal stands. */
+bool ledger_wait_measured(unsigned account);
 
 /* Small allocations lie together in blocks of the driver's: the block is charged, once. The charge
  * is for a whole block; it is given back if the block was there. */

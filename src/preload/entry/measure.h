@@ -1,0 +1,21 @@
+/* measure: calls that take memory of a size only the driver knows: contexts, modules, heaps. */
+#pragma once
+
+#include "gate_memory.h"
+
+struct measure {
+        int ordinal;
+        int account;
+        uint64_t before_bytes;
+        bool is_active;                 /* false: nothing to account for */
+        struct charge charge;
+};
+
+/* Sets all that is left of the limit aside and notes the driver's figure. `least_bytes`: known to be
+ * needed. OUT_OF_MEMORY: that is not there. */
+CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_bytes);
+
+/* After the driver's answer: what it took is kept under the key (in `context`), the rest given back.
+ * OUT_OF_MEMORY: it took more than there was; the caller undoes the call and releases the key. */
+CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uint64_t context,
+                     enum holding_kind kind);

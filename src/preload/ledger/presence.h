@@ -1,0 +1,12 @@
+/* presence: which threads are between a charge and its settlement, so that one who wants to compare
+ * the account with the driver's own figure can wait until nobody is. */
+#pragma once
+
+/* Around a driver call that changes what is held. Costs a few nanoseconds; waits while somebody
+ * measures. */
+void presence_enter(void);
+void presence_leave(void);
+
+/* Alone: returns when no other thread is inside, and keeps them out. */
+void presence_lock(void);
+void presence_unlock(void);
