@@ -36,6 +36,26 @@ SIM_TEST(the_host_and_the_card_see_the_same_bytes)
         CHECK_EQ(cuMemAllocManaged(&a, 8, CU_MEM_ATTACH_SINGLE), CUDA_ERROR_INVALID_VALUE);
 }
 
+SIM_TEST(zeroing_managed_memory_costs_nothing)
+{
+        struct machine *machine;
+        CUdeviceptr a;
+
+        machine_small(1, 1024 * MIB, 16 * MIB);
+        GOOD(cuInit(0));
+        context_on(0);
+        machine = sim_machine_open();
+        GOOD(cuMemAllocManaged(&a, 512 * MIB, CU_MEM_ATTACH_GLOBAL));
+        char *host = (char *)(uintptr_t)a;
+        host[100 * MIB] = 5;
+        host[300 * MIB] = 6;
+        GOOD(cuMemsetD8_v2(a, 0, 512 * MIB));
+        GOOD(cuCtxSynchronize());
+        CHECK_EQ(host[100 * MIB], 0);
+        CHECK_EQ(host[300 * MIB], 0);
+        CHECK_EQ(atomic_load(&machine->file->header.counters[COUNTER_CONTENT_DROPPED_BYTES]), 0);
+}
+
 SIM_TEST(prefetch_brings_pages_onto_the_card_and_back)
 {
         CUdeviceptr a;
@@ -169,6 +189,7 @@ SIM_TEST(another_process_evicts_what_was_used_least)
 int main(void)
 {
         return RUN(CASE(the_host_and_the_card_see_the_same_bytes),
+                   CASE(zeroing_managed_memory_costs_nothing),
                    CASE(prefetch_brings_pages_onto_the_card_and_back),
                    CASE(prefetch_checks_its_range_and_place), CASE(advice_is_kept_and_told),
                    CASE(more_than_the_card_has_is_fine),

@@ -16,6 +16,7 @@
 #define STATE_GRAINS  UINT64_C(0xffffffff)
 #define STATE_UNIFORM (UINT64_C(1) << 32) /* all of it is page->pattern */
 #define STATE_DIRECT  (UINT64_C(1) << 33) /* others write it too: read the bytes always */
+#define STATE_SHARED  (UINT64_C(1) << 34) /* the bytes are a file's */
 #define GRAIN_BYTES   UINT64_C(65536)
 #define GRAIN_MASK    (GRAIN_BYTES - 1)
 enum { WINDOW_PAGES = 32 };
@@ -115,7 +116,7 @@ static void page_note(struct page *page, char *start, uint32_t pattern)
 {
         pthread_mutex_lock(&contents.lock);
         uint64_t state = atomic_load(&page->state);
-        if (state & STATE_GRAINS)
+        if (state & (STATE_GRAINS | STATE_DIRECT))
                 madvise(start, PAGE_BYTES, MADV_DONTNEED);
         page->pattern = pattern;
         atomic_store(&page->state,
@@ -124,10 +125,13 @@ static void page_note(struct page *page, char *start, uint32_t pattern)
         budget_give(grains_in(state) * GRAIN_BYTES);
 }
 
-static bool page_takes_note(struct view to, size_t count)
+/* Of the pages that the host reads too, only zero needs no bytes. */
+static bool page_takes_note(struct view to, uint32_t pattern, size_t count)
 {
-        return to.page && count == PAGE_BYTES && !((uintptr_t)to.bytes & PAGE_MASK) &&
-               !(atomic_load(&to.page->state) & STATE_DIRECT);
+        if (!to.page || count != PAGE_BYTES || (uintptr_t)to.bytes & PAGE_MASK)
+                return false;
+        uint64_t state = atomic_load(&to.page->state);
+        return !(state & STATE_DIRECT) || (!pattern && !(state & STATE_SHARED));
 }
 
 /* What reading a piece of a page gives: its bytes (true), or one pattern. */
@@ -158,7 +162,7 @@ static bool is_zero(const char *bytes, size_t count)
 
 static void piece_fill(struct view to, uint32_t pattern, size_t count)
 {
-        if (page_takes_note(to, count))
+        if (page_takes_note(to, pattern, count))
                 page_note(to.page, to.bytes, pattern);
         else if (!pattern && view_is_blank(to, count))
                 return;
@@ -342,10 +346,10 @@ void *contents_open(struct view view, size_t count, bool is_write, size_t *ret_b
         return view.bytes;
 }
 
-void contents_make_direct(struct page *pages, size_t count)
+void contents_make_direct(struct page *pages, size_t count, bool is_shared)
 {
         for (size_t i = 0; i < count; i++)
-                atomic_fetch_or(&pages[i].state, STATE_DIRECT);
+                atomic_fetch_or(&pages[i].state, STATE_DIRECT | (is_shared ? STATE_SHARED : 0));
 }
 
 void contents_settle(char *bytes, struct page *pages, size_t count)

@@ -25,8 +25,8 @@ void contents_fill(struct view to, uint32_t pattern, size_t count);
 void *contents_open(struct view view, size_t count, bool is_write, size_t *ret_before,
                     size_t *ret_after);
 
-/* Pages that the host, or another process, writes without us: always read, never noted. */
-void contents_make_direct(struct page *pages, size_t count);
+/* Pages that the host, or (`is_shared`) another process, writes without us: always read. */
+void contents_make_direct(struct page *pages, size_t count, bool is_shared);
 /* Writes out the notes: afterwards the bytes themselves hold everything. */
 void contents_settle(char *bytes, struct page *pages, size_t count);
 /* Writes what pages hold to the same place of a file. 0 or a negative errno. */

@@ -84,7 +84,7 @@ static struct area *area_new(struct heap *heap, uint32_t pages)
                 return NULL;
         }
         if (heap->arena == ARENA_DIRECT)
-                contents_make_direct(run_pages(area->run), pages);
+                contents_make_direct(run_pages(area->run), pages, false);
         if (heap->pool)
                 area_mark_pooled(area, true);
         area_link(heap, area);
