@@ -417,6 +417,33 @@ SIM_TEST(a_wide_graph_is_complete_when_its_stream_is)
                 CHECK(places[i] > 0);
 }
 
+SIM_TEST(an_instance_outlives_its_context)
+{
+        struct exec_fixture exec = exec_start();
+        CUdevice device = exec.device;
+        CUgraphExec instance;
+        CUgraph graph;
+        CUstream streams[4];
+        int left = 0, right = 0;
+
+        OK(cuGraphCreate(&graph, 0));
+        add_host(graph, NULL, 0, &left);
+        add_host(graph, NULL, 0, &right);
+        OK(cuGraphInstantiateWithFlags(&instance, graph, 0));
+        OK(cuGraphLaunch(instance, NULL));
+        OK(cuCtxDestroy_v2(exec.context));
+        OK(cuCtxCreate_v2(&exec.context, 0, device));
+        CHECK_EQ(cuGraphLaunch(instance, NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        OK(cuGraphExecDestroy(instance));
+        OK(cuGraphDestroy(graph));
+        /* Its streams are nobody's: no two of these are one. */
+        for (unsigned i = 0; i < 4; i++) {
+                OK(cuStreamCreate(&streams[i], 0));
+                for (unsigned j = 0; j < i; j++)
+                        CHECK(streams[i] != streams[j]);
+        }
+}
+
 SIM_TEST(a_graph_launch_costs_the_host_little)
 {
         enum { COUNT = 100 };
@@ -453,5 +480,6 @@ int main(void)
                    CASE(user_objects_live_as_long_as_a_graph_needs_them),
                    CASE(a_drawing_names_every_kernel),
                    CASE(a_wide_graph_is_complete_when_its_stream_is),
+                   CASE(an_instance_outlives_its_context),
                    CASE(a_graph_launch_costs_the_host_little));
 }

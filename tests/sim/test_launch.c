@@ -138,6 +138,48 @@ SIM_TEST(a_function_belongs_to_its_device)
         CHECK_EQ(exec_run(exec_function(&second, "short_kernel"), stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
+SIM_TEST(noise_spreads_the_times_around_the_models)
+{
+        enum { COUNT = 64 };
+        struct machine_spec spec;
+        struct exec_fixture exec;
+        CUevent events[COUNT + 1];
+        double sum = 0, squares = 0, mean, variance;
+        unsigned n = 1;
+        CUdeviceptr word;
+        void *params[] = { &word, &n };
+        CUfunction add;
+
+        machine_spec_init(&spec);
+        spec.preset = "a100-40gb";
+        spec.gpu_count = 1;
+        spec.noise = 0.2;
+        spec.kernels = exec_kernels;
+        spec.kernel_count = sizeof exec_kernels / sizeof *exec_kernels;
+        sim_machine_from(&spec);
+        exec = exec_attach(0);
+        add = exec_function(&exec, "add");
+        OK(cuMemAlloc_v2(&word, 4));
+        OK(exec_run(exec_function(&exec, "kernel_50ms"), NULL));
+        for (unsigned i = 0; i <= COUNT; i++) {
+                OK(cuEventCreate(&events[i], 0));
+                OK(cuEventRecord(events[i], NULL));
+                OK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+        }
+        OK(cuCtxSynchronize());
+        for (unsigned i = 0; i < COUNT; i++) {
+                float ms;
+
+                OK(cuEventElapsedTime(&ms, events[i], events[i + 1]));
+                sum += ms;
+                squares += ms * ms;
+        }
+        mean = sum / COUNT;
+        variance = squares / COUNT - mean * mean;
+        CHECK(variance > 0.1 * 0.1 * mean * mean);
+        CHECK(variance < 0.35 * 0.35 * mean * mean);
+}
+
 SIM_TEST(launches_are_counted)
 {
         struct exec_fixture exec = exec_start();
@@ -182,5 +224,6 @@ int main(void)
                    CASE(a_cooperative_grid_must_fit_the_gpu),
                    CASE(a_bad_address_breaks_the_context_for_good),
                    CASE(a_function_belongs_to_its_device), CASE(launches_are_counted),
+                   CASE(noise_spreads_the_times_around_the_models),
                    CASE(a_kernel_that_only_takes_time_costs_the_host_little));
 }

@@ -41,6 +41,17 @@ static bool lane_is_own(const struct exec *exec, size_t lane, const struct strea
         return lane == 0 && lane_at(exec, 0)->context->device == stream->context->device;
 }
 
+static CUresult lane_open(struct exec_lane *lane)
+{
+        CUresult r = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+
+        if (lane->context->is_active)
+                r = stream_new(lane->context, CU_STREAM_NON_BLOCKING, 0, &lane->stream);
+        if (r == CUDA_SUCCESS)
+                lane->number = lane->stream->number;
+        return r;
+}
+
 static CUresult lanes_begin(struct exec *exec, struct stream *stream)
 {
         struct mark begin;
@@ -51,8 +62,8 @@ static CUresult lanes_begin(struct exec *exec, struct stream *stream)
 
                 if (lane_is_own(exec, i, stream))
                         continue;
-                if (!lane->stream)
-                        r = stream_new(lane->context, CU_STREAM_NON_BLOCKING, 0, &lane->stream);
+                if (!lane_has_stream(lane))
+                        r = lane_open(lane);
                 if (r == CUDA_SUCCESS)
                         r = work_join(lane->stream, &begin);
         }

@@ -20,9 +20,16 @@ struct exec_step {
 /* A stream of the instance. Lane 0 is the stream it is launched in, where that is possible. */
 struct exec_lane {
         struct context *context;
-        struct stream *stream;          /* made on first use */
+        struct stream *stream;          /* made on first use … */
+        uint64_t number;                /* … and with this number: it goes with its context */
         size_t tail;                    /* the newest step on it */
 };
+
+static inline bool lane_has_stream(const struct exec_lane *lane)
+{
+        return lane->stream && lane->stream->magic == STREAM_MAGIC &&
+               lane->stream->number == lane->number;
+}
 
 struct exec_index {
         uint64_t origin;

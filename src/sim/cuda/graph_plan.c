@@ -183,7 +183,7 @@ static void plan_clear(struct exec *exec)
         for (size_t i = 0; i < exec->steps.count; i++)
                 free(step_at(exec, i)->joins);
         for (size_t i = 0; i < exec->lanes.count; i++) {
-                if (lane_at(exec, i)->stream)
+                if (lane_has_stream(lane_at(exec, i)))
                         stream_free(lane_at(exec, i)->stream);
         }
         vec_done(&exec->steps);

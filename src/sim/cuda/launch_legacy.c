@@ -7,6 +7,8 @@
 #include "scope.h"
 #include "sim_cuda.h"
 
+enum { PARAM_TEXTURE_DEFAULT = -1 };
+
 struct legacy {
         struct function *function;
         unsigned block[3];
@@ -113,6 +115,14 @@ CUresult sim_cuParamSeti(CUfunction hfunc, int offset, unsigned int value)
 CUresult sim_cuParamSetf(CUfunction hfunc, int offset, float value)
 {
         return sim_cuParamSetv(hfunc, offset, &value, sizeof value);
+}
+
+CUresult sim_cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef)
+{
+        /* Kernels find a reference by its name: nothing is left to be set. */
+        if (!function_get(hfunc))
+                return CUDA_ERROR_INVALID_HANDLE;
+        return texunit == PARAM_TEXTURE_DEFAULT && hTexRef ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream)

@@ -66,8 +66,6 @@ CUresult sim_cuStreamDestroy_v2(CUstream hStream)
         r = stream_get(hStream, &stream);
         if (r != CUDA_SUCCESS)
                 return r;
-        if (capture_is_active(stream))
-                capture_leave(stream);
         stream_free(stream);
         return CUDA_SUCCESS;
 }

@@ -43,6 +43,8 @@ void stream_free(struct stream *stream)
 {
         struct context *context = stream->context;
 
+        if (capture_is_active(stream))
+                capture_leave(stream);
         pthread_mutex_lock(&work_lock);
         for (struct stream **link = &context->streams; *link; link = &(*link)->next) {
                 if (*link == stream) {
