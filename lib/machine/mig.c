@@ -261,7 +261,7 @@ static int create_locked(struct machine *machine, unsigned index, unsigned profi
                 .unit = index * MACHINE_UNITS_PER_GPU + 1 + i,
         };
         unit_start(machine, instance->unit, index, profile);
-        instance->is_used = 1;
+        __atomic_store_n(&instance->is_used, 1, __ATOMIC_RELEASE);
         *ret_instance = i;
         return 0;
 }
@@ -368,7 +368,7 @@ static int compute_create_locked(struct machine *machine, unsigned index, unsign
                 .start = (uint32_t)__builtin_ctz(starts),
         };
         compute_name(compute->uuid, gpu, instance, k);
-        compute->is_used = 1;
+        __atomic_store_n(&compute->is_used, 1, __ATOMIC_RELEASE);
         *ret_compute = k;
         return 0;
 }

@@ -2,6 +2,7 @@
  *
  * Only what its release 535 needs is known: a table of pointers that begins with its size in bytes.
  * A slot that is not named here answers that the card does not support it: then it prints N/A. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -245,13 +246,10 @@ static nvmlReturn_t slot_process_utilization(nvmlDevice_t device, unsigned long 
         return r;
 }
 
-static const struct table *table_get(void)
-{
-        static struct table table;
+static struct table table = { .bytes = sizeof table };
 
-        if (__atomic_load_n(&table.bytes, __ATOMIC_ACQUIRE))
-                return &table;
-        /* Several threads may write the same values. */
+static void table_fill(void)
+{
         for (unsigned i = 1; i < SLOT_COUNT; i++)
                 table.slots[i - 1] = (slot_fn *)slot_not_supported;
         table.slots[SLOT_IS_PRIMARY - 1] = (slot_fn *)slot_is_primary;
@@ -275,16 +273,17 @@ static const struct table *table_get(void)
         table.slots[SLOT_GRAPHICS_PROCESSES - 1] = (slot_fn *)slot_no_processes;
         table.slots[SLOT_HOST_PCIE_GENERATION - 1] =
                 (slot_fn *)sim_nvmlDeviceGetMaxPcieLinkGeneration;
-        __atomic_store_n(&table.bytes, sizeof table, __ATOMIC_RELEASE);
-        return &table;
 }
 
-nvmlReturn_t sim_nvmlInternalGetExportTable(const void **table, const void *id)
+nvmlReturn_t sim_nvmlInternalGetExportTable(const void **ret_table, const void *id)
 {
-        if (!table || !id)
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+        if (!ret_table || !id)
                 return NVML_ERROR_INVALID_ARGUMENT;
         if (memcmp(id, table_id, sizeof table_id) != 0)
                 return NVML_ERROR_NOT_FOUND;
-        *table = table_get();
+        pthread_once(&once, table_fill);
+        *ret_table = &table;
         return NVML_SUCCESS;
 }
