@@ -1,5 +1,7 @@
 """check_samples: CUDA's own samples, built with the static and the shared runtime of two releases."""
 
+import re
+
 from harness import Failed, check
 
 RELEASES = {
@@ -34,11 +36,10 @@ SAMPLES = (
     ("s", "simpleCubemapTexture", (), r"Comparing kernel output to expected data"),
     ("s", "simpleDrvRuntime", (), r"Result = PASS"),
     ("s", "simpleHyperQ", (), r"Measured time for sample"),
-    ("s", "simpleIPC", (), r"Process 0 complete|complete!"),
+    ("s", "simpleIPC", (), r"Process 1 complete!"),
     ("s", "simpleLayeredTexture", (), r"Comparing kernel output to expected data"),
     ("s", "simpleMultiGPU", (), r"Comparing GPU and Host CPU results"),
     ("s", "simpleP2P", (), r"Test passed"),
-    ("s", "simplePitchLinearTexture", (), r"returned OK"),
     ("s", "simplePrintf", (), r"\[3, 3\]:\s+Value is:10"),
     ("s", "simpleSurfaceWrite", (), r"returned OK"),
     ("s", "simpleTemplates", (), r"Test Results: 0 Failures"),
@@ -52,16 +53,16 @@ SAMPLES = (
     ("s", "vectorAddMMAP", (), r"Result = PASS"),
     ("s", "inlinePTX", (), r"Test Successful"),
     ("s", "reduction", ("--n=65536",), r"Test passed"),
-    ("s", "reductionMultiBlockCG", ("--n=65536",), r"GPU result"),
+    ("s", "reductionMultiBlockCG", ("--n=4096", "--threads=64", "--maxblocks=8"), r"GPU result"),
     ("s", "scalarProd", (), r"Test passed"),
     ("s", "shfl_scan", (), r"CheckSum: 2073600, "),
-    ("s", "streamOrderedAllocationIPC", (), r"complete"),
+    ("s", "streamOrderedAllocationIPC", (), r"Process 1 complete!"),
     ("s", "streamOrderedAllocationP2P", (), r"PASSED"),
     ("s", "threadFenceReduction", ("--n=65536",), r"GPU result"),
     ("s", "threadMigration", (), r"Device=1, .*ThreadProc\(\) Finished"),
     ("s", "graphMemoryFootprint", (), r"footprint"),
     ("s", "graphMemoryNodes", (), r"Validation PASSED"),
-    ("s", "memMapIPCDrv", (), r"complete"),
+    ("s", "memMapIPCDrv", (), r"Process 0: verifying"),
     ("s", "newdelete", (), r"OK"),
     ("s", "ptxjit", (), r"CUDA kernel launched"),
     ("sS", "simpleCudaGraphs", (), r"final reduced sum"),
@@ -72,7 +73,7 @@ def sample_check(variant, name, arguments, pattern):
     @check(f"{name} runs ({RELEASES[variant]})")
     def run(clients):
         result = clients.built(variant, name, *arguments).expect(pattern)
-        if "FAIL" in result.text.replace("0 Failures", ""):
+        if re.search(r"FAIL|mismatch|[Ff]ailed!|ERROR", result.text):
             raise Failed(f"something failed\n{result.shown()}")
 
 

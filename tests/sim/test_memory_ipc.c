@@ -175,8 +175,27 @@ SIM_TEST(a_pool_pointer_can_be_shared)
         GOOD(cuMemPoolDestroy(imported));
 }
 
+SIM_TEST(a_pool_imports_its_own_pointers_only)
+{
+        CUmemPoolPtrExportData data;
+        CUmemoryPool pool, other, imported;
+        CUdeviceptr a, b;
+        int fd = -1;
+
+        card();
+        pool = pool_made();
+        other = pool_made();
+        GOOD(cuMemAllocFromPoolAsync(&a, MIB, pool, NULL));
+        GOOD(cuMemPoolExportPointer(&data, a));
+        GOOD(cuMemPoolExportToShareableHandle(&fd, other, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        GOOD(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)fd,
+                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        CHECK_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
         return RUN(CASE(a_handle_opens_in_another_process), CASE(a_killed_exporter_leaves_nothing),
-                   CASE(handles_that_are_none_are_refused), CASE(a_pool_pointer_can_be_shared));
+                   CASE(handles_that_are_none_are_refused), CASE(a_pool_pointer_can_be_shared),
+                   CASE(a_pool_imports_its_own_pointers_only));
 }

@@ -26,7 +26,7 @@ struct pool {
         uint64_t threshold_bytes;
         int reuse[3];              /* the first three attributes */
         uint64_t readers, writers; /* devices, one bit each */
-        uint64_t export_number;    /* 0: not exported */
+        uint64_t export_number;    /* of it, or of the pool it imports; 0: not exported */
         struct pool *next;
 };
 

@@ -1,6 +1,7 @@
 /* Pools between processes: the pool by file descriptor, its allocations by ticket. */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "ipc.h"
@@ -14,8 +15,29 @@ struct letter {
         uint64_t magic;
         uint8_t machine[16];
         uint64_t unit;
+        uint64_t number;                /* of the pool */
         CUmemPoolProps props;
 };
+
+/* What the exported pointer holds. */
+struct pointer_letter {
+        struct ipc_ticket ticket;
+        uint64_t number;                /* of its pool: no other pool may import it */
+};
+static_assert(sizeof(struct pointer_letter) <= sizeof(CUmemPoolPtrExportData), "it must fit");
+
+/* Tells exported pools of all processes apart. */
+static uint64_t pool_number(struct pool *pool)
+{
+        uint64_t none = 0, number = 0;
+
+        while (!number)
+                if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+                        number = 0;
+        __atomic_compare_exchange_n(&pool->export_number, &none, number, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+        return __atomic_load_n(&pool->export_number, __ATOMIC_RELAXED);
+}
 
 CUresult sim_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
                                               CUmemAllocationHandleType handleType,
@@ -32,6 +54,7 @@ CUresult sim_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool poo
         struct letter letter = {
                 .magic = LETTER_MAGIC,
                 .unit = known->device->unit,
+                .number = pool_number(known),
                 .props = known->props,
         };
         memcpy(letter.machine, driver.machine.file->header.id, sizeof letter.machine);
@@ -68,6 +91,7 @@ CUresult sim_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *ha
         if (r != CUDA_SUCCESS)
                 return r;
         pool->is_imported = true;
+        pool->export_number = letter.number;
         *pool_out = (CUmemoryPool)pool;
         return CUDA_SUCCESS;
 }
@@ -75,16 +99,17 @@ CUresult sim_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *ha
 CUresult sim_cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr)
 {
         struct allocation *allocation = memory_find(ptr);
-        struct ipc_ticket ticket;
+        struct pointer_letter letter = { 0 };
 
         if (!shareData_out || !allocation || allocation->kind != MEMORY_POOL ||
             !(allocation->pool->props.handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
                 return CUDA_ERROR_INVALID_VALUE;
-        CUresult r = ipc_offer(allocation, &ticket);
+        CUresult r = ipc_offer(allocation, &letter.ticket);
         if (r != CUDA_SUCCESS)
                 return r;
+        letter.number = pool_number(allocation->pool);
         memset(shareData_out, 0, sizeof *shareData_out);
-        memcpy(shareData_out, &ticket, sizeof ticket);
+        memcpy(shareData_out, &letter, sizeof letter);
         return CUDA_SUCCESS;
 }
 
@@ -92,13 +117,15 @@ CUresult sim_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
                                     CUmemPoolPtrExportData *shareData)
 {
         struct pool *known = pool_get(pool);
+        struct pointer_letter letter;
         struct allocation *allocation;
-        struct ipc_ticket ticket;
 
         if (!ptr_out || !known || !known->is_imported || !shareData)
                 return CUDA_ERROR_INVALID_VALUE;
-        memcpy(&ticket, shareData, sizeof ticket);
-        CUresult r = ipc_open(context_current(), &ticket, true, &allocation);
+        memcpy(&letter, shareData, sizeof letter);
+        if (letter.number != known->export_number)
+                return CUDA_ERROR_INVALID_VALUE;
+        CUresult r = ipc_open(context_current(), &letter.ticket, true, &allocation);
         if (r != CUDA_SUCCESS)
                 return r;
         allocation->pool = known;
