@@ -61,6 +61,10 @@ SIM_TEST(memory_can_be_registered_once)
         GOOD(cuMemHostUnregister(own));
         GOOD(cuMemHostUnregister(own + 5000));
         GOOD(cuMemHostUnregister(own + 1000));
+        for (int turn = 0; turn < 1000; turn++) {
+                GOOD(cuMemHostRegister_v2(own + turn, 100, 0));
+                GOOD(cuMemHostUnregister(own + turn));
+        }
 }
 
 SIM_TEST(attributes_of_a_device_pointer)

@@ -30,6 +30,7 @@ SIM_TEST(a_pool_gives_back_at_the_next_synchronisation)
         CHECK_EQ(attribute(default_pool(), CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 10 * MIB);
         GOOD(cuMemFreeAsync(a, stream));
         CHECK_EQ(attribute(default_pool(), CU_MEMPOOL_ATTR_USED_MEM_CURRENT), 0);
+        CHECK_EQ(before - free_bytes(), 10 * MIB);
         GOOD(cuStreamSynchronize(stream));
         CHECK_EQ(attribute(default_pool(), CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0);
         CHECK_EQ(attribute(default_pool(), CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 10 * MIB);

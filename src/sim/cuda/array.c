@@ -7,6 +7,7 @@
 #include "capture.h"
 #include "heap.h"
 #include "holdings.h"
+#include "pool.h"
 #include "sim_cuda.h"
 
 #define ROW_ALIGN   UINT64_C(32)
@@ -109,7 +110,10 @@ static CUresult array_memory(struct context *context, uint64_t bytes, struct all
 
         if (!holdings)
                 return CUDA_ERROR_OUT_OF_MEMORY;
-        return heap_alloc(&holdings->arrays, bytes, MEMORY_ARRAY, ret);
+        CUresult r = heap_alloc(&holdings->arrays, bytes, MEMORY_ARRAY, ret);
+        if (r == CUDA_ERROR_OUT_OF_MEMORY && pool_make_room(context->device))
+                r = heap_alloc(&holdings->arrays, bytes, MEMORY_ARRAY, ret);
+        return r;
 }
 
 static CUresult array_begin(const CUDA_ARRAY3D_DESCRIPTOR *d, struct context **ret_context)

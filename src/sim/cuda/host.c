@@ -17,13 +17,14 @@ enum {
                               CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY,
 };
 
-/* Registered ranges, sorted by address; they never overlap. Entries are not freed while anyone may
- * still look at them: a range that goes keeps its memory until the process ends. */
+/* Registered ranges, sorted by address; they never overlap. A range that goes is kept for the next
+ * one: someone may still look at it. */
 static struct {
         pthread_rwlock_t lock;
         struct allocation **ranges;
         size_t count, capacity;
-        _Atomic size_t visible; /* count, readable without the lock */
+        _Atomic size_t visible;   /* count, readable without the lock */
+        struct allocation *spare; /* linked through `owner` */
 } host = { .lock = PTHREAD_RWLOCK_INITIALIZER };
 
 /* Index of the first range that ends behind the address. */
@@ -80,6 +81,8 @@ static CUresult host_insert(struct allocation *range)
 
 static void host_remove(size_t index)
 {
+        host.ranges[index]->owner = host.spare;
+        host.spare = host.ranges[index];
         host.count--;
         memmove(&host.ranges[index], &host.ranges[index + 1],
                 (host.count - index) * sizeof *host.ranges);
@@ -93,6 +96,17 @@ void host_context_done(struct context *context)
                 if (host.ranges[i]->context == context)
                         host_remove(i);
         pthread_rwlock_unlock(&host.lock);
+}
+
+/* Room for a range; NULL: no memory. */
+static struct allocation *host_spare(void)
+{
+        pthread_rwlock_wrlock(&host.lock);
+        struct allocation *range = host.spare;
+        if (range)
+                host.spare = range->owner;
+        pthread_rwlock_unlock(&host.lock);
+        return range ? range : calloc(1, sizeof *range);
 }
 
 static CUresult host_alloc(void **ret, size_t bytes, unsigned flags)
@@ -158,7 +172,7 @@ CUresult sim_cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
                 return CUDA_ERROR_INVALID_VALUE;
         if (memory_find(base) || memory_find(base + bytesize - 1))
                 return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-        struct allocation *range = calloc(1, sizeof *range);
+        struct allocation *range = host_spare();
         if (!range)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         *range = (struct allocation){

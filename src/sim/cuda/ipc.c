@@ -64,6 +64,9 @@ static CUresult area_share(struct area *area)
 
         if (area->file_number)
                 return CUDA_SUCCESS;
+        /* Nothing may be written while the contents move. */
+        if (context_current())
+                context_wait(context_current());
         if (export_add(&driver.machine, driver.slot, &row, &index, &number) < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         export_path(&driver.machine, number, path);

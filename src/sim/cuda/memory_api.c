@@ -130,7 +130,6 @@ CUresult sim_cuMemGetInfo_v2(size_t *free, size_t *total)
                 return r;
         if (!free && !total)
                 return CUDA_ERROR_INVALID_VALUE;
-        memory_sync_point();
         slot_reap(&driver.machine);
         unit_memory(&driver.machine, context->device->unit, &memory);
         if (free)

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+enum { POOL_LOOK = 64 };
+
 /* Guards the list, each pool's pending frees and attributes. Taken before the arena's lock. */
 static struct {
         pthread_mutex_t lock;
@@ -81,15 +83,17 @@ static void pending_remove(struct pool *pool, struct pool_pending **link)
         free(entry);
 }
 
-/* Frees whose stream has passed them. */
+/* Frees whose stream has passed them. Old ones come first: after some that are not passed it is not
+ * worth looking further. */
 static void pool_collect(struct pool *pool)
 {
         struct pool_pending **link = &pool->pending;
 
-        while (*link) {
+        for (unsigned waiting = 0; *link && waiting < POOL_LOOK;) {
                 struct allocation *allocation = (*link)->allocation;
                 if (!mark_is_passed(&(*link)->mark)) {
                         link = &(*link)->next;
+                        waiting++;
                         continue;
                 }
                 pending_remove(pool, link);
@@ -116,9 +120,10 @@ static bool pending_add(struct pool *pool, struct allocation *allocation, struct
 static CUresult pool_reuse(struct pool *pool, size_t bytes, struct stream *stream,
                            struct allocation **ret_allocation)
 {
+        struct pool_pending **link = &pool->pending;
         struct allocation *rest;
 
-        for (struct pool_pending **link = &pool->pending; *link; link = &(*link)->next) {
+        for (unsigned i = 0; *link && i < 4 * POOL_LOOK; i++, link = &(*link)->next) {
                 struct allocation *allocation = (*link)->allocation;
                 if ((*link)->stream != stream || heap_room(allocation) < bytes)
                         continue;
@@ -144,11 +149,11 @@ static bool pool_wait(struct pool *pool)
                 return false;
         mark_copy(&mark, &pool->pending->mark);
         pthread_mutex_unlock(&pools.lock);
-        mark_wait(&mark);
+        CUresult r = mark_wait(&mark);
         mark_done(&mark);
         pthread_mutex_lock(&pools.lock);
         pool_collect(pool);
-        return true;
+        return r == CUDA_SUCCESS;
 }
 
 static CUresult pool_grow(struct pool *pool, size_t bytes, struct allocation **ret_allocation)

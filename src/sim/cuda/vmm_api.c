@@ -124,6 +124,9 @@ static bool physical_share(struct physical *physical)
                 .size = physical->size,
                 .props = physical->props,
         };
+        /* Nothing may be written while the contents move. */
+        if (context_current())
+                context_wait(context_current());
         int fd = memfd_create("vgpu-memory", MFD_CLOEXEC);
 
         if (fd < 0)
