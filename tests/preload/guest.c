@@ -3,30 +3,22 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "slot.h"
 #include "../../lib/machine/unit.h"
 
-static void region_remove(void)
-{
-        unlink(getenv("VGPU_REGION"));
-}
-
 void guest_machine_with(unsigned gpus, uint64_t context_bytes)
 {
         struct machine_spec spec;
-        char path[64];
+        char path[128];
 
         machine_spec_init(&spec);
         spec.gpu_count = gpus;
         spec.gpu_memory_bytes = 1024 * MIB;
         spec.context_bytes = (int64_t)context_bytes;
         sim_machine_from(&spec);
-        snprintf(path, sizeof path, "/dev/shm/vgpu-test-guest-%d", getpid());
-        unlink(path);
+        snprintf(path, sizeof path, "%s" SIM_REGION, getenv("VGPU_SIM"));
         setenv("VGPU_REGION", path, 1);
-        atexit(region_remove);
 }
 
 void guest_machine(unsigned gpus)

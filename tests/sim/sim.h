@@ -22,6 +22,9 @@
         }                                                      \
         static void name##_body(void)
 
+/* A case that needs an account of memory puts it at the machine's path with this at its end. */
+#define SIM_REGION "-region"
+
 /* Runs the body in a child with a machine path of its own; a failed check in it fails this case. */
 void sim_run(void (*body)(void));
 

@@ -46,22 +46,35 @@ CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct c
         return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address)
+/* Not noted for want of memory: it stays charged until the process ends. */
+static void settle_done(bool is_settled)
+{
+        presence_leave();
+        if (!is_settled)
+                log_warn("no memory to note an allocation; it stays charged");
+}
+
+void gate_memory_settle_as(struct charge *charge, CUresult result, CUdeviceptr address,
+                           enum holding_kind kind)
 {
         bool is_settled = true;
 
         if (!charge->is_counted)
                 return;
-        if (result != CUDA_SUCCESS)
-                ledger_give_back(charge);
-        else if (charge->bytes == LEDGER_GRANULE_BYTES)
-                is_settled = ledger_settle_small(charge, address);
+        if (result == CUDA_SUCCESS)
+                is_settled = ledger_settle(charge, address, kind);
         else
-                is_settled = ledger_settle(charge, address, HOLDING_DEVICE);
-        presence_leave();
-        /* Not noted for want of memory: it stays charged until the process ends. */
-        if (!is_settled)
-                log_warn("no memory to note an allocation; it stays charged");
+                ledger_give_back(charge);
+        settle_done(is_settled);
+}
+
+void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address)
+{
+        if (!charge->is_counted || result != CUDA_SUCCESS || charge->bytes != LEDGER_GRANULE_BYTES) {
+                gate_memory_settle_as(charge, result, address, HOLDING_DEVICE);
+                return;
+        }
+        settle_done(ledger_settle_small(charge, address));
 }
 
 uint64_t gate_memory_total(int account, uint64_t real_bytes)

@@ -14,6 +14,10 @@ CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct c
 /* After the driver's answer: keeps the charge under the address, or gives it back. */
 void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address);
 
+/* The same for memory of another kind, always charged by itself. */
+void gate_memory_settle_as(struct charge *charge, CUresult result, CUdeviceptr address,
+                           enum holding_kind kind);
+
 /* What the container sees of its device. */
 uint64_t gate_memory_total(int account, uint64_t real_bytes);
 uint64_t gate_memory_free(int account, uint64_t total_bytes);

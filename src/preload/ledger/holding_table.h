@@ -21,6 +21,7 @@ struct holding {
         uint16_t device;                /* account */
         uint16_t kind;                  /* enum holding_kind */
         uint64_t context;               /* goes with it; 0: with none */
+        uint64_t number;                /* for the kind's own use */
 };
 
 /* False: out of memory; nothing was added. A key that is there already is replaced. */

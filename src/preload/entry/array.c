@@ -1,0 +1,109 @@
+/* Arrays and mipmaps: their layout, and so their size, is the driver's secret: measured. */
+#include "limits.h"
+#include "measured.h"
+#include "presence.h"
+#include "real.h"
+
+static CUresult array_undo(const void *array)
+{
+        return real_cuda.cuArrayDestroy((CUarray)(uintptr_t)array);
+}
+
+static CUresult mipmap_undo(const void *array)
+{
+        return real_cuda.cuMipmappedArrayDestroy((CUmipmappedArray)(uintptr_t)array);
+}
+
+CUresult hook_cuArrayCreate(cuArrayCreate_fn *real, CUarray *array,
+                            const CUDA_ARRAY_DESCRIPTOR_v1 *shape)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(array, shape);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+                            array_undo);
+}
+
+CUresult hook_cuArrayCreate_v2(cuArrayCreate_v2_fn *real, CUarray *array,
+                               const CUDA_ARRAY_DESCRIPTOR *shape)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(array, shape);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+                            array_undo);
+}
+
+CUresult hook_cuArray3DCreate(cuArray3DCreate_fn *real, CUarray *array,
+                              const CUDA_ARRAY3D_DESCRIPTOR_v1 *shape)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(array, shape);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+                            array_undo);
+}
+
+CUresult hook_cuArray3DCreate_v2(cuArray3DCreate_v2_fn *real, CUarray *array,
+                                 const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(array, shape);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+                            array_undo);
+}
+
+CUresult hook_cuMipmappedArrayCreate(cuMipmappedArrayCreate_fn *real, CUmipmappedArray *array,
+                                     const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned int levels)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(array, shape, levels);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+                            mipmap_undo);
+}
+
+CUresult hook_cuArrayDestroy(cuArrayDestroy_fn *real, CUarray array)
+{
+        if (!limits_are_set())
+                return real(array);
+        presence_enter();
+        CUresult r = real(array);
+        if (r == CUDA_SUCCESS)
+                measured_release(array);
+        presence_leave();
+        return r;
+}
+
+CUresult hook_cuMipmappedArrayDestroy(cuMipmappedArrayDestroy_fn *real, CUmipmappedArray array)
+{
+        if (!limits_are_set())
+                return real(array);
+        presence_enter();
+        CUresult r = real(array);
+        if (r == CUDA_SUCCESS)
+                measured_release(array);
+        presence_leave();
+        return r;
+}

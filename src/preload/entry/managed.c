@@ -1,0 +1,18 @@
+/* Managed memory that a program asks for itself: it may all come onto the device, so all of it counts. */
+#include "devices.h"
+#include "gate_memory.h"
+#include "real.h"
+
+CUresult hook_cuMemAllocManaged(cuMemAllocManaged_fn *real, CUdeviceptr *address, size_t bytes,
+                                unsigned int flags)
+{
+        struct place place = devices_current();
+        struct charge charge;
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, bytes, flags);
+        gate_memory_settle_as(&charge, r, r == CUDA_SUCCESS ? *address : 0, HOLDING_MANAGED);
+        return r;
+}

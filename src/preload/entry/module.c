@@ -1,0 +1,76 @@
+/* Modules: code and variables are device memory too. */
+#include "limits.h"
+#include "measured.h"
+#include "presence.h"
+#include "real.h"
+
+static CUresult unload(const void *module)
+{
+        return real_cuda.cuModuleUnload((CUmodule)(uintptr_t)module);
+}
+
+CUresult hook_cuModuleLoad(cuModuleLoad_fn *real, CUmodule *module, const char *path)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(module, path);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
+                            unload);
+}
+
+CUresult hook_cuModuleLoadData(cuModuleLoadData_fn *real, CUmodule *module, const void *image)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(module, image);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
+                            unload);
+}
+
+CUresult hook_cuModuleLoadDataEx(cuModuleLoadDataEx_fn *real, CUmodule *module, const void *image,
+                                 unsigned int count, CUjit_option *options, void **values)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(module, image, count, options, values);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
+                            unload);
+}
+
+CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *module,
+                                    const void *image)
+{
+        struct measure measure;
+        struct place place;
+        CUresult r = measured_begin(&measure, &place);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(module, image);
+        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
+                            unload);
+}
+
+CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
+{
+        if (!limits_are_set())
+                return real(module);
+        presence_enter();
+        CUresult r = real(module);
+        if (r == CUDA_SUCCESS)
+                measured_release(module);
+        presence_leave();
+        return r;
+}

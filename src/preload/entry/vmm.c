@@ -1,0 +1,99 @@
+/* Physical memory apart from addresses: charged from its creation until its handle is released and
+ * its last mapping is gone, in whatever order. */
+#include "devices.h"
+#include "gate_memory.h"
+#include "limits.h"
+#include "physical.h"
+#include "presence.h"
+#include "real.h"
+
+static int location_ordinal(const CUmemAllocationProp *properties)
+{
+        return properties && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
+               ? properties->location.id : -1;
+}
+
+CUresult hook_cuMemCreate(cuMemCreate_fn *real, CUmemGenericAllocationHandle *handle, size_t bytes,
+                          const CUmemAllocationProp *properties, unsigned long long flags)
+{
+        struct charge charge;
+        int ordinal = location_ordinal(properties);
+
+        if (ordinal < 0)                /* host memory, or nonsense: the driver says which */
+                return real(handle, bytes, properties, flags);
+        CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(handle, bytes, properties, flags);
+        if (!charge.is_counted)
+                return r;
+        if (r == CUDA_SUCCESS)
+                physical_add(&charge, *handle);
+        else
+                ledger_give_back(&charge);
+        presence_leave();
+        return r;
+}
+
+/* A second handle for what is mapped at an address. */
+CUresult hook_cuMemRetainAllocationHandle(cuMemRetainAllocationHandle_fn *real,
+                                          CUmemGenericAllocationHandle *handle, void *address)
+{
+        CUresult r = real(handle, address);
+
+        if (r == CUDA_SUCCESS && limits_are_set())
+                physical_retain(*handle, (uint64_t)(uintptr_t)address);
+        return r;
+}
+
+CUresult hook_cuMemMap(cuMemMap_fn *real, CUdeviceptr address, size_t bytes, size_t offset,
+                       CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+        if (!limits_are_set())
+                return real(address, bytes, offset, handle, flags);
+        presence_enter();
+        CUresult r = real(address, bytes, offset, handle, flags);
+        if (r == CUDA_SUCCESS)
+                physical_map(handle, address, bytes);
+        presence_leave();
+        return r;
+}
+
+CUresult hook_cuMemUnmap(cuMemUnmap_fn *real, CUdeviceptr address, size_t bytes)
+{
+        if (!limits_are_set())
+                return real(address, bytes);
+        presence_enter();
+        CUresult r = real(address, bytes);
+        if (r == CUDA_SUCCESS)
+                physical_unmap(address, bytes);
+        presence_leave();
+        return r;
+}
+
+CUresult hook_cuMemRelease(cuMemRelease_fn *real, CUmemGenericAllocationHandle handle)
+{
+        if (!limits_are_set())
+                return real(handle);
+        presence_enter();
+        CUresult r = real(handle);
+        if (r == CUDA_SUCCESS)
+                physical_release(handle);
+        presence_leave();
+        return r;
+}
+
+/* What is imported is charged to the process that made it. */
+CUresult hook_cuMemImportFromShareableHandle(cuMemImportFromShareableHandle_fn *real,
+                                             CUmemGenericAllocationHandle *handle, void *os_handle,
+                                             CUmemAllocationHandleType type)
+{
+        return real(handle, os_handle, type);
+}
+
+/* Sparse arrays map what cuMemCreate made: already charged, and it stays so while mapped. */
+CUresult hook_cuMemMapArrayAsync(cuMemMapArrayAsync_fn *real, CUarrayMapInfo *list,
+                                 unsigned int count, CUstream stream)
+{
+        return real(list, count, stream);
+}

@@ -1,0 +1,167 @@
+/* Every other way to device memory, each held to the limit and released exactly once; the card's own
+ * figure is the judge. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest.h"
+
+static uint64_t held(void)
+{
+        size_t free_bytes, total_bytes;
+
+        assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total_bytes), CUDA_SUCCESS);
+        return total_bytes - free_bytes;
+}
+
+/* The account is what the card shows, and not more than the limit. */
+static void check_account(uint64_t limit_bytes)
+{
+        CHECK_EQ(held(), guest_card_bytes(0));
+        CHECK(guest_card_bytes(0) <= limit_bytes);
+}
+
+SIM_TEST(managed_memory)
+{
+        CUdeviceptr a, b;
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuMemAllocManaged(&a, 60 * MIB, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocManaged(&b, 60 * MIB, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(held(), 60 * MIB);
+        CHECK_EQ(cuMemFree_v2(a), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+}
+
+static CUmemAllocationProp on_device(int ordinal)
+{
+        CUmemAllocationProp properties;
+
+        memset(&properties, 0, sizeof properties);
+        properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        properties.location.id = ordinal;
+        return properties;
+}
+
+/* create → map → release → unmap: charged until the last of them. */
+SIM_TEST(physical_memory_lives_by_handle_and_by_mapping)
+{
+        CUmemAllocationProp properties = on_device(0);
+        CUmemGenericAllocationHandle handle, second;
+        CUdeviceptr address;
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuMemCreate(&handle, 60 * MIB, &properties, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemCreate(&second, 60 * MIB, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemAddressReserve(&address, 60 * MIB, 0, 0, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemMap(address, 60 * MIB, 0, handle, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+        check_account(100 * MIB);
+        CHECK_EQ(held(), 60 * MIB);
+        CHECK_EQ(cuMemCreate(&second, 60 * MIB, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemUnmap(address, 60 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+        CHECK_EQ(guest_card_bytes(0), 0);
+        CHECK_EQ(cuMemCreate(&second, 60 * MIB, &properties, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemRelease(second), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+}
+
+SIM_TEST(a_retained_handle_keeps_physical_memory)
+{
+        CUmemAllocationProp properties = on_device(0);
+        CUmemGenericAllocationHandle handle, again;
+        CUdeviceptr address;
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuMemCreate(&handle, 20 * MIB, &properties, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAddressReserve(&address, 20 * MIB, 0, 0, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemMap(address, 20 * MIB, 0, handle, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)address), CUDA_SUCCESS);
+        CHECK_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+        CHECK_EQ(cuMemUnmap(address, 20 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(held(), 20 * MIB);
+        check_account(100 * MIB);
+        CHECK_EQ(cuMemRelease(again), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+        CHECK_EQ(guest_card_bytes(0), 0);
+}
+
+SIM_TEST(physical_memory_is_charged_to_the_device_it_is_on)
+{
+        CUmemAllocationProp properties = on_device(1);
+        CUmemGenericAllocationHandle handle;
+
+        guest_machine(2);
+        setenv("VGPU_MEMORY_LIMIT_0", "100m", 1);
+        setenv("VGPU_MEMORY_LIMIT_1", "40m", 1);
+        guest_start(NULL);
+        CHECK_EQ(cuMemCreate(&handle, 60 * MIB, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemCreate(&handle, 40 * MIB, &properties, 0), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+        CHECK_EQ(guest_card_bytes(1), 40 * MIB);
+}
+
+SIM_TEST(arrays_and_mipmaps)
+{
+        CUDA_ARRAY_DESCRIPTOR flat = { .Width = 1024, .Height = 1024, .NumChannels = 4,
+                                       .Format = CU_AD_FORMAT_FLOAT };
+        CUDA_ARRAY3D_DESCRIPTOR deep = { .Width = 256, .Height = 256, .Depth = 16, .NumChannels = 1,
+                                         .Format = CU_AD_FORMAT_FLOAT };
+        CUarray a, b, c;
+        CUmipmappedArray m;
+
+        guest_machine(1);
+        guest_start("24m");
+        CHECK_EQ(cuArrayCreate_v2(&a, &flat), CUDA_SUCCESS);
+        check_account(24 * MIB);
+        CHECK(held() >= 16 * MIB);
+        CHECK_EQ(cuArrayCreate_v2(&b, &flat), CUDA_ERROR_OUT_OF_MEMORY);
+        check_account(24 * MIB);
+        CHECK_EQ(cuArray3DCreate_v2(&c, &deep), CUDA_SUCCESS);
+        check_account(24 * MIB);
+        CHECK_EQ(cuArrayDestroy(c), CUDA_SUCCESS);
+        CHECK_EQ(cuArrayDestroy(a), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+        CHECK_EQ(cuMipmappedArrayCreate(&m, &deep, 4), CUDA_SUCCESS);
+        check_account(24 * MIB);
+        CHECK(held() > 0);
+        CHECK_EQ(cuMipmappedArrayDestroy(m), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+}
+
+/* A module whose variable alone is as large as the limit. */
+SIM_TEST(modules)
+{
+        static const char small[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                                    ".global .align 4 .b8 table[4194304];\n"
+                                    ".visible .entry k() { ret; }\n";
+        static const char large[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                                    ".global .align 4 .b8 table[67108864];\n"
+                                    ".visible .entry k() { ret; }\n";
+        CUmodule module;
+
+        guest_machine(1);
+        guest_start("32m");
+        CHECK_EQ(cuModuleLoadData(&module, small), CUDA_SUCCESS);
+        check_account(32 * MIB);
+        CHECK(held() >= 4 * MIB);
+        CHECK_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
+        CHECK_EQ(cuModuleLoadData(&module, large), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(guest_card_bytes(0), 0);
+        CHECK_EQ(held(), 0);
+        CHECK_EQ(cuModuleLoadDataEx(&module, small, 0, NULL, NULL), CUDA_SUCCESS);
+        check_account(32 * MIB);
+}
+
+int main(void)
+{
+        return RUN(CASE(managed_memory), CASE(physical_memory_lives_by_handle_and_by_mapping),
+                   CASE(a_retained_handle_keeps_physical_memory),
+                   CASE(physical_memory_is_charged_to_the_device_it_is_on),
+                   CASE(arrays_and_mipmaps), CASE(modules));
+}
