@@ -51,7 +51,8 @@ def hashcat_benchmark(clients):
 
 def hashcat(clients, *arguments, **options):
     folder = os.path.join(CACHE, "hashcat")
-    return clients.run(os.path.join(folder, "hashcat"), *arguments, cwd=folder, **options)
+    return clients.run(os.path.join(folder, "hashcat"), *arguments, cwd=folder, VGPU_SIM=clients.timed,
+                       **options)
 
 
 @check("pycuda computes with a kernel, streams, events and arrays")

@@ -74,6 +74,8 @@ class Clients:
         os.makedirs(self.logs)
         # asyncAPI's kernel has 16 million threads: more than a launch interprets by default.
         self.machine = self.create("machine", "a100-40gb", 2, "--instruction-budget", "1000000000")
+        # The same cards for programs whose results nobody looks at: every big kernel is timed only.
+        self.timed = self.create("timed", "a100-40gb", 2, "--instruction-budget", "1000000")
 
     def create(self, name, preset, gpus, *options):
         """Makes a simulated machine of the given cards; the path of its file."""
