@@ -128,6 +128,31 @@ SIM_TEST(a_stream_waits_for_a_value_that_another_writes)
         CHECK_EQ(cuStreamWaitValue64_v2(waiting, 4096, 7, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+struct attempt {
+        CUcontext context;
+        CUstream stream;
+        CUresult result;
+};
+
+static void wait_for_oneself(void *closure)
+{
+        struct attempt *attempt = closure;
+
+        OK(cuCtxSetCurrent(attempt->context));
+        attempt->result = cuStreamSynchronize(attempt->stream);
+}
+
+SIM_TEST(a_host_function_cannot_wait_for_its_own_stream)
+{
+        struct exec_fixture exec = exec_start();
+        struct attempt attempt = { exec.context, NULL, CUDA_SUCCESS };
+
+        OK(cuStreamCreate(&attempt.stream, CU_STREAM_NON_BLOCKING));
+        OK(cuLaunchHostFunc(attempt.stream, wait_for_oneself, &attempt));
+        OK(cuStreamSynchronize(attempt.stream));
+        CHECK_EQ(attempt.result, CUDA_ERROR_NOT_PERMITTED);
+}
+
 SIM_TEST(streams_say_what_they_are)
 {
         struct exec_fixture exec = exec_start();
@@ -181,5 +206,6 @@ int main(void)
                    CASE(the_legacy_stream_waits_for_blocking_streams_and_they_for_it),
                    CASE(a_non_blocking_stream_does_not_wait_for_the_legacy_stream),
                    CASE(a_stream_waits_for_a_value_that_another_writes),
+                   CASE(a_host_function_cannot_wait_for_its_own_stream),
                    CASE(streams_say_what_they_are), CASE(bad_handles_and_flags_are_refused));
 }

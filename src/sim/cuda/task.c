@@ -174,9 +174,17 @@ static void worker_attach(void)
         pthread_mutex_unlock(worker.lock);
 }
 
+static _Thread_local bool is_worker;
+
+bool task_is_worker(void)
+{
+        return is_worker;
+}
+
 static void *worker_main(void *unused)
 {
         (void)unused;
+        is_worker = true;
         worker_attach();
         pthread_mutex_lock(worker.lock);
         while (worker.attach_result == 0) {

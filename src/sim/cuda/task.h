@@ -38,5 +38,8 @@ uint64_t task_newest(void);
 /* Sleeps until the stream's tasks up to `number` have run. Called without the lock. */
 void task_wait(struct stream *stream, uint64_t number);
 
+/* True in a host function: who waits for the GPU there waits for himself. */
+bool task_is_worker(void);
+
 /* Attaches the process and starts the thread; `lock` guards streams and tasks from then on. */
 CUresult task_start(pthread_mutex_t *lock);

@@ -372,6 +372,8 @@ static CUresult mark_error(const struct mark *mark)
 
 CUresult mark_wait(struct mark *mark)
 {
+        if (task_is_worker() && !mark_is_passed(mark))
+                return CUDA_ERROR_NOT_PERMITTED;
         if (mark->task)
                 task_wait(mark->stream, mark->task);
         if (timeline_wait(&driver.machine, mark->op) == -ENODEV)
