@@ -49,6 +49,8 @@ void sim_run(void (*body)(void))
         }
         int code = child_wait(child);
         machine_remove(path);
+        strcat(path, SIM_REGION);
+        unlink(path);
         if (code)
                 fail_msg("the case ended with %d", code);
 }
