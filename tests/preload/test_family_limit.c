@@ -133,6 +133,65 @@ SIM_TEST(arrays_and_mipmaps)
         CHECK_EQ(held(), 0);
 }
 
+SIM_TEST(stream_ordered_memory)
+{
+        CUdeviceptr a, b;
+        CUstream stream;
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocAsync(&a, 60 * MIB, stream), CUDA_SUCCESS);
+        check_account(100 * MIB);
+        CHECK(held() >= 60 * MIB);
+        CHECK_EQ(cuMemAllocAsync(&b, 60 * MIB, stream), CUDA_ERROR_OUT_OF_MEMORY);
+        check_account(100 * MIB);
+        CHECK_EQ(cuMemFreeAsync(a, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+        check_account(100 * MIB);
+        /* Either kind of free takes either kind of pointer. */
+        CHECK_EQ(cuMemAllocAsync(&a, 10 * MIB, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuMemFree_v2(a), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc_v2(&a, 10 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(cuMemFreeAsync(a, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+        check_account(100 * MIB);
+}
+
+/* What a pool keeps after a free is still held; trimmed, it can be had again. */
+SIM_TEST(a_pool_that_keeps_memory_holds_it)
+{
+        CUmemPoolProps properties;
+        cuuint64_t keep = UINT64_MAX;
+        CUmemoryPool pool;
+        CUdeviceptr a, b;
+        CUstream stream;
+
+        memset(&properties, 0, sizeof properties);
+        properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+        CHECK_EQ(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocFromPoolAsync(&a, 60 * MIB, pool, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuMemFreeAsync(a, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+        CHECK(held() >= 60 * MIB);
+        check_account(100 * MIB);
+        CHECK_EQ(cuMemAlloc_v2(&b, 60 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc_v2(&b, 60 * MIB), CUDA_SUCCESS);
+        check_account(100 * MIB);
+        CHECK_EQ(cuMemFree_v2(b), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocFromPoolAsync(&a, 60 * MIB, pool, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuMemFreeAsync(a, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+        CHECK_EQ(held(), guest_card_bytes(0));
+}
+
 /* A module whose variable alone is as large as the limit. */
 SIM_TEST(modules)
 {
@@ -163,5 +222,6 @@ int main(void)
         return RUN(CASE(managed_memory), CASE(physical_memory_lives_by_handle_and_by_mapping),
                    CASE(a_retained_handle_keeps_physical_memory),
                    CASE(physical_memory_is_charged_to_the_device_it_is_on),
-                   CASE(arrays_and_mipmaps), CASE(modules));
+                   CASE(arrays_and_mipmaps),
+                   CASE(stream_ordered_memory), CASE(a_pool_that_keeps_memory_holds_it), CASE(modules));
 }

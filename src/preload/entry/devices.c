@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gate_memory.h"
 #include "ledger.h"
 #include "limits.h"
 #include "log.h"
+#include "pool_account.h"
 #include "start.h"
 
 enum { ORDINALS = 64 };
@@ -82,6 +84,7 @@ int devices_start(void)
                 log_error("%s; the program gets no GPU", e.text);
                 return r;
         }
+        gate_memory_on_refusal(pool_account_refresh_all);
         start_nvml();
         devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
         real_cuda.cuDeviceGetCount(&devices.count);

@@ -2,6 +2,7 @@
 #include "devices.h"
 #include "gate_memory.h"
 #include "limits.h"
+#include "pool_account.h"
 #include "presence.h"
 #include "real.h"
 
@@ -74,7 +75,7 @@ CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
                 return real(address);
         presence_enter();
         CUresult r = real(address);
-        if (r == CUDA_SUCCESS)
+        if (r == CUDA_SUCCESS && !pool_account_freed(address))
                 ledger_release(address);
         presence_leave();
         return r;
@@ -86,7 +87,7 @@ CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
                 return real(address);
         presence_enter();
         CUresult r = real(address);
-        if (r == CUDA_SUCCESS)
+        if (r == CUDA_SUCCESS && !pool_account_freed(address))
                 ledger_release(address);
         presence_leave();
         return r;
@@ -101,6 +102,7 @@ CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size
         if (r != CUDA_SUCCESS || !limits_are_set()) {
                 real_free = r == CUDA_SUCCESS ? real_free : 0;
         } else {
+                pool_account_refresh_all();
                 real_total = gate_memory_total(account, real_total);
                 real_free = gate_memory_free(account, real_total);
         }
@@ -125,6 +127,7 @@ CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes, unsi
         if (r != CUDA_SUCCESS)
                 return r;
         if (limits_are_set()) {
+                pool_account_refresh_all();
                 uint64_t total = gate_memory_total(account, total_part);
                 free_part = cut_to_32_bits(gate_memory_free(account, total));
                 total_part = cut_to_32_bits(total);

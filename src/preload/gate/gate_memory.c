@@ -14,12 +14,21 @@ static uint64_t granules(size_t bytes)
         return (bytes + granule - 1) / granule * granule;
 }
 
+static bool (*gate_relieve)(void);
+
+void gate_memory_on_refusal(bool (*relieve)(void))
+{
+        gate_relieve = relieve;
+}
+
 /* A refusal never counts the dead, nor what another process has in hand only while it measures. */
 static int admit_patiently(unsigned account, uint64_t bytes, uint64_t limit, struct charge *charge)
 {
         int r = ledger_reserve(account, bytes, limit, charge);
 
         if (r < 0 && region_reap(ledger_region()))
+                r = ledger_reserve(account, bytes, limit, charge);
+        if (r < 0 && gate_relieve && gate_relieve())
                 r = ledger_reserve(account, bytes, limit, charge);
         while (r < 0 && bytes <= limit && ledger_wait_measured(account))
                 r = ledger_reserve(account, bytes, limit, charge);

@@ -11,6 +11,9 @@
  * OUT_OF_MEMORY: it does not fit, or the share does not name the device (account < 0). */
 CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge);
 
+/* Asked before a refusal: may give something back that the driver no longer holds. */
+void gate_memory_on_refusal(bool (*relieve)(void));
+
 /* After the driver's answer: keeps the charge under the address, or gives it back. */
 void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address);
 

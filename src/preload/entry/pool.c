@@ -1,0 +1,136 @@
+/* Stream-ordered memory and its pools. No stream is ever synchronised for the account's sake. */
+#include "devices.h"
+#include "gate_memory.h"
+#include "limits.h"
+#include "pool_account.h"
+#include "presence.h"
+#include "real.h"
+
+/* The charge is settled by what the pool has grown by; too much is given back to the driver. */
+static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool, CUdeviceptr address,
+                       CUstream stream)
+{
+        if (!charge->is_counted)
+                return result;
+        if (result != CUDA_SUCCESS) {
+                ledger_give_back(charge);
+        } else {
+                result = pool_account_grow(charge, pool, address);
+                if (result != CUDA_SUCCESS) {
+                        real_cuda.cuMemFreeAsync(address, stream);
+                        real_cuda.cuMemPoolTrimTo(pool, 0);
+                        pool_account_freed(address);
+                }
+        }
+        presence_leave();
+        return result;
+}
+
+CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, size_t bytes,
+                              CUstream stream)
+{
+        struct place place = devices_current();
+        CUmemoryPool pool = NULL;
+        struct charge charge;
+
+        if (!limits_are_set() || !place.context)
+                return real(address, bytes, stream);
+        real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
+        CUresult r = gate_memory_admit(place.account, 0, bytes, &charge);
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, bytes, stream);
+        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, stream);
+}
+
+CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdeviceptr *address,
+                                      size_t bytes, CUmemoryPool pool, CUstream stream)
+{
+        struct place place = devices_current();
+        struct charge charge;
+
+        if (!limits_are_set() || !place.context || pool_account_is_host(pool))
+                return real(address, bytes, pool, stream);
+        int account = pool_account_of(pool, place.account);
+        CUresult r = gate_memory_admit(account, 0, bytes, &charge);
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = real(address, bytes, pool, stream);
+        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, stream);
+}
+
+CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstream stream)
+{
+        if (!limits_are_set())
+                return real(address, stream);
+        presence_enter();
+        CUresult r = real(address, stream);
+        if (r == CUDA_SUCCESS && !pool_account_freed(address))
+                ledger_release(address);
+        presence_leave();
+        return r;
+}
+
+/* A pool belongs to the device it was made for, whichever context allocates from it. */
+CUresult hook_cuMemPoolCreate(cuMemPoolCreate_fn *real, CUmemoryPool *pool,
+                              const CUmemPoolProps *properties)
+{
+        CUresult r = real(pool, properties);
+
+        if (r == CUDA_SUCCESS && limits_are_set() && properties)
+                pool_account_new(*pool, properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
+                                        ? devices_account(properties->location.id) : POOL_ON_HOST);
+        return r;
+}
+
+CUresult hook_cuMemPoolDestroy(cuMemPoolDestroy_fn *real, CUmemoryPool pool)
+{
+        if (!limits_are_set())
+                return real(pool);
+        presence_enter();
+        CUresult r = real(pool);
+        if (r == CUDA_SUCCESS)
+                pool_account_destroy(pool);
+        presence_leave();
+        return r;
+}
+
+CUresult hook_cuMemPoolTrimTo(cuMemPoolTrimTo_fn *real, CUmemoryPool pool, size_t keep_bytes)
+{
+        CUresult r = real(pool, keep_bytes);
+
+        if (r == CUDA_SUCCESS && limits_are_set())
+                pool_account_refresh(pool);
+        return r;
+}
+
+CUresult hook_cuMemPoolSetAttribute(cuMemPoolSetAttribute_fn *real, CUmemoryPool pool,
+                                    CUmemPool_attribute attribute, void *value)
+{
+        CUresult r = real(pool, attribute, value);
+
+        if (r == CUDA_SUCCESS && limits_are_set())
+                pool_account_refresh(pool);
+        return r;
+}
+
+CUresult hook_cuMemPoolGetAttribute(cuMemPoolGetAttribute_fn *real, CUmemoryPool pool,
+                                    CUmemPool_attribute attribute, void *value)
+{
+        return real(pool, attribute, value);
+}
+
+/* What is imported is charged to the process that made it. */
+CUresult hook_cuMemPoolImportFromShareableHandle(cuMemPoolImportFromShareableHandle_fn *real,
+                                                 CUmemoryPool *pool, void *handle,
+                                                 CUmemAllocationHandleType type,
+                                                 unsigned long long flags)
+{
+        return real(pool, handle, type, flags);
+}
+
+CUresult hook_cuMemPoolImportPointer(cuMemPoolImportPointer_fn *real, CUdeviceptr *address,
+                                     CUmemoryPool pool, CUmemPoolPtrExportData *data)
+{
+        return real(address, pool, data);
+}
