@@ -19,6 +19,9 @@ static const unsigned char integrity_id[16] = { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0x
 static const unsigned char blas_id[16] = { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
                                            0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2 };
 
+static const unsigned char fft_id[16] = { 0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d,
+                                          0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e };
+
 static void *const *table_of(const unsigned char id[16])
 {
         const void *table = NULL;
@@ -47,7 +50,7 @@ SIM_TEST(an_unknown_table_is_refused)
 SIM_TEST(a_table_begins_with_its_size_and_has_no_empty_slot)
 {
         const unsigned char *const ids[] = { runtime_id, tools_id, interface_id, integrity_id,
-                                             blas_id };
+                                             blas_id, fft_id };
 
         start(1);
         for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -118,6 +121,31 @@ SIM_TEST(cublas_gets_nothing_and_success)
 
         CHECK_EQ(slot(0, &pointer), CUDA_SUCCESS);
         CHECK(pointer == NULL);
+}
+
+static void keep(void *closure, CUfunction function)
+{
+        *(CUfunction *)closure = function;
+}
+
+SIM_TEST(cufft_gets_the_functions_of_a_module_and_their_number)
+{
+        static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                                  ".visible .entry only() { ret; }\n";
+        unsigned (*each)(CUcontext, CUmodule, void (*)(void *, CUfunction), void *);
+        CUfunction function, found = NULL;
+        CUcontext context;
+        CUmodule module;
+
+        start(1);
+        CHECK_EQ(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
+        CHECK_EQ(cuModuleGetFunction(&function, module, "only"), CUDA_SUCCESS);
+        each = (unsigned (*)(CUcontext, CUmodule, void (*)(void *, CUfunction),
+                             void *))table_of(fft_id)[7];
+        CHECK_EQ(each(context, module, keep, &found), 1);
+        CHECK(found == function);
+        CHECK_EQ(each(context, NULL, keep, &found), 0);
 }
 
 static struct {
@@ -375,6 +403,7 @@ int main(void)
                    CASE(slot_2_gives_the_primary_context_without_retaining_it),
                    CASE(no_tool_listens),
                    CASE(cublas_gets_nothing_and_success),
+                   CASE(cufft_gets_the_functions_of_a_module_and_their_number),
                    CASE(storage_belongs_to_a_context_and_is_destroyed_with_it),
                    CASE(the_first_two_forms_of_the_digest_are_constants),
                    CASE(md2_of_known_texts_is_known),

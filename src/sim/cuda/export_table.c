@@ -13,6 +13,7 @@
 #include "getproc.h"
 #include "md2.h"
 #include "module.h"
+#include "program.h"
 #include "scope.h"
 #include "sim_cuda.h"
 #include "vec.h"
@@ -23,6 +24,7 @@ typedef void (*storage_destructor)(CUcontext context, void *key, void *value);
 enum {
         RUNTIME_SLOTS = 20,             /* 535 has 11; runtimes since 13.4 use slot 12 */
         BLAS_SLOTS = 77,
+        FFT_SLOTS = 88,
         FLAG_BYTES = 64 << 10,
         VERSION_INTERFACE_12_3 = 12030,
 };
@@ -389,6 +391,30 @@ static const table_slot blas_table[BLAS_SLOTS] = {
         [5 ... BLAS_SLOTS - 1] = (table_slot)slot_unused,
 };
 
+/* cuFFT finds the kernel of a module that has one only: the callback gets every function, the answer
+ * is their number. */
+
+static unsigned slot_each_function(CUcontext context, CUmodule handle,
+                                   void (*callback)(void *closure, CUfunction function),
+                                   void *closure)
+{
+        const struct module *module = module_get(handle);
+
+        (void)context;
+        if (!module)
+                return 0;
+        for (size_t i = 0; i < module->program->kernel_count; i++)
+                callback(closure, (CUfunction)module->functions[i]);
+        return (unsigned)module->program->kernel_count;
+}
+
+static const table_slot fft_table[FFT_SLOTS] = {
+        (table_slot)sizeof fft_table,
+        [1 ... 6] = (table_slot)slot_unused,
+        [7] = (table_slot)slot_each_function,
+        [8 ... FFT_SLOTS - 1] = (table_slot)slot_unused,
+};
+
 static const struct {
         uint8_t id[16];
         const table_slot *table;
@@ -409,6 +435,8 @@ static const struct {
             0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2 }, integrity_table, 0 },
         { { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
             0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2 }, blas_table, 0 },
+        { { 0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d,
+            0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e }, fft_table, 0 },
 };
 
 CUresult sim_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
