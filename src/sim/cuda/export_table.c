@@ -126,7 +126,8 @@ static CUresult slot_load_wrapper_extended(CUmodule *ret_module, const void *wra
         return load_image(ret_module, wrapper);
 }
 
-static CUresult slot_load_header(const void *header, CUmodule *ret_module, void *a, void *b, void *c)
+static CUresult slot_load_header(const void *header, CUmodule *ret_module, void *a, void *b,
+                                 void *c)
 {
         (void)a, (void)b, (void)c;
         return load_image(ret_module, header);
@@ -391,8 +392,8 @@ static const table_slot blas_table[BLAS_SLOTS] = {
         [5 ... BLAS_SLOTS - 1] = (table_slot)slot_unused,
 };
 
-/* cuFFT finds the kernel of a module that has one only: the callback gets every function, the answer
- * is their number. */
+/* cuFFT finds the kernel of a module that has one only: the callback gets every function, the
+ * answer is their number. */
 
 static unsigned slot_each_function(CUcontext context, CUmodule handle,
                                    void (*callback)(void *closure, CUfunction function),
