@@ -44,6 +44,7 @@ SAMPLES = (
     ("s", "simpleMultiGPU", (), r"Comparing GPU and Host CPU results"),
     ("s", "simpleP2P", (), r"Test passed"),
     ("s", "simplePrintf", (), r"\[3, 3\]:\s+Value is:10"),
+    ("s", "simpleSeparateCompilation", (), r"returned OK"),
     ("s", "simpleSurfaceWrite", (), r"returned OK"),
     ("s", "simpleTemplates", (), r"Test Results: 0 Failures"),
     ("s", "simpleTexture", (), r"returned OK"),
