@@ -174,10 +174,12 @@ static void report(struct burn_gpu *gpus, int count, double share, uint64_t elap
         const bool is_terminal = isatty(STDOUT_FILENO);
 
         printf("%s%.1f%%  proc'd: ", is_terminal ? "\r" : "", share * 100);
-        for (int i = 0; i < count; i++)
-                printf("%s%llu (%.0f Gflop/s)", i ? " - " : "",
-                       (unsigned long long)gpus[i].launches,
-                       (double)gpus[i].flop / ((double)elapsed_ns + 1));
+        for (int i = 0; i < count; i++) {
+                const double gflops = (double)gpus[i].flop / ((double)elapsed_ns + 1);
+
+                printf("%s%llu (%.*f Gflop/s)", i ? " - " : "",
+                       (unsigned long long)gpus[i].launches, gflops < 10 ? 3 : 0, gflops);
+        }
         print_numbers("errors:", gpus, count, print_errors);
         print_numbers("temps:", gpus, count, print_temperature);
         printf("%s", is_terminal ? "\033[K" : "\n");
