@@ -192,8 +192,8 @@ static int file_publish(int fd, const char *path, struct err *e)
         if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
                 return 0;
         if (errno == EEXIST)
-                return err_set(e, -EEXIST, "'%s' exists already; choose another path or "
-                               "'vgpu sim destroy --machine %s' first", path, path);
+                return err_set(e, -EEXIST, "'%s' exists already; choose another path, or remove "
+                               "it with 'vgpu sim destroy' if it is a machine", path);
         return err_set(e, -errno, "cannot make machine '%s': %s", path, strerror(errno));
 }
 

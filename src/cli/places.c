@@ -1,4 +1,4 @@
-/* Where machines of `vgpu run --sim` live, and where the simulated libraries are. */
+/* Where machines of `vgpu run --sim` live, and what lies next to this program. */
 #include "places.h"
 
 #include <libgen.h>
@@ -29,6 +29,25 @@ static bool has_library(const char *folder)
         return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
 }
 
+/* The folder of the program that runs; false: it cannot be told. */
+static bool own_folder(char ret_folder[PATH_MAX])
+{
+        const ssize_t length = readlink("/proc/self/exe", ret_folder, PATH_MAX - 1);
+
+        if (length <= 0)
+                return false;
+        ret_folder[length] = '\0';
+        dirname(ret_folder);
+        return true;
+}
+
+char *places_beside(const char *program)
+{
+        char folder[PATH_MAX], *path;
+
+        return own_folder(folder) && asprintf(&path, "%s/%s", folder, program) >= 0 ? path : NULL;
+}
+
 char *places_sim_library(void)
 {
         /* The build tree, then installed layouts (lib, and Debian's lib/TRIPLET). */
@@ -36,15 +55,11 @@ char *places_sim_library(void)
                                                 "../" VGPU_LIBDIR "/vgpu/sim" };
         const char *chosen = getenv("VGPU_SIM_LIB");
         char self[PATH_MAX], path[PATH_MAX + 64];
-        ssize_t length;
 
         if (chosen && *chosen)
                 return has_library(chosen) ? realpath(chosen, NULL) : NULL;
-        length = readlink("/proc/self/exe", self, sizeof self - 1);
-        if (length <= 0)
+        if (!own_folder(self))
                 return NULL;
-        self[length] = '\0';
-        dirname(self);
         for (size_t i = 0; i < sizeof relative / sizeof relative[0]; i++) {
                 snprintf(path, sizeof path, "%s/%s", self, relative[i]);
                 if (has_library(path))

@@ -1,4 +1,4 @@
-/* Where machines of `vgpu run --sim` live, and where the simulated libraries are. */
+/* Where machines of `vgpu run --sim` live, and what lies next to this program. */
 #pragma once
 
 #include <stddef.h>
@@ -12,3 +12,7 @@ size_t places_list(const char *ret_places[PLACES]);
 /* The folder with the simulated libcuda.so.1: VGPU_SIM_LIB, else next to this program. NULL: none.
  * The caller frees it. */
 char *places_sim_library(void);
+
+/* The path of a program in this program's own folder, whether it exists or not. NULL: out of memory.
+ * The caller frees it. */
+char *places_beside(const char *program);

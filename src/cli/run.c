@@ -200,6 +200,16 @@ static int run_prepare(struct run_request *request, int argc, char **argv, struc
         return prepare_real(request, e);
 }
 
+/* vgpu-burn comes with vgpu and is found where vgpu is, in PATH or not. */
+static void run_beside(struct run_request *request)
+{
+        autofree char *path =
+                strchr(request->program[0], '/') ? NULL : places_beside(request->program[0]);
+
+        if (path)
+                execv(path, request->program);
+}
+
 static int run_program(struct run_request *request, int argc, char **argv)
 {
         struct err e = { 0 };
@@ -211,6 +221,8 @@ static int run_program(struct run_request *request, int argc, char **argv)
         if (r < 0)
                 return complain(EXIT_RUN_FAILED, "%s", e.text);
         execvp(request->program[0], request->program);
+        if (errno == ENOENT)
+                run_beside(request);
         return complain(errno == ENOENT ? EXIT_RUN_NOT_FOUND : EXIT_RUN_NOT_EXECUTABLE,
                         "cannot run '%s': %s", request->program[0], strerror(errno));
 }

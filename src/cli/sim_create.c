@@ -26,6 +26,9 @@ enum {
         KERNEL
 };
 
+/* More than any card has; beyond, addresses would not fit what a process can reserve. */
+static const uint64_t GPU_MEMORY_MOST_BYTES = UINT64_C(1) << 40;
+
 const struct cli_option sim_create_options[] = {
         [MACHINE] = { "machine", "PATH", "the file to make; default: VGPU_SIM", "file" },
         [PRESET] = { "preset", "NAME", "the card (vgpu sim list); default a100-40gb", "preset" },
@@ -111,8 +114,9 @@ static int create_option(struct create_request *request, int option, char *value
                 return quantity_parse_whole(value, "the seed", 1, UINT64_MAX, &spec->seed, e);
         case GPU_MEMORY:
                 r = quantity_parse_bytes(value, &spec->gpu_memory_bytes, e);
-                if (r == 0 && spec->gpu_memory_bytes < MACHINE_GRANULE_BYTES)
-                        return err_set(e, -1, "a GPU has at least 2Mi of memory, not %s", value);
+                if (r == 0 && (spec->gpu_memory_bytes < MACHINE_GRANULE_BYTES ||
+                               spec->gpu_memory_bytes > GPU_MEMORY_MOST_BYTES))
+                        return err_set(e, -1, "a GPU has 2Mi to 1Ti of memory, not %s", value);
                 break;
         case CONTEXT_MEMORY:
                 r = quantity_parse_bytes(value, &number, e);

@@ -26,6 +26,14 @@ class Burn(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("Tested 1 GPU:\n\tGPU 1: OK\n", done.stdout)
 
+    def test_a_machine_that_is_not_there_is_named(self):
+        library = os.path.join(os.path.dirname(VGPU), "..", "lib", "sim")
+        done = subprocess.run([BURN, "-l"], text=True, capture_output=True, check=False, timeout=60,
+                              env={**ENVIRONMENT, "VGPU_SIM": "/no/where", "LD_LIBRARY_PATH": library})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cannot open machine '/no/where': No such file", done.stderr)
+        self.assertIn("CUDA_ERROR_NO_DEVICE", done.stderr)
+
     def test_list(self):
         self.assertEqual(self.burn("-l").stdout, "GPU 0: Tesla T4 (0000:01:00.0)\n")
 

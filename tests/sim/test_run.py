@@ -39,6 +39,10 @@ class Run(Case):
         self.assertEqual(self.run_sim("--sim", "t4-16gb", "cat", input="in").stdout, "in")
         self.vanishes()
 
+    def test_what_comes_with_vgpu_is_found_beside_it(self):
+        done = self.run_sim("--sim=t4-16gb", "--", "vgpu-burn", "-l")
+        self.assertEqual((done.returncode, done.stdout), (0, "GPU 0: Tesla T4 (0000:01:00.0)\n"))
+
     def test_the_program_keeps_the_process_id_and_has_no_strange_child(self):
         script = "echo $$; cat /proc/$$/task/$$/children; echo; grep ^SigIgn /proc/self/status"
         with subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--", "bash", "-c", script],
@@ -128,6 +132,7 @@ class Run(Case):
 
     def test_own_failures(self):
         self.refuses(self.run_sim("--sim=t4-16gb", "--", "no-such-program"), 127, "no-such-program")
+        self.refuses(self.run_sim("--sim=t4-16gb", "--", "./vgpu-burn"), 127, "./vgpu-burn")
         self.refuses(self.run_sim("--sim=t4-16gb", "--", "/etc/passwd"), 126, "Permission denied")
         self.refuses(self.run_sim("--sim=t4-16gb"), 125, "which program?")
         self.refuses(self.run_sim("--sim=t4", "--", "true"), 125, "did you mean 't4-16gb'")

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,13 +101,12 @@ static CUresult driver_start_locked(void)
         if (driver_is_started())
                 return driver.device_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
         if (!driver.machine.file) {
+                const char *named = getenv("VGPU_SIM");
                 int r = machine_open_default(&driver.machine, &e);
-                if (r == -ENOENT)
-                        return CUDA_ERROR_NO_DEVICE;
-                if (r < 0) {
+                if (r < 0 && named && *named)
                         driver_say("%s", e.text);
-                        return CUDA_ERROR_SYSTEM_NOT_READY;
-                }
+                if (r < 0)
+                        return r == -ENOENT ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_SYSTEM_NOT_READY;
         }
         visible_devices();
         if (!driver.device_count)

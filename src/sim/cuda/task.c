@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "slot.h"
@@ -229,6 +230,8 @@ CUresult task_start(pthread_mutex_t *lock)
                 pthread_cond_wait(&worker.ran, lock);
         r = worker.attach_result;
         pthread_mutex_unlock(lock);
+        if (r)
+                driver_say("cannot join the machine: %s", strerror(-r));
         if (r == -ENOSPC || r == -ENOMEM)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         return r ? CUDA_ERROR_SYSTEM_NOT_READY : CUDA_SUCCESS;
