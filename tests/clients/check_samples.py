@@ -70,6 +70,7 @@ SAMPLES = (
     ("s", "newdelete", (), r"OK"),
     ("s", "ptxjit", (), r"CUDA kernel launched"),
     ("sS", "simpleCudaGraphs", (), r"final reduced sum"),
+    ("s", "transpose", ("-dimX=256", "-dimY=256"), r"Test passed"),
 )
 
 

@@ -173,11 +173,13 @@ class Report:
             self.passed += 1
 
     def take(self, line):
-        """A line of TAP from another program."""
-        if line.startswith("ok "):
-            self.passed += 1
-        elif line.startswith("not ok "):
-            self.failed += 1
+        """A line of TAP from another program, with our own number."""
+        verdict = re.match(r"(not )?ok\b(?: \d+)?", line)
+        if verdict:
+            number = self.passed + self.failed + 1
+            self.failed += bool(verdict.group(1))
+            self.passed += not verdict.group(1)
+            line = f"{verdict.group(1) or ''}ok {number}{line[verdict.end():]}"
         if not line.startswith("1.."):
             print(line, flush=True)
 
