@@ -10,15 +10,16 @@ static const struct command commands[] = {
           .options = run_options,
           .usage_exit = EXIT_RUN_FAILED,
           .summary = "run a program on a simulated or real GPU",
-          .details = "The program keeps its own process id, exit status, signals, terminal and "
-                     "output.\n"
-                     "vgpu itself speaks on standard error only and exits with 125 when it fails,\n"
-                     "126 when the program cannot be executed, 127 when there is no such program.\n"
-                     "Without --sim and --machine, the machine in the environment variable "
-                     "VGPU_SIM is\n"
-                     "used, else the real driver. Options with a * are limits: they are checked, "
-                     "but not\n"
-                     "in this release.\n" },
+          .details =
+                  "The program keeps its own process id, exit status, signals, terminal and "
+                  "output.\n"
+                  "vgpu itself speaks on standard error only and exits with 125 when it fails,\n"
+                  "126 when the program cannot be executed, 127 when there is no such program.\n"
+                  "Without --sim and --machine, the machine in the environment variable "
+                  "VGPU_SIM is\n"
+                  "used, else the real driver. Options with a * are limits: this release refuses "
+                  "to\n"
+                  "run with them.\n" },
         { .name = "sim create",
           .usage = "[OPTION]…",
           .run = command_sim_create,
