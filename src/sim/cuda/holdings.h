@@ -4,6 +4,7 @@
 #include "heap.h"
 
 struct array;
+struct kernel_heap;
 struct texture;
 
 struct holdings {
@@ -12,6 +13,8 @@ struct holdings {
         struct heap host;    /* cuMemHostAlloc */
         struct heap managed; /* not charged as such: residency is, page by page */
         struct heap arrays;  /* looked up by handle, not by address */
+        struct heap kernel;  /* malloc in kernels; the context has paid for it */
+        struct kernel_heap *kernel_heap;
 };
 
 /* Made on first use. NULL: no memory. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_heap.h"
 #include "memory.h"
 #include "ptx.h"
 #include "scope.h"
@@ -21,37 +22,57 @@ struct launch_task {
         _Alignas(16) unsigned char params[];
 };
 
-/* What kernels printed and where each device's clock was left. Only the worker moves a clock. */
+struct text {
+        char *bytes;
+        size_t length, capacity;
+};
+
+/* What kernels printed, what their assertions said, and where each device's clock was left. Only
+ * the worker moves a clock. */
 static struct {
         pthread_mutex_t lock;
-        char *text;
-        size_t length, capacity;
+        struct text printed, complaint;
         _Atomic bool has_text;
         uint64_t clock_ns[DRIVER_DEVICES];
 } launch_run = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void print_append(void *closure, const char *text, size_t length)
+static void text_append(struct text *text, const char *bytes, size_t length, size_t limit)
 {
         autounlock pthread_mutex_t *held = scope_lock(&launch_run.lock);
-        size_t capacity = launch_run.capacity ? launch_run.capacity : 4096;
-        struct context *context = closure;
+        size_t capacity = text->capacity ? text->capacity : 4096;
 
         /* Like the real buffer: what does not fit is lost. */
-        if (launch_run.length + length > context->limits[CU_LIMIT_PRINTF_FIFO_SIZE])
+        if (text->length + length > limit)
                 return;
-        while (capacity < launch_run.length + length)
+        while (capacity < text->length + length)
                 capacity *= 2;
-        if (capacity != launch_run.capacity) {
-                char *grown = realloc(launch_run.text, capacity);
+        if (capacity != text->capacity) {
+                char *grown = realloc(text->bytes, capacity);
 
                 if (!grown)
                         return;
-                launch_run.text = grown;
-                launch_run.capacity = capacity;
+                text->bytes = grown;
+                text->capacity = capacity;
         }
-        memcpy(launch_run.text + launch_run.length, text, length);
-        launch_run.length += length;
+        memcpy(text->bytes + text->length, bytes, length);
+        text->length += length;
         launch_run.has_text = true;
+}
+
+static void print_append(void *closure, const char *bytes, size_t length)
+{
+        struct context *context = closure;
+
+        text_append(&launch_run.printed, bytes, length,
+                    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
+}
+
+static void complaint_append(void *closure, const char *bytes, size_t length)
+{
+        struct context *context = closure;
+
+        text_append(&launch_run.complaint, bytes, length,
+                    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
 }
 
 void launch_print_flush(void)
@@ -60,8 +81,12 @@ void launch_print_flush(void)
                 return;
 
         autounlock pthread_mutex_t *held = scope_lock(&launch_run.lock);
-        fwrite(launch_run.text, 1, launch_run.length, stdout);
-        launch_run.length = 0;
+        if (launch_run.printed.length)
+                fwrite(launch_run.printed.bytes, 1, launch_run.printed.length, stdout);
+        if (launch_run.complaint.length)
+                fwrite(launch_run.complaint.bytes, 1, launch_run.complaint.length, stderr);
+        launch_run.printed.length = 0;
+        launch_run.complaint.length = 0;
         launch_run.has_text = false;
 }
 
@@ -139,22 +164,15 @@ static void launch_note_beyond(const struct launch *launch)
                 atomic_store(&launch->function->beyond_threads, threads);
 }
 
-/* The heap of kernels is the device's memory, up to the context's limit. */
 static uint64_t heap_take(void *closure, uint64_t bytes)
 {
-        struct context *context = closure;
-        CUdeviceptr address = 0;
-
-        if (!bytes || bytes > context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] ||
-            memory_alloc(context, bytes, MEMORY_DEVICE, &address) != CUDA_SUCCESS)
-                return 0;
-        return address;
+        return kernel_heap_alloc(closure, bytes);
 }
 
+/* What no kernel was given is not given back. */
 static void heap_give(void *closure, uint64_t address)
 {
-        (void)closure;
-        memory_free(address);
+        (void)kernel_heap_free(closure, address);
 }
 
 static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
@@ -173,6 +191,7 @@ static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
                 .memory = &memory,
                 .images = &texture_images,
                 .print = print_append,
+                .complain = complaint_append,
                 .print_closure = context,
                 .clock_base_ns = clock_begin(context->device),
                 .sm_count = launch_sm_count(context),

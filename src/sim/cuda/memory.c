@@ -7,6 +7,7 @@
 #include "holdings.h"
 #include "host.h"
 #include "ipc.h"
+#include "kernel_heap.h"
 #include "managed.h"
 #include "pool.h"
 
@@ -34,6 +35,7 @@ struct holdings *context_holdings(struct context *context)
                 heap_init(&holdings->managed, context, ARENA_DIRECT, false);
                 holdings->managed.is_exclusive = true;
                 heap_init(&holdings->arrays, context, ARENA_DEVICE, true);
+                heap_init(&holdings->kernel, context, ARENA_DEVICE, false);
                 __atomic_store_n(&context->holdings, holdings, __ATOMIC_RELEASE);
         }
         arena_unlock();
@@ -56,6 +58,8 @@ void memory_context_done(struct context *context)
         heap_done(&holdings->host);
         heap_done(&holdings->managed);
         heap_done(&holdings->arrays);
+        heap_done(&holdings->kernel);
+        kernel_heap_done(holdings->kernel_heap);
         context->holdings = NULL;
         free(holdings);
 }

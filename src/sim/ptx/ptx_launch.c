@@ -69,6 +69,17 @@ void run_print(struct run *run, const char *text, size_t length)
         pthread_mutex_unlock(&run->state->lock);
 }
 
+void run_complain(struct run *run, const char *text, size_t length)
+{
+        if (!run->launch->complain) {
+                run_print(run, text, length);
+                return;
+        }
+        pthread_mutex_lock(&run->state->lock);
+        run->launch->complain(run->launch->print_closure, text, length);
+        pthread_mutex_unlock(&run->state->lock);
+}
+
 void run_count(struct run *run, struct worker *worker, struct block *block)
 {
         const struct ptx_launch *launch = run->launch;

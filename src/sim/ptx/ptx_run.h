@@ -13,3 +13,4 @@ void run_count(struct run *run, struct worker *worker, struct block *block);
 
 /* Hands text to the launch's printer, one thread at a time. */
 void run_print(struct run *run, const char *text, size_t length);
+void run_complain(struct run *run, const char *text, size_t length);

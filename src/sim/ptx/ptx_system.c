@@ -238,8 +238,8 @@ static void assert_run(struct warp *w, const struct insn *i, uint32_t lane)
                 w->block->index[2], thread % size[0], thread / size[0] % size[1],
                 thread / size[0] / size[1], message);
         if (length > 0)
-                run_print(w->block->run, out,
-                          (size_t)length < sizeof out ? (size_t)length : sizeof out - 1);
+                run_complain(w->block->run, out,
+                             (size_t)length < sizeof out ? (size_t)length : sizeof out - 1);
         run_fault(w, PTX_ASSERT, 0, "assertion failed: %.100s", message);
 }
 
@@ -278,7 +278,9 @@ void system_call(struct warp *w, const struct insn *i, uint32_t kind)
                 case SYSTEM_NONE:
                         return;
                 }
-                if (__atomic_load_n(&w->block->run->is_stopped, __ATOMIC_RELAXED))
+                /* Every thread of the warp that fails an assertion says so. */
+                if (kind != SYSTEM_ASSERT &&
+                    __atomic_load_n(&w->block->run->is_stopped, __ATOMIC_RELAXED))
                         return;
         }
 }
