@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "context_internal.h"
+#include "launch.h"
 #include "sim_cuda.h"
 #include "unit.h"
 #include "work.h"
@@ -32,9 +33,12 @@ CUresult context_need(struct context **ret_context)
                 return CUDA_ERROR_INVALID_CONTEXT;
         if (!context->is_active)
                 return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-        int error = atomic_load_explicit(&context->error, memory_order_relaxed);
-        if (error)
+        int error = atomic_load_explicit(&context->error, memory_order_acquire);
+        if (error) {
+                /* The call that reports a failed assertion shows its text. */
+                launch_print_flush();
                 return (CUresult)error;
+        }
         *ret_context = context;
         return CUDA_SUCCESS;
 }

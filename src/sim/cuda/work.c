@@ -456,5 +456,6 @@ CUresult context_wait(struct context *context)
 
         while (r == CUDA_SUCCESS && context_pending(context, &mark))
                 r = mark_wait(&mark);
+        launch_print_flush();
         return r != CUDA_SUCCESS ? r : (CUresult)atomic_load(&context->error);
 }
