@@ -1,5 +1,6 @@
 """check_programs: nvtop, gpustat, hashcat, pycuda, cuBLAS, mumax3, lstopo, llama.cpp."""
 
+import math
 import os
 
 import terminal
@@ -99,6 +100,31 @@ SGEMM = r"create 0 alloc 0 set 0 sgemm 0 sync 0 get 0 sscal 0 destroy 0"
 @check("mumax3 -test finds the GPU")
 def mumax3(clients):
     clients.run(os.path.join(DEBIAN, "bin", "mumax3"), "-test").expect(r"NVIDIA A100-SXM4-40GB", r"40\d+ ?MB")
+
+
+def mumax3_run(clients, name, *lines):
+    """Runs a script on a small magnet and gives what it prints."""
+    path = os.path.join(clients.work, name)
+    with open(path, "w", encoding="utf-8") as script:
+        script.write("\n".join(("SetGridsize(16, 16, 1)", "SetCellsize(4e-9, 4e-9, 4e-9)", "Msat = 800e3",
+                                "Aex = 13e-12", *lines, "print(m.average())", "")))
+    return clients.run(os.path.join(DEBIAN, "bin", "mumax3"), "-http", "", "-f", "-cache", "", path)
+
+
+@check("mumax3 computes the precession of a magnet as physics has it")
+def mumax3_precession(clients):
+    result = mumax3_run(clients, "precession.mx3", "enabledemag = false", "alpha = 0", "B_ext = vector(0, 0, 1)",
+                        "m = uniform(1, 0, 0)", "run(5e-12)")
+    x, y, z = (float(n) for n in result.find(r"^//\[(\S+ \S+ \S+)\]$").split())
+    angle = 1.7595e11 * 5e-12           # the gyromagnetic ratio, one tesla, five picoseconds
+    if max(abs(x - math.cos(angle)), abs(y - math.sin(angle)), abs(z)) > 1e-5:
+        raise Failed(f"({x}, {y}, {z}) after {angle} rad\n{result.shown()}")
+
+
+@check("mumax3 runs its convolution through cuFFT to the end")
+def mumax3_fft(clients):
+    mumax3_run(clients, "demag.mx3", "alpha = 0.02", "m = uniform(1, .1, 0)", "run(1e-12)").expect(
+        r"Calculating demag kernel 100 %", r"^//\[\S+ \S+ \S+\]$")
 
 
 @check("lstopo shows the GPUs as CUDA and NVML devices")

@@ -247,10 +247,11 @@ static int kernel_gather(struct ptx_kernel *kernel, const struct ptx_module *m, 
         return 0;
 }
 
-/* PTX names far more registers than a compiler needs in the end. */
+/* PTX names far more registers than a compiler needs in the end. A guess is no reason to refuse a
+ * launch: a full block of 1024 threads always fits. */
 static uint32_t registers_guess(const struct function *f)
 {
-        uint32_t guess = 12 + f->register_bytes / 20, limit = 128;
+        uint32_t guess = 12 + f->register_bytes / 20, limit = 65536 / 1024;
 
         if (f->max_threads && 65536 / f->max_threads < limit)
                 limit = 65536 / f->max_threads;
