@@ -372,31 +372,34 @@ TEST(the_compilers_mathematics_comes_out)
         bench_close(&b);
 }
 
+static const double conversion_inputs[] = {
+        0.0,
+        1.5,
+        -1.5,
+        2.5,
+        1e10,
+        -1e10,
+        3e9,
+        1e20,
+        -1e20,
+        127.9,
+        -129.2,
+        4294967295.5,
+        (double)NAN,
+        (double)INFINITY,
+        -(double)INFINITY,
+        0.49999999999999994,
+};
+
 TEST(conversions_clamp)
 {
         struct bench b;
         uint64_t pi, po;
-        static const double values[] = { 0.0,
-                                         1.5,
-                                         -1.5,
-                                         2.5,
-                                         1e10,
-                                         -1e10,
-                                         3e9,
-                                         1e20,
-                                         -1e20,
-                                         127.9,
-                                         -129.2,
-                                         4294967295.5,
-                                         (double)NAN,
-                                         (double)INFINITY,
-                                         -(double)INFINITY,
-                                         0.49999999999999994 };
 
         bench_open(&b, "arithmetic.ptx");
-        double *x = bench_array(&b, sizeof values, &pi);
+        double *x = bench_array(&b, sizeof conversion_inputs, &pi);
         int64_t *out = bench_array(&b, 16 * 10 * 8, &po);
-        memcpy(x, values, sizeof values);
+        memcpy(x, conversion_inputs, sizeof conversion_inputs);
         bench_kernel(&b, "conversions", 1, 16);
         bench_param_u64(&b, pi);
         bench_param_u64(&b, po);

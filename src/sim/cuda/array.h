@@ -1,7 +1,7 @@
 /* CUDA arrays: bytes on the card in rows, with a format; known by handle. */
 #pragma once
 
-#include "cuda_memory_types.h"
+#include "cuda_image_types.h"
 #include "memory.h"
 
 #define ARRAY_MAGIC  UINT32_C(0x79617276)

@@ -193,11 +193,6 @@ static void streams_free(struct context *context)
         stream_free(context->legacy);
 }
 
-/* Parts of the driver that keep nothing for contexts yet. */
-__attribute__((weak)) void memory_context_done(struct context *context) { (void)context; }
-__attribute__((weak)) void module_context_done(struct context *context) { (void)context; }
-__attribute__((weak)) void export_table_context_done(struct context *context) { (void)context; }
-
 /* The object stays: threads may still have it on their stacks. */
 void context_end(struct context *context)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "array.h"
-#include "cuda_memory_types.h"
+#include "cuda_image_types.h"
 #include "ptx.h"
 
 #define TEXTURE_MAGIC UINT32_C(0x78657476)
