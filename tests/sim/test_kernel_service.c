@@ -18,8 +18,8 @@ static CUfunction function(const char *name)
 
 static CUresult run(const char *name, unsigned blocks, unsigned threads, void **params)
 {
-        CUresult r = cuLaunchKernel(function(name), blocks, 1, 1, threads, 1, 1, 0, NULL, params,
-                                    NULL);
+        CUresult r =
+                cuLaunchKernel(function(name), blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL);
 
         return r ? r : cuCtxSynchronize();
 }

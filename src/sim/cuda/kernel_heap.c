@@ -10,7 +10,7 @@
 #include "scope.h"
 
 enum {
-        UNIT = 16,      /* bytes; malloc's alignment */
+        UNIT = 16, /* bytes; malloc's alignment */
         TAG_USED = 1,
         TAG_START = 2,
         TAG_SHIFT = 2,

@@ -230,6 +230,16 @@ static bool sample_read(const struct grid *grid, const struct texture *texture, 
         return element_read(grid, texture, place, layer, value);
 }
 
+/* Coordinates beyond any image, and those that are no numbers, become indices all the same. */
+#define INDEX_MOST 0x1p40f
+
+static int64_t index_of(float coordinate)
+{
+        if (isnan(coordinate))
+                return 0;
+        return (int64_t)floorf(fminf(fmaxf(coordinate, -INDEX_MOST), INDEX_MOST));
+}
+
 /* Between the neighbours, with the hardware's eight bits of fraction. */
 static bool sample_linear(const struct grid *grid, const struct texture *texture, const float at[3],
                           unsigned axes, size_t layer, uint32_t value[4])
@@ -239,8 +249,9 @@ static bool sample_linear(const struct grid *grid, const struct texture *texture
 
         for (unsigned i = 0; i < axes; i++) {
                 float shifted = at[i] - 0.5f;
-                low[i] = (int64_t)floorf(shifted);
-                part[i] = roundf((shifted - floorf(shifted)) * 256.0f) / 256.0f;
+                low[i] = index_of(shifted);
+                if (fabsf(shifted) < INDEX_MOST)
+                        part[i] = roundf((shifted - floorf(shifted)) * 256.0f) / 256.0f;
         }
         for (unsigned corner = 0; corner < 1u << axes; corner++) {
                 int64_t place[3];
@@ -284,9 +295,10 @@ static size_t cube_face(const float direction[3], float ret_at[2])
         return face;
 }
 
-static size_t layer_of(const struct grid *grid, float wanted)
+/* Of `layers`; a cube's is six of the array's. */
+static size_t layer_of(size_t layers, float wanted)
 {
-        float most = (float)(grid->layers - 1);
+        float most = (float)(layers - 1);
 
         return (size_t)fminf(fmaxf(roundf(wanted), 0), most);
 }
@@ -296,7 +308,7 @@ static bool sample_gather(const struct grid *grid, const struct texture *texture
                           size_t layer, unsigned component, uint32_t value[4])
 {
         static const int offsets[4][2] = { { 0, 1 }, { 1, 1 }, { 1, 0 }, { 0, 0 } };
-        int64_t x = (int64_t)floorf(at[0] - 0.5f), y = (int64_t)floorf(at[1] - 0.5f);
+        int64_t x = index_of(at[0] - 0.5f), y = index_of(at[1] - 0.5f);
 
         for (unsigned i = 0; i < 4; i++) {
                 int64_t place[3] = { x + offsets[i][0], y + offsets[i][1], 0 };
@@ -332,14 +344,15 @@ static bool texture_fetch(void *closure, struct ptx_texel *t)
         (void)closure;
         if (!texture || !sampler || !grid_of(texture, t->has_level ? t->level : 0, &grid))
                 return false;
-        size_t layer =
-                t->is_array ? layer_of(&grid, t->coordinate[t->is_cube ? 3 : t->dimensions]) : 0;
+        if (t->is_cube && grid.layers < 6)
+                return false;
+        size_t layer = t->is_array ? layer_of(t->is_cube ? grid.layers / 6 : grid.layers,
+                                              t->coordinate[t->is_cube ? 3 : t->dimensions])
+                                   : 0;
         bool is_normal = sampler->sampling.flags & CU_TRSF_NORMALIZED_COORDINATES;
         if (t->is_cube) {
                 layer = (t->is_array ? layer * 6 : 0) + cube_face(t->coordinate, at);
                 is_normal = true;
-                if (layer >= grid.layers)
-                        return false;
         }
         if (t->is_integer_coordinate)
                 return fetch_integer(&grid, sampler, t, layer);
@@ -353,8 +366,7 @@ static bool texture_fetch(void *closure, struct ptx_texel *t)
         if (sampler->sampling.filterMode == CU_TR_FILTER_MODE_LINEAR &&
             format_is_float(&grid, sampler))
                 return sample_linear(&grid, sampler, at, t->dimensions, layer, t->value);
-        int64_t place[3] = { (int64_t)floorf(at[0]), (int64_t)floorf(at[1]),
-                             (int64_t)floorf(at[2]) };
+        int64_t place[3] = { index_of(at[0]), index_of(at[1]), index_of(at[2]) };
         return sample_read(&grid, sampler, place, t->dimensions, layer, t->value);
 }
 
@@ -380,7 +392,7 @@ static enum surface_result surface_view(struct ptx_texel *t, struct view *ret_vi
                         return t->boundary == BOUNDARY_ZERO ? SURFACE_OUTSIDE : SURFACE_BAD;
                 at[i] = at[i] < 0 ? 0 : most[i];
         }
-        size_t layer = t->is_array ? layer_of(&grid, t->coordinate[t->dimensions]) : 0;
+        size_t layer = t->is_array ? layer_of(grid.layers, t->coordinate[t->dimensions]) : 0;
         uint64_t offset =
                 (layer + (size_t)at[2]) * grid.slice + (size_t)at[1] * grid.pitch + (size_t)at[0];
         return grid_view(&grid, offset, t->bytes, ret_view) ? SURFACE_FOUND : SURFACE_BAD;

@@ -238,7 +238,7 @@ static bool decode_surface(struct parser *p, const struct statement *s, const st
                 return false;
         a->type = statement_type(s, 0);
         if (s->operand_count != 2 || !geometry_find(s, a) || !type_width(a->type) ||
-            type_width(a->type) > 8)
+            type_width(a->type) > 8 || statement_has(s, "p"))
                 return body_unsupported(p, "line %u: %s of this form", s->line, opcode->name);
         a->is_integer = true;
         a->boundary = statement_has(s, "clamp") ? 1 : statement_has(s, "zero") ? 2 : 0;
