@@ -97,6 +97,37 @@ def nvrtc13(clients):
 SGEMM = r"create 0 alloc 0 set 0 sgemm 0 sync 0 get 0 sscal 0 destroy 0"
 
 
+RUNTIMES = (
+    ("11.8", os.path.join(DEBIAN, "lib", "x86_64-linux-gnu", "libcudart.so.11.0")),
+    ("12.1", "cudart-12.1/nvidia/cuda_runtime/lib/libcudart.so.12"),
+    ("12.4", "cudart-12.4/nvidia/cuda_runtime/lib/libcudart.so.12"),
+    ("12.6", "cudart-12.6/nvidia/cuda_runtime/lib/libcudart.so.12"),
+    ("12.8", "cudart-12.8/nvidia/cuda_runtime/lib/libcudart.so.12"),
+    ("12.9", "cudart-12.9/nvidia/cuda_runtime/lib/libcudart.so.12"),
+    ("13.0", os.path.join(CUDA13, "lib", "libcudart.so.13")),
+    ("13.2", "cudart-13.2/nvidia/cu13/lib/libcudart.so.13"),
+)
+
+
+def runtime_check(release, path):
+    @check(f"the CUDA runtime {release} starts and moves memory")
+    def runtime(clients):
+        major, _, minor = release.partition(".")
+        clients.run(PYTHON, os.path.join(HERE, "programs", "runtime_check.py"), os.path.join(CACHE, path)).expect(
+            rf"^runtime {int(major) * 1000 + int(minor) * 10} driver 13000 devices 2 of 40\d+ MiB: fine$")
+
+
+for row in RUNTIMES:
+    runtime_check(*row)
+
+
+@check("a runtime that is newer than the driver is refused")
+def runtime_too_new(clients):
+    machine = clients.create("old-driver", "a100-40gb", 1, "--driver-version", "12.2")
+    clients.run(PYTHON, os.path.join(HERE, "programs", "runtime_check.py"), RUNTIMES[-2][1], VGPU_SIM=machine).expect(
+        r"cuda\w+: error 35$", status=1)
+
+
 @check("mumax3 -test finds the GPU")
 def mumax3(clients):
     clients.run(os.path.join(DEBIAN, "bin", "mumax3"), "-test").expect(r"NVIDIA A100-SXM4-40GB", r"40\d+ ?MB")
