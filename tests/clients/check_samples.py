@@ -1,5 +1,7 @@
 """check_samples: CUDA's own samples, built with the static and the shared runtime of two releases."""
 
+import contextlib
+import os
 import re
 
 from harness import Failed, check
@@ -11,6 +13,12 @@ RELEASES = {
 
 # Their kernels only let time pass: nothing is lost when they are not interpreted.
 TIMED = ("graphMemoryFootprint", "simpleHyperQ")
+
+# They leave their shared memory behind, on hardware too.
+LEFTOVERS = {
+    "simpleIPC": "simpleIPCshm", "memMapIPCDrv": "memmap_ipc_shm",
+    "streamOrderedAllocationIPC": "streamOrderedAllocationIPCshm",
+}
 
 # variants, name, arguments, what a good run prints (its exit status is 0 besides)
 SAMPLES = (
@@ -78,7 +86,12 @@ def sample_check(variant, name, arguments, pattern):
     @check(f"{name} runs ({RELEASES[variant]})")
     def run(clients):
         machine = clients.timed if name in TIMED else clients.machine
-        result = clients.built(variant, name, *arguments, VGPU_SIM=machine).expect(pattern)
+        try:
+            result = clients.built(variant, name, *arguments, VGPU_SIM=machine).expect(pattern)
+        finally:
+            if name in LEFTOVERS:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join("/dev/shm", LEFTOVERS[name]))
         if re.search(r"FAIL|mismatch|[Ff]ailed!|ERROR", result.text):
             raise Failed(f"something failed\n{result.shown()}")
 
