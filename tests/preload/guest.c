@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "slot.h"
 #include "../../lib/machine/unit.h"
@@ -44,4 +45,66 @@ uint64_t guest_card_bytes(unsigned gpu)
         slot_reap(machine);
         unit_memory(machine, gpu * MACHINE_UNITS_PER_GPU, &memory);
         return memory.used_bytes;
+}
+
+uint64_t guest_held(void)
+{
+        size_t free_bytes, total_bytes;
+
+        assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total_bytes), CUDA_SUCCESS);
+        return total_bytes - free_bytes;
+}
+
+void guest_check_account(uint64_t limit_bytes)
+{
+        CHECK_EQ(guest_held(), guest_card_bytes(0));
+        CHECK(guest_card_bytes(0) <= limit_bytes);
+}
+
+static struct { int ask, answer; } neighbour;
+
+/* Ends with the pipe. */
+static void neighbour_run(int ask, int answer)
+{
+        uint64_t bytes;
+        bool is_started = false;
+
+        while (read(ask, &bytes, sizeof bytes) == sizeof bytes) {
+                CUdeviceptr address = 0;
+                if (!is_started)
+                        guest_start(NULL);
+                is_started = true;
+                int r = (int)cuMemAlloc_v2(&address, bytes);
+                if (r == 0)
+                        cuMemFree_v2(address);
+                if (write(answer, &r, sizeof r) != sizeof r)
+                        break;
+        }
+        _exit(0);
+}
+
+void guest_neighbour(void)
+{
+        int asks[2], answers[2];
+
+        assert_int_equal(pipe(asks), 0);
+        assert_int_equal(pipe(answers), 0);
+        if (fork() == 0) {
+                close(asks[1]);
+                close(answers[0]);
+                neighbour_run(asks[0], answers[1]);
+        }
+        close(asks[0]);
+        close(answers[1]);
+        neighbour.ask = asks[1];
+        neighbour.answer = answers[0];
+}
+
+CUresult guest_neighbour_gets(uint64_t bytes)
+{
+        int r = -1;
+
+        assert_int_equal(write(neighbour.ask, &bytes, sizeof bytes), sizeof bytes);
+        assert_int_equal(read(neighbour.answer, &r, sizeof r), sizeof r);
+        return (CUresult)r;
 }

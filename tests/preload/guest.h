@@ -13,3 +13,12 @@ void guest_machine(unsigned gpus);      /* without context overhead */
 void guest_start(const char *limit);
 /* What the card itself says is used. */
 uint64_t guest_card_bytes(unsigned gpu);
+/* What the container's account says is held on device 0: total − free of cuMemGetInfo. */
+uint64_t guest_held(void);
+/* The account is what the card shows, and not more than the limit. */
+void guest_check_account(uint64_t limit_bytes);
+
+/* Another process of the container, made before this one starts CUDA. */
+void guest_neighbour(void);
+/* Can it have this much now? It gives it back at once. */
+CUresult guest_neighbour_gets(uint64_t bytes);

@@ -1,44 +1,27 @@
 /* Contexts: what they take is measured; what is held in one goes with it. */
+#include "context_charge.h"
 #include "devices.h"
+#include "library_account.h"
 #include "limits.h"
-#include "measure.h"
 #include "presence.h"
-#include "real.h"
 
-static uint64_t key_of(const void *handle)
+static CUresult destroy(CUcontext context, CUdevice device)
 {
-        return (uint64_t)(uintptr_t)handle;
+        (void)device;
+        return real_cuda.cuCtxDestroy_v2(context);
 }
 
-/* Before a context is made. Exempt contexts are not counted, on devices that the share names. */
-static CUresult create_begin(struct measure *measure, CUdevice device)
-{
-        int account = devices_account(device);
-
-        if (limits_are_set() && account >= 0 && limits_context_is_exempt((unsigned)account)) {
-                *measure = (struct measure){ .account = account };
-                return CUDA_SUCCESS;
-        }
-        return measure_begin(measure, device, 0);
-}
-
-/* After: a context that does not fit is taken back at once. */
+/* After: one that does not fit is taken back at once. */
 static CUresult create_end(struct measure *measure, CUresult result, CUcontext *context)
 {
-        uint64_t key = result == CUDA_SUCCESS ? key_of(*context) : 0;
-        CUresult r = measure_end(measure, result, key, key, HOLDING_CONTEXT);
-
-        if (result == CUDA_SUCCESS && r != CUDA_SUCCESS) {
-                real_cuda.cuCtxDestroy_v2(*context);
-                ledger_release_context(key);
-        }
-        return r;
+        return context_charge_end(measure, result, result == CUDA_SUCCESS ? *context : NULL,
+                                  measure->ordinal, destroy);
 }
 
 CUresult hook_cuCtxCreate(cuCtxCreate_fn *real, CUcontext *context, unsigned int flags, CUdevice device)
 {
         struct measure measure;
-        CUresult r = create_begin(&measure, device);
+        CUresult r = context_charge_begin(&measure, device);
 
         return r != CUDA_SUCCESS ? r : create_end(&measure, real(context, flags, device), context);
 }
@@ -47,7 +30,7 @@ CUresult hook_cuCtxCreate_v2(cuCtxCreate_v2_fn *real, CUcontext *context, unsign
                              CUdevice device)
 {
         struct measure measure;
-        CUresult r = create_begin(&measure, device);
+        CUresult r = context_charge_begin(&measure, device);
 
         return r != CUDA_SUCCESS ? r : create_end(&measure, real(context, flags, device), context);
 }
@@ -57,7 +40,7 @@ CUresult hook_cuCtxCreate_v3(cuCtxCreate_v3_fn *real, CUcontext *context,
                              CUdevice device)
 {
         struct measure measure;
-        CUresult r = create_begin(&measure, device);
+        CUresult r = context_charge_begin(&measure, device);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -68,7 +51,7 @@ CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
                              CUctxCreateParams *parameters, unsigned int flags, CUdevice device)
 {
         struct measure measure;
-        CUresult r = create_begin(&measure, device);
+        CUresult r = context_charge_begin(&measure, device);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -80,8 +63,10 @@ CUresult hook_cuCtxDestroy_v2(cuCtxDestroy_v2_fn *real, CUcontext context)
         presence_enter();
         CUresult r = real(context);
         if (r == CUDA_SUCCESS && limits_are_set())
-                ledger_release_context(key_of(context));
+                ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();
+        if (r == CUDA_SUCCESS)
+                library_account_context_gone(context);
         return r;
 }
 
@@ -117,9 +102,4 @@ CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
         if (r == CUDA_ERROR_OUT_OF_MEMORY)
                 real(limit, before);
         return r;
-}
-
-CUresult hook_cuCtxResetPersistingL2Cache(cuCtxResetPersistingL2Cache_fn *real)
-{
-        return real();
 }

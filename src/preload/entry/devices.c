@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gate_memory.h"
+#include "graph_account.h"
 #include "ledger.h"
 #include "limits.h"
 #include "log.h"
@@ -73,6 +74,14 @@ static unsigned ordinal_position(int ordinal, const char *uuid)
         return position;
 }
 
+/* Before a refusal: what pools have given back to the card meanwhile. */
+static bool relieve(void)
+{
+        bool has_shrunk = pool_account_refresh_all();
+
+        return graph_account_refresh() || has_shrunk;
+}
+
 int devices_start(void)
 {
         struct err e = { 0 };
@@ -84,7 +93,7 @@ int devices_start(void)
                 log_error("%s; the program gets no GPU", e.text);
                 return r;
         }
-        gate_memory_on_refusal(pool_account_refresh_all);
+        gate_memory_on_refusal(relieve);
         start_nvml();
         devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
         real_cuda.cuDeviceGetCount(&devices.count);
@@ -114,6 +123,22 @@ struct place devices_current(void)
                 return place;
         place.context = (uint64_t)(uintptr_t)context;
         place.account = devices_account(place.ordinal);
+        return place;
+}
+
+struct place devices_of_stream(CUstream stream)
+{
+        struct place place = devices_current();
+        CUcontext context = NULL, popped;
+
+        if (!limits_are_set() || !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD
+            || !real_cuda.cuStreamGetCtx
+            || real_cuda.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS || !context
+            || (uint64_t)(uintptr_t)context == place.context
+            || real_cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+                return place;
+        place = devices_current();
+        real_cuda.cuCtxPopCurrent_v2(&popped);
         return place;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "preload_cuda.h"
 #include "preload_nvml.h"
 
 enum { DEVICES_NONE = -1 };
@@ -20,6 +21,8 @@ struct place {
         int account;
 };
 struct place devices_current(void);
+/* The same of a stream's context, which need not be the current one. */
+struct place devices_of_stream(CUstream stream);
 
 /* NVML's handle of a CUDA device; NULL: there is no NVML. Ours to keep: NVML stays initialised. */
 nvmlDevice_t devices_nvml(int ordinal);

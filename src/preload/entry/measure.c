@@ -9,7 +9,7 @@
 CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_bytes)
 {
         *measure = (struct measure){ .ordinal = ordinal, .account = devices_account(ordinal) };
-        if (!limits_are_set())
+        if (!limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
         if (measure->account < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
@@ -40,6 +40,7 @@ CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uin
                 return result;
         own_figure(measure->ordinal, &after);
         uint64_t taken = after > measure->before_bytes ? after - measure->before_bytes : 0;
+        measure->taken_bytes = taken;
         ledger_adjust(&measure->charge, result == CUDA_SUCCESS ? taken : 0);
         if (result == CUDA_SUCCESS) {
                 measure->charge.context = context;

@@ -1,6 +1,7 @@
 /* Plain device memory: allocate, free, and what the container is told of its size. */
 #include "devices.h"
 #include "gate_memory.h"
+#include "graph_account.h"
 #include "limits.h"
 #include "pool_account.h"
 #include "presence.h"
@@ -75,8 +76,8 @@ CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
                 return real(address);
         presence_enter();
         CUresult r = real(address);
-        if (r == CUDA_SUCCESS && !pool_account_freed(address))
-                ledger_release(address);
+        if (r == CUDA_SUCCESS && !pool_account_freed(address) && !ledger_release(address))
+                graph_account_refresh();
         presence_leave();
         return r;
 }
@@ -87,8 +88,8 @@ CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
                 return real(address);
         presence_enter();
         CUresult r = real(address);
-        if (r == CUDA_SUCCESS && !pool_account_freed(address))
-                ledger_release(address);
+        if (r == CUDA_SUCCESS && !pool_account_freed(address) && !ledger_release(address))
+                graph_account_refresh();
         presence_leave();
         return r;
 }
@@ -103,6 +104,7 @@ CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size
                 real_free = r == CUDA_SUCCESS ? real_free : 0;
         } else {
                 pool_account_refresh_all();
+                graph_account_refresh();
                 real_total = gate_memory_total(account, real_total);
                 real_free = gate_memory_free(account, real_total);
         }
@@ -128,6 +130,7 @@ CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes, unsi
                 return r;
         if (limits_are_set()) {
                 pool_account_refresh_all();
+                graph_account_refresh();
                 uint64_t total = gate_memory_total(account, total_part);
                 free_part = cut_to_32_bits(gate_memory_free(account, total));
                 total_part = cut_to_32_bits(total);

@@ -1,6 +1,7 @@
 /* Stream-ordered memory and its pools. No stream is ever synchronised for the account's sake. */
 #include "devices.h"
 #include "gate_memory.h"
+#include "graph_account.h"
 #include "limits.h"
 #include "pool_account.h"
 #include "presence.h"
@@ -26,37 +27,67 @@ static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool
         return result;
 }
 
+/* Captured, an allocation becomes a node of a graph. The legacy stream cannot be captured. */
+static bool is_captured(CUstream stream)
+{
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+        return stream && stream != CU_STREAM_LEGACY && real_cuda.cuStreamIsCapturing
+               && real_cuda.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS
+               && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, size_t bytes,
                               CUstream stream)
 {
-        struct place place = devices_current();
+        CUstream meant = stream || real != real_cuda.cuMemAllocAsync_ptsz ? stream
+                                                                          : CU_STREAM_PER_THREAD;
+        struct place place = devices_of_stream(meant);
         CUmemoryPool pool = NULL;
+        struct graph_charge node;
+        struct graph_need need;
         struct charge charge;
 
         if (!limits_are_set() || !place.context)
                 return real(address, bytes, stream);
+        if (is_captured(meant)) {
+                graph_need_one(&need, place.ordinal, bytes);
+                CUresult r = graph_account_admit_node(&need, &node);
+                return r != CUDA_SUCCESS
+                       ? r : graph_account_settle(&node, real(address, bytes, stream));
+        }
         real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
-        CUresult r = gate_memory_admit(place.account, 0, bytes, &charge);
+        CUresult r = gate_memory_admit(pool_account_of(pool, place.account), 0, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes, stream);
-        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, stream);
+        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, meant);
 }
 
 CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdeviceptr *address,
                                       size_t bytes, CUmemoryPool pool, CUstream stream)
 {
-        struct place place = devices_current();
+        CUstream meant = stream || real != real_cuda.cuMemAllocFromPoolAsync_ptsz
+                         ? stream : CU_STREAM_PER_THREAD;
+        struct place place = devices_of_stream(meant);
+        struct graph_charge node;
+        struct graph_need need;
         struct charge charge;
 
         if (!limits_are_set() || !place.context || pool_account_is_host(pool))
                 return real(address, bytes, pool, stream);
+        if (is_captured(meant)) {
+                graph_need_one(&need, place.ordinal, bytes);
+                CUresult r = graph_account_admit_node(&need, &node);
+                return r != CUDA_SUCCESS
+                       ? r : graph_account_settle(&node, real(address, bytes, pool, stream));
+        }
         int account = pool_account_of(pool, place.account);
         CUresult r = gate_memory_admit(account, 0, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes, pool, stream);
-        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, stream);
+        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, meant);
 }
 
 CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstream stream)
@@ -65,8 +96,8 @@ CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstr
                 return real(address, stream);
         presence_enter();
         CUresult r = real(address, stream);
-        if (r == CUDA_SUCCESS && !pool_account_freed(address))
-                ledger_release(address);
+        if (r == CUDA_SUCCESS && !pool_account_freed(address) && !ledger_release(address))
+                graph_account_refresh();
         presence_leave();
         return r;
 }
@@ -112,25 +143,4 @@ CUresult hook_cuMemPoolSetAttribute(cuMemPoolSetAttribute_fn *real, CUmemoryPool
         if (r == CUDA_SUCCESS && limits_are_set())
                 pool_account_refresh(pool);
         return r;
-}
-
-CUresult hook_cuMemPoolGetAttribute(cuMemPoolGetAttribute_fn *real, CUmemoryPool pool,
-                                    CUmemPool_attribute attribute, void *value)
-{
-        return real(pool, attribute, value);
-}
-
-/* What is imported is charged to the process that made it. */
-CUresult hook_cuMemPoolImportFromShareableHandle(cuMemPoolImportFromShareableHandle_fn *real,
-                                                 CUmemoryPool *pool, void *handle,
-                                                 CUmemAllocationHandleType type,
-                                                 unsigned long long flags)
-{
-        return real(pool, handle, type, flags);
-}
-
-CUresult hook_cuMemPoolImportPointer(cuMemPoolImportPointer_fn *real, CUdeviceptr *address,
-                                     CUmemoryPool pool, CUmemPoolPtrExportData *data)
-{
-        return real(address, pool, data);
 }

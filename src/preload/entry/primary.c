@@ -1,9 +1,8 @@
 /* Primary contexts: made by the first who retains them, gone with the last. */
-#include "devices.h"
+#include "context_charge.h"
+#include "library_account.h"
 #include "limits.h"
-#include "measure.h"
 #include "presence.h"
-#include "real.h"
 
 static bool is_active(CUdevice device)
 {
@@ -15,26 +14,24 @@ static bool is_active(CUdevice device)
                && active;
 }
 
+static CUresult release(CUcontext context, CUdevice device)
+{
+        (void)context;
+        return real_cuda.cuDevicePrimaryCtxRelease_v2(device);
+}
+
 CUresult hook_cuDevicePrimaryCtxRetain(cuDevicePrimaryCtxRetain_fn *real, CUcontext *context,
                                        CUdevice device)
 {
-        int account = devices_account(device);
-        struct measure measure = { 0 };
-        bool is_exempt = account >= 0 && limits_context_is_exempt((unsigned)account);
+        struct measure measure;
 
-        if (!limits_are_set() || is_active(device) || is_exempt)
+        if (!limits_are_set() || is_active(device))
                 return real(context, device);
-        CUresult r = measure_begin(&measure, device, 0);
+        CUresult r = context_charge_begin(&measure, device);
         if (r != CUDA_SUCCESS)
                 return r;
-        CUresult result = real(context, device);
-        uint64_t key = result == CUDA_SUCCESS ? (uint64_t)(uintptr_t)*context : 0;
-        r = measure_end(&measure, result, key, key, HOLDING_CONTEXT);
-        if (result == CUDA_SUCCESS && r != CUDA_SUCCESS) {
-                real_cuda.cuDevicePrimaryCtxRelease_v2(device);
-                ledger_release_context(key);
-        }
-        return r;
+        r = real(context, device);
+        return context_charge_end(&measure, r, r == CUDA_SUCCESS ? *context : NULL, device, release);
 }
 
 /* What was held in the primary context goes when it does. It is current nowhere that matters: its
@@ -49,9 +46,12 @@ static CUresult end(CUresult (*real)(CUdevice), CUdevice device)
         if (real_cuda.cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS)
                 real_cuda.cuDevicePrimaryCtxRelease_v2(device);
         CUresult r = real(device);
-        if (r == CUDA_SUCCESS && !is_active(device))
+        bool is_gone = r == CUDA_SUCCESS && !is_active(device);
+        if (is_gone)
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();
+        if (is_gone)
+                library_account_context_gone(context);
         return r;
 }
 

@@ -82,18 +82,3 @@ CUresult hook_cuMemRelease(cuMemRelease_fn *real, CUmemGenericAllocationHandle h
         presence_leave();
         return r;
 }
-
-/* What is imported is charged to the process that made it. */
-CUresult hook_cuMemImportFromShareableHandle(cuMemImportFromShareableHandle_fn *real,
-                                             CUmemGenericAllocationHandle *handle, void *os_handle,
-                                             CUmemAllocationHandleType type)
-{
-        return real(handle, os_handle, type);
-}
-
-/* Sparse arrays map what cuMemCreate made: already charged, and it stays so while mapped. */
-CUresult hook_cuMemMapArrayAsync(cuMemMapArrayAsync_fn *real, CUarrayMapInfo *list,
-                                 unsigned int count, CUstream stream)
-{
-        return real(list, count, stream);
-}

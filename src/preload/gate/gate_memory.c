@@ -38,8 +38,8 @@ static int admit_patiently(unsigned account, uint64_t bytes, uint64_t limit, str
 CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge)
 {
         *ret_charge = (struct charge){ 0 };
-        if (!limits_are_set())
-                return CUDA_SUCCESS;
+        if (!limits_are_set() || !ledger_is_open())
+                return CUDA_SUCCESS;    /* not initialised, or forked: the driver refuses */
         if (account < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
 

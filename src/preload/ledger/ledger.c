@@ -5,11 +5,35 @@
 #include <time.h>
 
 #include "lock.h"
+#include "presence.h"
 
 enum { BLOCK_SHIFT = 21 };
 static_assert(1 << BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
 static struct region ledger;
+
+/* A child is another process: it holds nothing, has no place in the account, and the locks that its
+ * parent's other threads held are nobody's. What its parent holds stays its parent's. */
+static void ledger_forked(void)
+{
+        if (!ledger.file)
+                return;
+        ledger.slot = 0;
+        for (unsigned i = 0; i < REGION_DEVICES; i++)
+                pthread_mutex_init(&ledger.locks[i], NULL);
+        pthread_mutex_init(&ledger.reaping, NULL);
+        holding_clear();
+        presence_clear();
+}
+
+static void fork_watch(void)
+{
+        static bool is_watched;
+
+        if (!is_watched)
+                pthread_atfork(NULL, NULL, ledger_forked);
+        is_watched = true;
+}
 
 int ledger_open(const char *path, unsigned device_count, struct err *e)
 {
@@ -19,10 +43,9 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 r = region_open(path, device_count, &ledger, e);
         if (r < 0)
                 return r;
-        /* A forked child comes here with its parent's number and notes. */
-        if (ledger.slot)
-                holding_clear();
-        ledger.slot = 0;
+        fork_watch();
+        if (ledger.slot)                /* cuInit again */
+                return 0;
         r = region_join(&ledger);
         if (r == -EUSERS) {
                 region_reap(&ledger);

@@ -63,3 +63,11 @@ void presence_unlock(void)
         atomic_store(&presence.is_locked, false);
         lock_give(&presence.lock);
 }
+
+void presence_clear(void)
+{
+        for (unsigned i = 0; i < CELLS; i++)
+                atomic_store(&presence.cells[i].inside, 0);
+        atomic_store(&presence.is_locked, false);
+        presence.lock = (struct lock){ 0 };
+}

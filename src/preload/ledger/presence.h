@@ -10,3 +10,6 @@ void presence_leave(void);
 /* Alone: returns when no other thread is inside, and keeps them out. */
 void presence_lock(void);
 void presence_unlock(void);
+
+/* In a forked child: nobody is inside but threads that it does not have. */
+void presence_clear(void);

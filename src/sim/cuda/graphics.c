@@ -1,5 +1,7 @@
 /* Graphics: a driver without a display has none to share buffers with. Whatever would need a
  * graphics context fails as it does there; resources cannot exist, so no handle is valid. */
+#include <stdlib.h>
+
 #include "sim_cuda.h"
 
 static CUresult no_graphics(void)
@@ -7,18 +9,22 @@ static CUresult no_graphics(void)
         return CUDA_ERROR_OPERATING_SYSTEM;
 }
 
+/* With VGPU_SIM_GRAPHICS, contexts for graphics can be made: contexts like others. */
+static CUresult graphics_context(CUcontext *ret, unsigned int flags, CUdevice device)
+{
+        return getenv("VGPU_SIM_GRAPHICS") ? sim_cuCtxCreate_v2(ret, flags, device) : no_graphics();
+}
+
 /* OpenGL. */
 
 CUresult sim_cuGLCtxCreate(CUcontext *pCtx, unsigned int Flags, CUdevice device)
 {
-        (void)pCtx, (void)Flags, (void)device;
-        return no_graphics();
+        return graphics_context(pCtx, Flags, device);
 }
 
 CUresult sim_cuGLCtxCreate_v2(CUcontext *pCtx, unsigned int Flags, CUdevice device)
 {
-        (void)pCtx, (void)Flags, (void)device;
-        return no_graphics();
+        return graphics_context(pCtx, Flags, device);
 }
 
 CUresult sim_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
@@ -218,15 +224,15 @@ CUresult sim_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResour
 CUresult sim_cuVDPAUCtxCreate(CUcontext *pCtx, unsigned int flags, CUdevice device,
                               VdpDevice vdpDevice, VdpGetProcAddress *vdpGetProcAddress)
 {
-        (void)pCtx, (void)flags, (void)device, (void)vdpDevice, (void)vdpGetProcAddress;
-        return no_graphics();
+        (void)vdpDevice, (void)vdpGetProcAddress;
+        return graphics_context(pCtx, flags, device);
 }
 
 CUresult sim_cuVDPAUCtxCreate_v2(CUcontext *pCtx, unsigned int flags, CUdevice device,
                                  VdpDevice vdpDevice, VdpGetProcAddress *vdpGetProcAddress)
 {
-        (void)pCtx, (void)flags, (void)device, (void)vdpDevice, (void)vdpGetProcAddress;
-        return no_graphics();
+        (void)vdpDevice, (void)vdpGetProcAddress;
+        return graphics_context(pCtx, flags, device);
 }
 
 CUresult sim_cuVDPAUGetDevice(CUdevice *pDevice, VdpDevice vdpDevice,

@@ -33,6 +33,8 @@ static CUresult graph_memory_new(struct context *context, size_t bytes,
         struct graph_memory *memory = calloc(1, sizeof *memory);
         CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
+        /* Graphs map whole granules. */
+        bytes = (bytes + MACHINE_GRANULE_BYTES - 1) / MACHINE_GRANULE_BYTES * MACHINE_GRANULE_BYTES;
         if (memory)
                 r = memory_alloc(context, bytes, MEMORY_GRAPH, &memory->address);
         if (r != CUDA_SUCCESS) {

@@ -1,0 +1,49 @@
+/* context_charge: contexts are measured; exempt ones only known. */
+#include "context_charge.h"
+
+#include "devices.h"
+#include "library_account.h"
+#include "limits.h"
+
+static _Atomic uint64_t *last_bytes(int account)
+{
+        return &ledger_region()->file->devices[account].context_bytes;
+}
+
+CUresult context_charge_begin(struct measure *measure, CUdevice device)
+{
+        int account = devices_account(device);
+
+        *measure = (struct measure){ .ordinal = device, .account = account };
+        if (!limits_are_set() || !ledger_is_open())
+                return CUDA_SUCCESS;
+        if (account >= 0 && limits_context_is_exempt((unsigned)account))
+                return CUDA_SUCCESS;
+        return measure_begin(measure, device, account < 0 ? 0 : atomic_load(last_bytes(account)));
+}
+
+CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext context,
+                            CUdevice device, CUresult (*undo)(CUcontext context, CUdevice device))
+{
+        uint64_t key = result == CUDA_SUCCESS ? (uint64_t)(uintptr_t)context : 0;
+        bool is_measured = measure->is_active;
+        CUresult r = measure_end(measure, result, key, key, HOLDING_CONTEXT);
+
+        if (result != CUDA_SUCCESS || !limits_are_set() || !ledger_is_open())
+                return r;
+        if (is_measured && measure->taken_bytes)
+                atomic_store(last_bytes(measure->account), measure->taken_bytes);
+        if (r == CUDA_SUCCESS)
+                r = library_account_context(context, device);
+        if (r != CUDA_SUCCESS) {
+                undo(context, device);
+                context_charge_gone(context);
+        }
+        return r;
+}
+
+void context_charge_gone(CUcontext context)
+{
+        ledger_release_context((uint64_t)(uintptr_t)context);
+        library_account_context_gone(context);
+}

@@ -1,0 +1,157 @@
+/* Graphs, as far as they allocate: a graph without memory nodes costs one look-up at most. */
+#include "graph_account.h"
+#include "limits.h"
+
+static void node_need(struct graph_need *ret_need, const CUgraphNodeParams *params)
+{
+        *ret_need = (struct graph_need){ 0 };
+        if (params && limits_are_set() && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+                graph_need_one(ret_need, params->alloc.poolProps.location.id, params->alloc.bytesize);
+}
+
+CUresult hook_cuGraphAddNode(cuGraphAddNode_fn *real, CUgraphNode *node, CUgraph graph,
+                             const CUgraphNode *dependencies, size_t count, CUgraphNodeParams *params)
+{
+        struct graph_charge charge;
+        struct graph_need need;
+
+        node_need(&need, params);
+        if (!need.devices)
+                return real(node, graph, dependencies, count, params);
+        CUresult r = graph_account_admit_node(&need, &charge);
+        if (r != CUDA_SUCCESS)
+                return r;
+        return graph_account_settle(&charge, real(node, graph, dependencies, count, params));
+}
+
+CUresult hook_cuGraphAddNode_v2(cuGraphAddNode_v2_fn *real, CUgraphNode *node, CUgraph graph,
+                                const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
+                                size_t count, CUgraphNodeParams *params)
+{
+        struct graph_charge charge;
+        struct graph_need need;
+
+        node_need(&need, params);
+        if (!need.devices)
+                return real(node, graph, dependencies, edges, count, params);
+        CUresult r = graph_account_admit_node(&need, &charge);
+        if (r != CUDA_SUCCESS)
+                return r;
+        return graph_account_settle(&charge, real(node, graph, dependencies, edges, count, params));
+}
+
+/* Uploaded at once, an instance gets its memory now; otherwise it is looked at afterwards. */
+static CUresult instantiate_begin(struct graph_need *need, struct graph_charge *charge, CUgraph graph,
+                                  uint64_t flags)
+{
+        graph_need_of(need, graph);
+        if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+                return graph_account_admit(need, charge);
+        charge->devices = 0;
+        return CUDA_SUCCESS;
+}
+
+static CUresult instantiate_end(const struct graph_need *need, struct graph_charge *charge,
+                                CUresult result, const CUgraphExec *instance)
+{
+        CUresult r = graph_account_settle(charge, result);
+
+        if (r == CUDA_SUCCESS)
+                graph_account_instance(*instance, need);
+        else if (result == CUDA_SUCCESS)
+                real_cuda.cuGraphExecDestroy(*instance);
+        if (r != result)
+                graph_account_refresh();
+        return r;
+}
+
+CUresult hook_cuGraphInstantiate(cuGraphInstantiate_fn *real, CUgraphExec *instance, CUgraph graph,
+                                 CUgraphNode *error_node, char *log, size_t log_bytes)
+{
+        struct graph_charge charge;
+        struct graph_need need;
+        CUresult r = instantiate_begin(&need, &charge, graph, 0);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        return instantiate_end(&need, &charge, real(instance, graph, error_node, log, log_bytes),
+                               instance);
+}
+
+CUresult hook_cuGraphInstantiate_v2(cuGraphInstantiate_v2_fn *real, CUgraphExec *instance,
+                                    CUgraph graph, CUgraphNode *error_node, char *log,
+                                    size_t log_bytes)
+{
+        return hook_cuGraphInstantiate((cuGraphInstantiate_fn *)real, instance, graph, error_node, log,
+                                       log_bytes);
+}
+
+CUresult hook_cuGraphInstantiateWithFlags(cuGraphInstantiateWithFlags_fn *real, CUgraphExec *instance,
+                                          CUgraph graph, unsigned long long flags)
+{
+        struct graph_charge charge;
+        struct graph_need need;
+        CUresult r = instantiate_begin(&need, &charge, graph, flags);
+
+        return r != CUDA_SUCCESS
+               ? r : instantiate_end(&need, &charge, real(instance, graph, flags), instance);
+}
+
+CUresult hook_cuGraphInstantiateWithParams(cuGraphInstantiateWithParams_fn *real,
+                                           CUgraphExec *instance, CUgraph graph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS *params)
+{
+        struct graph_charge charge;
+        struct graph_need need;
+        CUresult r = instantiate_begin(&need, &charge, graph, params ? params->flags : 0);
+
+        return r != CUDA_SUCCESS
+               ? r : instantiate_end(&need, &charge, real(instance, graph, params), instance);
+}
+
+/* The arguments of both are the same, and so is what may happen to memory. */
+static CUresult run(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec instance, CUstream stream)
+{
+        struct graph_charge charge;
+        struct graph_need need;
+
+        graph_need_of_instance(&need, instance);
+        if (!need.devices)
+                return real(instance, stream);
+        CUresult r = graph_account_admit(&need, &charge);
+        if (r != CUDA_SUCCESS)
+                return r;
+        CUresult result = real(instance, stream);
+        graph_account_settle(&charge, result);
+        if (result == CUDA_SUCCESS)
+                graph_account_launched(instance);
+        return result;
+}
+
+CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstream stream)
+{
+        return run(real, instance, stream);
+}
+
+CUresult hook_cuGraphUpload(cuGraphUpload_fn *real, CUgraphExec instance, CUstream stream)
+{
+        return run(real, instance, stream);
+}
+
+CUresult hook_cuGraphExecDestroy(cuGraphExecDestroy_fn *real, CUgraphExec instance)
+{
+        CUresult r = real(instance);
+
+        if (r == CUDA_SUCCESS && limits_are_set())
+                graph_account_instance_gone(instance);
+        return r;
+}
+
+CUresult hook_cuGraphDestroy(cuGraphDestroy_fn *real, CUgraph graph)
+{
+        CUresult r = real(graph);
+
+        if (r == CUDA_SUCCESS && limits_are_set())
+                graph_account_refresh();
+        return r;
+}

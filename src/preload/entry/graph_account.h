@@ -1,0 +1,44 @@
+/* graph_account: memory that graphs allocate. The driver keeps it in a pool of each device, apart from
+ * other pools, and takes it when a node is added, or when a graph is instantiated, uploaded or
+ * launched: which of these is its secret. So each of them is held to the limit, by the driver's own
+ * figure of that pool. */
+#pragma once
+
+#include "gate_memory.h"
+#include "real.h"
+
+enum { GRAPH_DEVICES = 64 };
+
+/* What the allocations of a graph add up to, device by device (CUDA's numbers). */
+struct graph_need {
+        uint64_t devices;               /* a bit each */
+        uint64_t bytes[GRAPH_DEVICES];
+};
+
+/* Set aside for one call. */
+struct graph_charge {
+        uint64_t devices;
+        struct charge charges[GRAPH_DEVICES];
+};
+
+/* One allocation. */
+void graph_need_one(struct graph_need *ret_need, int ordinal, uint64_t bytes);
+/* All of a graph's, also of the graphs inside it; nothing as long as no graph has had any. */
+void graph_need_of(struct graph_need *ret_need, CUgraph graph);
+/* All of an instance's: one look-up. */
+void graph_need_of_instance(struct graph_need *ret_need, CUgraphExec instance);
+
+/* Before the call: what the pools do not have to spare. OUT_OF_MEMORY: it does not fit. */
+CUresult graph_account_admit(const struct graph_need *need, struct graph_charge *ret_charge);
+/* The same for a node: its address is new, nothing spare is used for it. */
+CUresult graph_account_admit_node(const struct graph_need *need, struct graph_charge *ret_charge);
+/* After it: the pools' growth is kept, the rest given back. OUT_OF_MEMORY: it grew past the limit. */
+CUresult graph_account_settle(struct graph_charge *charge, CUresult result);
+
+/* The instance was made (launched): what it needs (has). */
+void graph_account_instance(CUgraphExec instance, const struct graph_need *need);
+void graph_account_launched(CUgraphExec instance);
+void graph_account_instance_gone(CUgraphExec instance);
+
+/* Something was given back: the pools are looked at again. True: they have shrunk. */
+bool graph_account_refresh(void);

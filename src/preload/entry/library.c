@@ -1,0 +1,42 @@
+/* Libraries: loaded for all contexts at once, so that no launch takes memory unasked. */
+#include "library_account.h"
+#include "ledger.h"
+#include "limits.h"
+
+static CUresult load_end(CUresult result, CUlibrary *library)
+{
+        if (result != CUDA_SUCCESS || !limits_are_set() || !ledger_is_open())
+                return result;
+        CUresult r = library_account_load(*library);
+        if (r != CUDA_SUCCESS) {
+                real_cuda.cuLibraryUnload(*library);
+                library_account_gone(*library);
+        }
+        return r;
+}
+
+CUresult hook_cuLibraryLoadData(cuLibraryLoadData_fn *real, CUlibrary *library, const void *code,
+                                CUjit_option *jit_options, void **jit_values, unsigned int jit_count,
+                                CUlibraryOption *options, void **values, unsigned int count)
+{
+        return load_end(real(library, code, jit_options, jit_values, jit_count, options, values, count),
+                        library);
+}
+
+CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *library,
+                                    const char *path, CUjit_option *jit_options, void **jit_values,
+                                    unsigned int jit_count, CUlibraryOption *options, void **values,
+                                    unsigned int count)
+{
+        return load_end(real(library, path, jit_options, jit_values, jit_count, options, values, count),
+                        library);
+}
+
+CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)
+{
+        CUresult r = real(library);
+
+        if (r == CUDA_SUCCESS && limits_are_set())
+                library_account_gone(library);
+        return r;
+}

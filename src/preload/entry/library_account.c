@@ -1,0 +1,91 @@
+/* library_account: the contexts and libraries of this process, and one charge for each pair. */
+#include "library_account.h"
+
+#include "lock.h"
+#include "measure.h"
+
+enum { CONTEXTS = 1024, LIBRARIES = 16384 };
+
+static struct {
+        struct lock lock;               /* held over the driver's calls: pairs are loaded once */
+        struct { CUcontext context; CUdevice device; } contexts[CONTEXTS];
+        CUlibrary libraries[LIBRARIES];
+        unsigned context_count, library_count;
+} known;
+
+/* Addresses and handles never end in 11. */
+static uint64_t pair_key(CUlibrary library, CUcontext context)
+{
+        uint64_t mixed = (uint64_t)(uintptr_t)library * UINT64_C(0x9e3779b97f4a7c15);
+
+        return (mixed ^ (uint64_t)(uintptr_t)context) | 3;
+}
+
+/* Without a module for this device there is nothing to charge: the driver says so when it is used. */
+static CUresult pair_load(CUlibrary library, CUcontext context, CUdevice device)
+{
+        struct measure measure;
+        CUmodule module;
+        CUcontext popped;
+
+        if (!real_cuda.cuLibraryGetModule || real_cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+                return CUDA_SUCCESS;
+        CUresult r = measure_begin(&measure, device, 0);
+        if (r == CUDA_SUCCESS)
+                r = measure_end(&measure, real_cuda.cuLibraryGetModule(&module, library),
+                                pair_key(library, context), (uint64_t)(uintptr_t)context,
+                                HOLDING_MODULE);
+        real_cuda.cuCtxPopCurrent_v2(&popped);
+        return r == CUDA_ERROR_OUT_OF_MEMORY ? r : CUDA_SUCCESS;
+}
+
+CUresult library_account_load(CUlibrary library)
+{
+        CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+
+        lock_take(&known.lock);
+        if (known.library_count < LIBRARIES) {
+                known.libraries[known.library_count++] = library;
+                r = CUDA_SUCCESS;
+        }
+        for (unsigned i = 0; r == CUDA_SUCCESS && i < known.context_count; i++)
+                r = pair_load(library, known.contexts[i].context, known.contexts[i].device);
+        lock_give(&known.lock);
+        return r;
+}
+
+void library_account_gone(CUlibrary library)
+{
+        lock_take(&known.lock);
+        for (unsigned i = 0; i < known.context_count; i++)
+                ledger_release(pair_key(library, known.contexts[i].context));
+        for (unsigned i = 0; i < known.library_count; i++)
+                if (known.libraries[i] == library)
+                        known.libraries[i--] = known.libraries[--known.library_count];
+        lock_give(&known.lock);
+}
+
+CUresult library_account_context(CUcontext context, CUdevice device)
+{
+        CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+
+        lock_take(&known.lock);
+        if (known.context_count < CONTEXTS) {
+                known.contexts[known.context_count].context = context;
+                known.contexts[known.context_count++].device = device;
+                r = CUDA_SUCCESS;
+        }
+        for (unsigned i = 0; r == CUDA_SUCCESS && i < known.library_count; i++)
+                r = pair_load(known.libraries[i], context, device);
+        lock_give(&known.lock);
+        return r;
+}
+
+void library_account_context_gone(CUcontext context)
+{
+        lock_take(&known.lock);
+        for (unsigned i = 0; i < known.context_count; i++)
+                if (known.contexts[i].context == context)
+                        known.contexts[i--] = known.contexts[--known.context_count];
+        lock_give(&known.lock);
+}

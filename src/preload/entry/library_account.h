@@ -1,0 +1,16 @@
+/* library_account: libraries belong to no context, yet their code and variables are device memory of
+ * each context that uses them. The driver takes it at the first use, in the middle of a launch; here
+ * it is taken at once, where it can be refused: in every context there is when a library is loaded,
+ * and in every context that is made while it is. */
+#pragma once
+
+#include "real.h"
+
+/* A library was loaded. OUT_OF_MEMORY: it does not fit; the caller unloads it. */
+CUresult library_account_load(CUlibrary library);
+/* After it was unloaded. */
+void library_account_gone(CUlibrary library);
+
+/* A context was made. OUT_OF_MEMORY: the libraries do not fit into it; the caller destroys it. */
+CUresult library_account_context(CUcontext context, CUdevice device);
+void library_account_context_gone(CUcontext context);
