@@ -156,8 +156,11 @@ void region_leave(struct region *region)
 {
         if (!region->slot)
                 return;
-        for (unsigned d = 0; d < region->file->device_count; d++)
+        for (unsigned d = 0; d < region->file->device_count; d++) {
                 region_refund(region, d, region_held_bytes(region, region->slot, d));
+                for (unsigned k = 0; k < REGION_KINDS; k++)
+                        atomic_store(&region->file->slots[region->slot].accounts[d].kinds[k], 0);
+        }
         slot_free(region, region->slot);
         region->slot = 0;
 }

@@ -17,6 +17,8 @@ enum {
         SHARE_UUID = 48,
 };
 #define SHARE_MAGIC UINT64_C(0x6572616873757076) /* "vpushare" */
+/* Where it lies in a container; there it beats every variable. */
+#define SHARE_PATH "/etc/vgpu/share"
 #define SHARE_UNLIMITED UINT64_MAX
 
 enum share_flag {

@@ -17,9 +17,61 @@ static const struct command commands[] = {
                   "126 when the program cannot be executed, 127 when there is no such program.\n"
                   "Without --sim and --machine, the machine in the environment variable "
                   "VGPU_SIM is\n"
-                  "used, else the real driver. Options with a * are limits: this release refuses "
-                  "to\n"
-                  "run with them.\n" },
+                  "used, else the real driver.\n\n"
+                  "With --memory the program and all it starts form a share: together they cannot "
+                  "hold\n"
+                  "more than SIZE on each GPU, and see a GPU of that size. What is over the limit "
+                  "is\n"
+                  "refused as out of memory. A context counts as well (100 to 500 MiB on many "
+                  "cards);\n"
+                  "--context-memory=exempt leaves it out. 'vgpu ps' shows who holds what, 'vgpu "
+                  "set'\n"
+                  "changes the limit while the program runs. This guards against accidents: a "
+                  "program\n"
+                  "of your own user that wants to can leave its share.\n\n"
+                  "Examples:\n"
+                  "  vgpu run --sim=a100-40gb:2 -- nvidia-smi\n"
+                  "  vgpu run --sim=a100-40gb --memory 2g -- nvidia-smi\n"
+                  "  vgpu run --memory 4Gi --name train -- python3 train.py\n"
+                  "  vgpu run --name train -- python3 eval.py      (within the same 4 GiB)\n"
+                  "  vgpu set train --memory 6Gi\n\n"
+                  "Options with a * are limits that are checked, then refused: they are not in "
+                  "this\n"
+                  "release.\n" },
+        { .name = "set",
+          .usage = "NAME --memory SIZE",
+          .run = command_set,
+          .options = set_options,
+          .summary = "change the limit of a share in use",
+          .details = "The new limit holds for running programs from their next allocation on. "
+                     "Below what\n"
+                     "they hold, nothing is taken away: new memory is refused until it fits. "
+                     "Prints what\n"
+                     "is held now.\n\n"
+                     "Examples:\n"
+                     "  vgpu run --memory 200Mi --name train -- python3 train.py &\n"
+                     "  vgpu set train --memory 300Mi\n" },
+        { .name = "ps",
+          .usage = "[OPTION]…",
+          .run = command_ps,
+          .options = ps_options,
+          .summary = "show shares, their processes and the memory they hold",
+          .details = "One line per process and GPU: all it holds, then for what (device memory, "
+                     "managed\n"
+                     "memory, contexts and modules, other), and the limit of the share. A share "
+                     "whose\n"
+                     "program has not used a GPU yet has dashes. What dead processes held is "
+                     "given back\n"
+                     "first; shares without a living process are removed.\n\n"
+                     "Examples:\n"
+                     "  vgpu ps\n"
+                     "  vgpu ps --json | jq '.shares[] | {name, held: .gpus[].held_bytes}'\n" },
+        { .name = "doctor",
+          .usage = "[OPTION]…",
+          .run = command_doctor,
+          .options = doctor_options,
+          .summary = "check this machine's set-up and say how to fix it",
+          .details = "Exits with 0 when all is well, with 1 when something is wrong.\n" },
         { .name = "sim create",
           .usage = "[OPTION]…",
           .run = command_sim_create,

@@ -41,6 +41,9 @@ const struct command *command_find(int argc, char *const *argv, int *ret_words);
 bool command_is_group(const char *word);
 
 int command_run(const struct command *command, int argc, char **argv);
+int command_set(const struct command *command, int argc, char **argv);
+int command_ps(const struct command *command, int argc, char **argv);
+int command_doctor(const struct command *command, int argc, char **argv);
 int command_help(const struct command *command, int argc, char **argv);
 int command_completion(const struct command *command, int argc, char **argv);
 int command_version(const struct command *command, int argc, char **argv);
@@ -51,7 +54,8 @@ int command_sim_stat(const struct command *command, int argc, char **argv);
 int command_sim_inject(const struct command *command, int argc, char **argv);
 int command_sim_destroy(const struct command *command, int argc, char **argv);
 
-extern const struct cli_option run_options[], help_options[], completion_options[],
+extern const struct cli_option run_options[], set_options[], ps_options[], doctor_options[],
+        help_options[], completion_options[],
         sim_create_options[], sim_list_options[], sim_show_options[], sim_stat_options[],
         sim_inject_options[], sim_destroy_options[];
 

@@ -87,6 +87,9 @@ static void print_script(void)
                "        case \"$word\" in\n"
                "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
                "        *) [ \"$command\" = run ] && COMPREPLY=($(compgen -c -f -- \"$word\"))\n"
+               "           [ \"$command\" = set ] &&\n"
+               "                COMPREPLY=($(compgen -W \"$(vgpu ps 2>/dev/null | sed 1d | cut -f1)\" "
+               "-- \"$word\"))\n"
                "           [ \"$command\" = completion ] && COMPREPLY=(bash) ;;\n"
                "        esac\n}\ncomplete -o default -F _vgpu vgpu\n");
 }

@@ -48,22 +48,45 @@ char *places_beside(const char *program)
         return own_folder(folder) && asprintf(&path, "%s/%s", folder, program) >= 0 ? path : NULL;
 }
 
+/* The first of the paths, relative to this program's folder, that `is_there` accepts. */
+static char *find_near(const char *const *relative, bool (*is_there)(const char *path))
+{
+        char self[PATH_MAX], path[PATH_MAX + 64];
+
+        if (!own_folder(self))
+                return NULL;
+        for (; *relative; relative++) {
+                snprintf(path, sizeof path, "%s/%s", self, *relative);
+                if (is_there(path))
+                        return realpath(path, NULL);
+        }
+        return NULL;
+}
+
 char *places_sim_library(void)
 {
         /* The build tree, then installed layouts (lib, and Debian's lib/TRIPLET). */
         static const char *const relative[] = { "../lib/sim", "../lib/vgpu/sim",
-                                                "../" VGPU_LIBDIR "/vgpu/sim" };
+                                                "../" VGPU_LIBDIR "/vgpu/sim", NULL };
         const char *chosen = getenv("VGPU_SIM_LIB");
-        char self[PATH_MAX], path[PATH_MAX + 64];
 
         if (chosen && *chosen)
                 return has_library(chosen) ? realpath(chosen, NULL) : NULL;
-        if (!own_folder(self))
-                return NULL;
-        for (size_t i = 0; i < sizeof relative / sizeof relative[0]; i++) {
-                snprintf(path, sizeof path, "%s/%s", self, relative[i]);
-                if (has_library(path))
-                        return realpath(path, NULL);
-        }
-        return NULL;
+        return find_near(relative, has_library);
+}
+
+static bool is_readable(const char *path)
+{
+        return access(path, R_OK) == 0;
+}
+
+char *places_preload_library(void)
+{
+        static const char *const relative[] = { "../lib/libvgpu.so", "../lib/vgpu/libvgpu.so",
+                                                "../" VGPU_LIBDIR "/vgpu/libvgpu.so", NULL };
+        const char *chosen = getenv("VGPU_LIB");
+
+        if (chosen && *chosen)
+                return is_readable(chosen) ? realpath(chosen, NULL) : NULL;
+        return find_near(relative, is_readable);
 }

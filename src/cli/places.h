@@ -16,3 +16,6 @@ char *places_sim_library(void);
 /* The path of a program in this program's own folder, whether it exists or not. NULL: out of memory.
  * The caller frees it. */
 char *places_beside(const char *program);
+
+/* libvgpu.so: VGPU_LIB, else next to this program. NULL: none. The caller frees it. */
+char *places_preload_library(void);

@@ -12,63 +12,91 @@
 #include "machine_option.h"
 #include "places.h"
 #include "quantity.h"
+#include "run_share.h"
 #include "scan.h"
 #include "scope.h"
+#include "share_option.h"
+#include "share_place.h"
+#include "watcher.h"
 
-enum { SIM, MACHINE, NAME, MEMORY, CORES, CORES_MAX, MEMORY_RATIO, OVERSOLD, KERNEL };
+enum {
+        SIM,
+        MACHINE,
+        MEMORY,
+        CONTEXT_MEMORY,
+        NAME,
+        KERNEL,
+        CORES,
+        CORES_MAX,
+        MEMORY_RATIO,
+        OVERSOLD,
+};
 
 const struct cli_option run_options[] = {
         [SIM] = { "sim", "PRESET[:COUNT]", "on a simulated machine that vanishes afterwards",
                   "preset" },
         [MACHINE] = { "machine", "PATH", "on this simulated machine (vgpu sim create)", "file" },
-        [NAME] = { "name", "NAME", "what to call the program's share *", NULL },
-        [MEMORY] = { "memory", "SIZE", "GPU memory it may hold, e.g. 200Mi *", NULL },
+        [MEMORY] = { "memory", "SIZE", "GPU memory it may hold on each GPU, e.g. 200Mi", NULL },
+        [CONTEXT_MEMORY] = { "context-memory", "count|exempt",
+                             "do contexts count towards it? Default: count", "count exempt" },
+        [NAME] = { "name", "NAME", "the share's name; a second run of that name joins it", NULL },
+        [KERNEL] = { "kernel", "NAME=MICROSECONDS",
+                     "this kernel takes exactly so long (simulated; repeatable)", NULL },
         [CORES] = { "cores", "PERCENT", "GPU time it may use *", NULL },
         [CORES_MAX] = { "cores-max", "PERCENT", "GPU time it may borrow when there is some *",
                         NULL },
         [MEMORY_RATIO] = { "memory-ratio", "R", "virtual memory per physical memory *", NULL },
         [OVERSOLD] = { "oversold", NULL, "memory beyond the card goes to the host *", NULL },
-        [KERNEL] = { "kernel", "NAME=MICROSECONDS",
-                     "this kernel takes exactly so long (simulated; repeatable)", NULL },
         { 0 },
 };
 
 struct run_request {
         char *sim; /* PRESET[:COUNT] */
         const char *machine_path;
-        const char *limit; /* the first limit asked for */
+        struct run_limits limits;
         struct vec kernels;
         char **program;
+        char machine[EPHEMERAL_PATH_BYTES]; /* made for this run; "": none */
 };
 
-/* Limits are checked like everything else, so that a command line that is right today stays right. */
-static int limit_check(int option, const char *value, struct err *e)
+/* Limits that are not in this release are checked like everything else, so that a command line that
+ * is right today stays right. */
+static int missing_limit_check(int option, const char *value, struct err *e)
 {
         double ratio;
-        uint64_t bytes;
         unsigned percent;
 
         switch (option) {
-        case MEMORY:
-                if (quantity_parse_bytes(value, &bytes, e) < 0)
-                        return -1;
-                return bytes ? 0 : err_set(e, -1, "--memory must be more than 0");
         case CORES:
                 return quantity_parse_percent(value, "--cores", &percent, e);
         case CORES_MAX:
                 return quantity_parse_percent(value, "--cores-max", &percent, e);
         case MEMORY_RATIO:
                 return quantity_parse_number(value, "--memory-ratio", 1, 100, &ratio, e);
-        case NAME:
-                if (!*value || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                             "0123456789._-") != strlen(value))
-                        return err_set(e, -1,
-                                       "a name has letters, digits, '.', '_' and '-', not "
-                                       "'%.60s'",
-                                       value);
-                return 0;
         default:
                 return 0;
+        }
+}
+
+static int limit_option(struct run_limits *limits, int option, const char *value, struct err *e)
+{
+        switch (option) {
+        case MEMORY:
+                return memory_option(value, &limits->memory_bytes, e);
+        case CONTEXT_MEMORY:
+                limits->has_context = true;
+                limits->is_context_exempt = strcmp(value, "exempt") == 0;
+                if (!limits->is_context_exempt && strcmp(value, "count") != 0)
+                        return err_set(e, -1, "--context-memory is 'count' or 'exempt', not '%.60s'",
+                                       value);
+                return 0;
+        case NAME:
+                limits->name = value;
+                return share_place_check_name(value, e);
+        default:
+                if (!limits->missing)
+                        limits->missing = run_options[option].name;
+                return missing_limit_check(option, value, e);
         }
 }
 
@@ -84,9 +112,7 @@ static int run_option(struct run_request *request, int option, char *value, stru
         case KERNEL:
                 return machine_option_kernel(value, &request->kernels, e);
         default:
-                if (!request->limit)
-                        request->limit = run_options[option].name;
-                return limit_check(option, value, e);
+                return limit_option(&request->limits, option, value, e);
         }
 }
 
@@ -133,10 +159,9 @@ static int environment_set(const char *machine_path, struct err *e)
         return 0;
 }
 
-static int prepare_sim(struct run_request *request, int argc, char **argv, struct err *e)
+static int prepare_sim(struct run_request *request, struct err *e)
 {
         struct machine_spec spec;
-        char path[EPHEMERAL_PATH_BYTES];
 
         machine_spec_init(&spec);
         if (sim_parse(request->sim, &spec, e) < 0)
@@ -144,9 +169,11 @@ static int prepare_sim(struct run_request *request, int argc, char **argv, struc
         spec.kernels = request->kernels.items;
         spec.kernel_count = request->kernels.count;
         spec.is_ephemeral = true;
-        if (ephemeral_create(&spec, path, argc, argv, e) < 0)
+        if (ephemeral_create(&spec, request->machine, e) < 0) {
+                request->machine[0] = '\0';
                 return -1;
-        return environment_set(path, e);
+        }
+        return environment_set(request->machine, e);
 }
 
 static int prepare_machine(struct run_request *request, struct err *e)
@@ -176,28 +203,56 @@ static int prepare_real(const struct run_request *request, struct err *e)
         return 0;
 }
 
-static int run_prepare(struct run_request *request, int argc, char **argv, struct err *e)
+static int prepare_driver(struct run_request *request, struct err *e)
 {
         const char *named = getenv("VGPU_SIM");
 
-        if (request->limit)
-                return err_set(e, -1,
-                               "limits (--%s) are not in this release: they arrive with "
-                               "libvgpu.so; nothing was run",
-                               request->limit);
+        if (!request->sim && !request->machine_path && named && *named)
+                request->machine_path = named;
+        if (request->sim)
+                return prepare_sim(request, e);
+        if (request->machine_path)
+                return prepare_machine(request, e);
+        return prepare_real(request, e);
+}
+
+/* What was made for the program goes with it. */
+static int prepare_watcher(const struct run_request *request, const char *share, int argc, char **argv,
+                           struct err *e)
+{
+        struct watch watches[2];
+        size_t count = 0;
+
+        if (request->machine[0])
+                watches[count++] = (struct watch){ request->machine, ephemeral_remove };
+        if (share[0])
+                watches[count++] = (struct watch){ share, share_place_remove };
+        return count ? watcher_start(watches, count, argc, argv, e) : 0;
+}
+
+static int run_prepare(struct run_request *request, int argc, char **argv, struct err *e)
+{
+        const char *const machine = request->sim ? request->machine : NULL;
+        char share[SHARE_TEXT] = "";
+        int r = run_share_check(&request->limits, e);
+
+        if (r < 0)
+                return r;
         if (request->sim && request->machine_path)
                 return err_set(e, -1,
                                "--sim makes a machine and --machine uses one; give one of "
                                "them");
         if (!request->program)
                 return err_set(e, -1, "which program? vgpu run [OPTION]… -- PROGRAM [ARGUMENT]…");
-        if (!request->sim && !request->machine_path && named && *named)
-                request->machine_path = named;
-        if (request->sim)
-                return prepare_sim(request, argc, argv, e);
-        if (request->machine_path)
-                return prepare_machine(request, e);
-        return prepare_real(request, e);
+        r = prepare_driver(request, e);
+        if (r == 0 && run_share_is_wanted(&request->limits))
+                r = run_share_take(&request->limits, machine ? machine : request->machine_path,
+                                   request->program[0], share, e);
+        if (r == 0)
+                r = prepare_watcher(request, share, argc, argv, e);
+        if (r < 0 && request->machine[0])
+                unlink(request->machine);
+        return r;
 }
 
 /* vgpu-burn comes with vgpu and is found where vgpu is, in PATH or not. */

@@ -97,8 +97,8 @@ CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
                 sum.bytes = had + earlier.bytes;
         else
                 sum.bytes = had;
-        if (sum.bytes)
-                ledger_settle(&sum, key, HOLDING_CONTEXT);
+        if (sum.bytes && ledger_settle(&sum, key, HOLDING_CONTEXT))     /* noted as a part before */
+                region_note(ledger_region(), sum.account, REGION_CONTEXT, -(int64_t)sum.bytes);
         if (r == CUDA_ERROR_OUT_OF_MEMORY)
                 real(limit, before);
         return r;

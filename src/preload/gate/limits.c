@@ -116,7 +116,7 @@ static int environment_read(struct err *e)
 
 int limits_start(struct err *e)
 {
-        const char *path = LIMITS_SHARE_PATH;
+        const char *path = SHARE_PATH;
 
         /* In a container the mount decides; the variable is the tenant's to edit. */
         if (access(path, F_OK) < 0)

@@ -6,9 +6,6 @@
 
 #include "err.h"
 
-/* Where a share file is looked for: fixed in a container; VGPU_SHARE where that is absent. */
-#define LIMITS_SHARE_PATH "/etc/vgpu/share"
-
 /* Reads the share or the environment. -EINVAL: a value is wrong (the sentence says which and what
  * would be right): the program gets no GPU. Once per process. */
 int limits_start(struct err *e);

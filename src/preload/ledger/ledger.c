@@ -91,6 +91,32 @@ void ledger_adjust(struct charge *charge, uint64_t bytes)
         charge->bytes = bytes;
 }
 
+/* What the memory is for, as `vgpu ps` shows it. */
+static enum region_kind kind_shown(enum holding_kind kind)
+{
+        switch (kind) {
+        case HOLDING_DEVICE:
+        case HOLDING_SMALL:
+        case HOLDING_BLOCK:
+                return REGION_DEVICE;
+        case HOLDING_MANAGED:
+                return REGION_MANAGED;
+        case HOLDING_CONTEXT:
+        case HOLDING_MODULE:
+                return REGION_CONTEXT;
+        default:
+                return REGION_OTHER;
+        }
+}
+
+static void holding_refund(const struct holding *holding)
+{
+        if (!holding->bytes)
+                return;
+        region_note(&ledger, holding->device, kind_shown(holding->kind), -(int64_t)holding->bytes);
+        region_refund(&ledger, holding->device, holding->bytes);
+}
+
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
 {
         struct holding holding = {
@@ -102,7 +128,11 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
                 .context = charge->context,
         };
 
-        return holding_add(&holding);
+        if (!holding_add(&holding))
+                return false;
+        if (holding.bytes)
+                region_note(&ledger, holding.device, kind_shown(kind), (int64_t)holding.bytes);
+        return true;
 }
 
 /* Blocks are keyed by address | 1: no allocation has such an address. */
@@ -147,16 +177,16 @@ static void block_release(uint64_t address)
         bool is_last = holding_find(block_key(address), &block)
                        && holding_count(block_key(address), -1) == 0;
         lock_give(block_lock());
-        if (is_last && block.bytes)
-                region_refund(&ledger, block.device, block.bytes);
+        if (is_last)
+                holding_refund(&block);
 }
 
 static void holding_release(const struct holding *holding)
 {
         if (holding->kind == HOLDING_SMALL)
                 block_release(holding->key);
-        else if (holding->bytes)
-                region_refund(&ledger, holding->device, holding->bytes);
+        else
+                holding_refund(holding);
 }
 
 bool ledger_release(uint64_t key)

@@ -1,0 +1,22 @@
+/* What the parts of `vgpu doctor` share. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "json_out.h"
+
+enum verdict { VERDICT_OK, VERDICT_NOTE, VERDICT_WRONG };
+
+struct doctor {
+        struct json_out json;
+        bool is_json;
+        unsigned wrong;
+        const char *subject;            /* of the check at work */
+};
+
+/* One finding: a sentence, and how to fix what is wrong (NULL: nothing to do). */
+void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+
+/* The values of VGPU_… and of the names that are understood in their place. */
+void doctor_environment(struct doctor *doctor);

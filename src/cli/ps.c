@@ -1,0 +1,250 @@
+/* vgpu ps: who holds what, share by share. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "json_out.h"
+#include "quantity.h"
+#include "scan.h"
+#include "share_place.h"
+#include "table.h"
+
+enum { JSON };
+
+const struct cli_option ps_options[] = {
+        [JSON] = { "json", NULL, "print JSON", NULL },
+        { 0 },
+};
+
+static const char *const kind_names[REGION_KINDS] = {
+        [REGION_DEVICE] = "device_bytes",
+        [REGION_MANAGED] = "managed_bytes",
+        [REGION_CONTEXT] = "context_bytes",
+        [REGION_OTHER] = "other_bytes",
+};
+
+struct listing {
+        struct table table;
+        struct json_out json;
+        bool is_json;
+};
+
+/* One process on one device. */
+struct row {
+        const struct share_copy *copy;
+        const struct region *region;    /* NULL: no process of the share has used a GPU yet */
+        uint32_t slot;
+        unsigned device;
+};
+
+/* What has no note of its own (pools, what is being measured) is other. */
+static uint64_t row_kind(const struct row *row, enum region_kind kind)
+{
+        struct region_account *account =
+                &row->region->file->slots[row->slot].accounts[row->device];
+        uint64_t noted = 0;
+
+        if (kind != REGION_OTHER)
+                return atomic_load(&account->kinds[kind]);
+        for (unsigned i = 0; i < REGION_OTHER; i++)
+                noted += atomic_load(&account->kinds[i]);
+        const uint64_t held = region_held_bytes(row->region, row->slot, row->device);
+        return held > noted ? held - noted : 0;
+}
+
+static void size_add(struct table *table, uint64_t bytes)
+{
+        char text[QUANTITY_TEXT_BYTES];
+
+        quantity_format_bytes(bytes, text);
+        table_add(table, "%s", text);
+}
+
+static void row_table(struct table *table, const struct row *row)
+{
+        const struct region_slot *slot = &row->region->file->slots[row->slot];
+
+        table_add(table, "%s", row->copy->name);
+        table_add(table, "%" PRIu64, atomic_load(&slot->state) >> 32);
+        table_add(table, "%.39s", slot->name);
+        table_add(table, "%u", row->device);
+        size_add(table, region_held_bytes(row->region, row->slot, row->device));
+        for (unsigned kind = 0; kind < REGION_KINDS; kind++)
+                size_add(table, row_kind(row, kind));
+        size_add(table, row->copy->devices[row->device].limit_bytes);
+}
+
+/* The share lives, but none of its processes has used a GPU yet. */
+static void idle_table(struct table *table, const struct share_copy *copy)
+{
+        table_add(table, "%s", copy->name);
+        for (unsigned i = 0; i < 8; i++)
+                table_add(table, "-");
+        size_add(table, copy->device_count ? copy->devices[0].limit_bytes : 0);
+}
+
+static void row_json(struct json_out *json, const struct row *row)
+{
+        json_open(json, NULL, '{');
+        json_number(json, "gpu", row->device);
+        json_string(json, "uuid", row->copy->devices[row->device].uuid);
+        json_number(json, "held_bytes", region_held_bytes(row->region, row->slot, row->device));
+        for (unsigned kind = 0; kind < REGION_KINDS; kind++)
+                json_number(json, kind_names[kind], row_kind(row, kind));
+        json_close(json, '}');
+}
+
+static void process_json(struct listing *list, struct row *row)
+{
+        const struct region_slot *slot = &row->region->file->slots[row->slot];
+
+        json_open(&list->json, NULL, '{');
+        json_number(&list->json, "pid", atomic_load(&slot->state) >> 32);
+        json_string(&list->json, "program", slot->name);
+        json_open(&list->json, "gpus", '[');
+        for (row->device = 0; row->device < row->copy->device_count; row->device++)
+                if (region_held_bytes(row->region, row->slot, row->device) > 0)
+                        row_json(&list->json, row);
+        json_close(&list->json, ']');
+        json_close(&list->json, '}');
+}
+
+/* A process that holds nothing is shown once, on the first GPU. */
+static void process_table(struct listing *list, struct row *row)
+{
+        bool is_shown = false;
+
+        for (row->device = 0; row->device < row->copy->device_count; row->device++) {
+                if (region_held_bytes(row->region, row->slot, row->device) == 0)
+                        continue;
+                row_table(&list->table, row);
+                is_shown = true;
+        }
+        row->device = 0;
+        if (!is_shown)
+                row_table(&list->table, row);
+}
+
+static unsigned list_processes(struct listing *list, const struct share_copy *copy,
+                               struct region *region)
+{
+        const uint32_t high = atomic_load(&region->file->slots_high);
+        unsigned count = 0;
+
+        for (uint32_t i = 1; i <= high && i <= REGION_SLOTS; i++) {
+                struct row row = { .copy = copy, .region = region, .slot = i };
+
+                if (!region_slot_is_alive(region, i))
+                        continue;
+                count++;
+                if (list->is_json)
+                        process_json(list, &row);
+                else
+                        process_table(list, &row);
+        }
+        return count;
+}
+
+static void share_json_open(struct json_out *json, const struct share_copy *copy,
+                            const struct region *region)
+{
+        json_open(json, NULL, '{');
+        json_string(json, "name", copy->name);
+        json_string(json, "program", copy->container);
+        json_bool(json, "context_exempt", copy->devices[0].flags & SHARE_CONTEXT_EXEMPT);
+        json_open(json, "gpus", '[');
+        for (unsigned i = 0; i < copy->device_count; i++) {
+                json_open(json, NULL, '{');
+                json_number(json, "gpu", i);
+                json_string(json, "uuid", copy->devices[i].uuid);
+                json_number(json, "limit_bytes", copy->devices[i].limit_bytes);
+                json_number(json, "held_bytes", region ? region_used_bytes(region, i) : 0);
+                json_close(json, '}');
+        }
+        json_close(json, ']');
+        json_open(json, "processes", '[');
+}
+
+static int list_share(struct listing *list, const char *path)
+{
+        struct region region = { 0 };
+        struct share share = { 0 };
+        struct err e = { 0 };
+        unsigned processes = 0;
+
+        if (share_open(path, false, &share, &e) < 0)
+                return complain(EXIT_FAILED, "%s", e.text);
+        const struct share_copy *copy = share_current(&share);
+        const bool is_open = share_place_region(copy, &region, &e) == 0;
+        /* Reaping needs a place in the account; ours is no process of the share. */
+        if (is_open && region_join(&region) == 0) {
+                region_reap(&region);
+                region_leave(&region);
+        }
+        if (list->is_json)
+                share_json_open(&list->json, copy, is_open ? &region : NULL);
+        if (is_open)
+                processes = list_processes(list, copy, &region);
+        if (list->is_json) {
+                json_close(&list->json, ']');
+                json_close(&list->json, '}');
+        } else if (processes == 0) {
+                idle_table(&list->table, copy);
+        }
+        region_close(&region);
+        share_close(&share);
+        return e.text[0] ? complain(EXIT_FAILED, "%s", e.text) : EXIT_OK;
+}
+
+static int list_all(struct listing *list)
+{
+        struct vec paths = VEC_OF(char[SHARE_TEXT]);
+        int code = EXIT_OK;
+
+        share_place_list(&paths);
+        for (size_t i = 0; i < paths.count; i++) {
+                const int r = list_share(list, vec_at(&paths, i));
+
+                code = r ? r : code;
+        }
+        vec_done(&paths);
+        return code;
+}
+
+static int ps_print(struct listing *list)
+{
+        static const char *const titles[] = { "SHARE",  "PID",     "PROGRAM", "GPU",   "HELD",
+                                              "DEVICE", "MANAGED", "CONTEXT", "OTHER", "LIMIT" };
+        int code;
+
+        if (list->is_json) {
+                json_open(&list->json, NULL, '{');
+                json_open(&list->json, "shares", '[');
+                code = list_all(list);
+                json_close(&list->json, ']');
+                json_close(&list->json, '}');
+                return code;
+        }
+        table_init(&list->table, titles, 10);
+        code = list_all(list);
+        table_print(&list->table);
+        return code;
+}
+
+int command_ps(const struct command *command, int argc, char **argv)
+{
+        struct listing list = { 0 };
+        struct scan scan;
+        int option;
+
+        scan_init(&scan, command, argc, argv);
+        while ((option = scan_next(&scan)) != SCAN_END) {
+                if (option == SCAN_BAD || option == SCAN_HELP)
+                        return scan_exit(&scan, option);
+                if (option == SCAN_WORD)
+                        return complain(EXIT_USAGE, "'vgpu ps' takes no '%s'", scan.value);
+                list.is_json = true;
+        }
+        return ps_print(&list);
+}

@@ -1,0 +1,130 @@
+/* The share of a program under `vgpu run --memory`. */
+#include "run_share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "gpus.h"
+#include "places.h"
+#include "scope.h"
+#include "share_place.h"
+#include "unheld.h"
+
+bool run_share_is_wanted(const struct run_limits *limits)
+{
+        return limits->memory_bytes || limits->name;
+}
+
+int run_share_check(const struct run_limits *limits, struct err *e)
+{
+        const char *outer = getenv("VGPU_SHARE");
+
+        if (limits->missing)
+                return err_set(e, -ENOTSUP, "limits of this kind (--%s) are not in this release; "
+                                            "nothing was run",
+                               limits->missing);
+        if (limits->has_context && !limits->memory_bytes)
+                return err_set(e, -EINVAL, "--context-memory says what --memory counts; give "
+                                           "--memory SIZE too");
+        if (!run_share_is_wanted(limits))
+                return 0;
+        if (access(SHARE_PATH, F_OK) == 0)
+                return err_set(e, -EBUSY, "the limits of this container are in '%s' and hold "
+                                          "already; run the program without vgpu run's",
+                               SHARE_PATH);
+        if (outer && *outer)
+                return err_set(e, -EBUSY, "this is under a share already (VGPU_SHARE=%.120s), and "
+                                          "shares do not nest",
+                               outer);
+        return 0;
+}
+
+/* "python3-5f0a": two runs of one program do not share by accident. */
+static void name_make(const char *program, char ret_name[64])
+{
+        const char *slash = strrchr(program, '/');
+        unsigned short number = 0;
+        char base[40];
+
+        if (getrandom(&number, sizeof number, 0) < 0)
+                number = (unsigned short)getpid();
+        snprintf(base, sizeof base, "%s", slash ? slash + 1 : program);
+        for (char *p = base; *p; p++) {
+                const char one[2] = { *p, '\0' };
+
+                if (share_place_check_name(one, NULL) < 0 && (p == base || (*p != '-' && *p != '.')))
+                        *p = '_';
+        }
+        snprintf(ret_name, 64, "%s-%04x", *base ? base : "program", number);
+}
+
+static void share_describe(const struct run_limits *limits, const struct gpu_list *gpus,
+                           const char *program, struct share_copy *ret_copy)
+{
+        *ret_copy = (struct share_copy){ .device_count = gpus->count };
+        if (limits->name)
+                snprintf(ret_copy->name, sizeof ret_copy->name, "%s", limits->name);
+        else
+                name_make(program, ret_copy->name);
+        snprintf(ret_copy->container, sizeof ret_copy->container, "%s", program);
+        for (unsigned i = 0; i < gpus->count; i++) {
+                struct share_device *device = &ret_copy->devices[i];
+
+                memcpy(device->uuid, gpus->uuids[i], sizeof device->uuid);
+                device->limit_bytes = limits->memory_bytes ? limits->memory_bytes : SHARE_UNLIMITED;
+                device->physical_bytes = device->limit_bytes;
+                device->flags = limits->is_context_exempt ? SHARE_CONTEXT_EXEMPT : 0;
+        }
+}
+
+/* Ours comes first: whoever stands behind it is reached through it. */
+static int preload_set(struct err *e)
+{
+        const char *old = getenv("LD_PRELOAD");
+        autofree char *library = places_preload_library(), *preload = NULL;
+
+        if (!library)
+                return err_set(e, -ENOENT, "libvgpu.so was not found next to vgpu; set VGPU_LIB to "
+                                           "its path");
+        if (strpbrk(library, ": "))
+                return err_set(e, -EINVAL, "the path '%.150s' of libvgpu.so has a ':' or a space, "
+                                           "which LD_PRELOAD cannot hold",
+                               library);
+        if (asprintf(&preload, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0) {
+                preload = NULL;
+                return err_set(e, -ENOMEM, "out of memory");
+        }
+        if (setenv("LD_PRELOAD", preload, 1) < 0)
+                return err_set(e, -errno, "cannot set the environment: %s", strerror(errno));
+        return 0;
+}
+
+int run_share_take(const struct run_limits *limits, const char *machine_path, const char *program,
+                   char ret_path[SHARE_TEXT], struct err *e)
+{
+        struct share_copy copy;
+        struct gpu_list gpus;
+        int r = machine_path ? gpus_simulated(machine_path, &gpus, e) : gpus_real(&gpus, e);
+
+        if (r < 0)
+                return r;
+        if (gpus.has_mig)
+                return err_set(e, -ENOTSUP, "limits on MIG instances are not in this release");
+        r = preload_set(e);
+        if (r < 0)
+                return r;
+        share_describe(limits, &gpus, program, &copy);
+        r = share_place_take(&copy, ret_path, e);
+        if (r < 0)
+                return r;
+        if (setenv("VGPU_SHARE", ret_path, 1) < 0)
+                return err_set(e, -errno, "cannot set the environment: %s", strerror(errno));
+        if (UNHELD[0])
+                complain(0, "note: not yet held to the limit: %s", UNHELD);
+        return 0;
+}

@@ -1,0 +1,38 @@
+/* What several commands ask for alike: a share's limits, a share by name. */
+#include "share_option.h"
+
+#include <errno.h>
+
+#include "command.h"
+#include "nearest.h"
+#include "quantity.h"
+#include "share_place.h"
+
+int memory_option(const char *text, uint64_t *ret_bytes, struct err *e)
+{
+        uint64_t bytes;
+        const int r = quantity_parse_bytes(text, &bytes, e);
+
+        if (r < 0)
+                return r;
+        if (bytes == 0)
+                return err_set(e, -EINVAL, "--memory must be more than 0");
+        *ret_bytes = bytes;
+        return 0;
+}
+
+int complain_unknown_share(const char *name)
+{
+        struct vec paths = VEC_OF(char[SHARE_TEXT]);
+        struct nearest nearest = { 0 };
+        char names[64][64], hint[96];
+
+        share_place_list(&paths);
+        for (size_t i = 0; i < paths.count && i < 64; i++) {
+                share_place_name(vec_at(&paths, i), names[i]);
+                nearest_offer(&nearest, name, names[i]);
+        }
+        vec_done(&paths);
+        return complain(EXIT_FAILED, "there is no share '%.63s'%s; see 'vgpu ps'", name,
+                        nearest_text(&nearest, "", hint, sizeof hint));
+}

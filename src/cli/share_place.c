@@ -1,0 +1,317 @@
+/* Where the shares of `vgpu run` live.
+ *
+ * Whoever makes, joins or removes a share holds the lock of the user's folder meanwhile; a process of
+ * a share holds a shared lock on the share file for as long as it lives. */
+#include "share_place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "places.h"
+#include "quantity.h"
+#include "scope.h"
+#include "watcher.h"
+
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+enum { ROOT_BYTES = 128 };      /* leaves room for a name and a file in a SHARE_TEXT */
+
+int share_place_check_name(const char *name, struct err *e)
+{
+        const size_t length = strlen(name);
+
+        if (length == 0 || strspn(name, NAME_LETTERS) != length)
+                return err_set(e, -EINVAL,
+                               "a name has letters, digits, '.', '_' and '-', not '%.60s'", name);
+        if (name[0] == '.' || name[0] == '-')
+                return err_set(e, -EINVAL, "a name begins with a letter, a digit or '_', not '%c'",
+                               name[0]);
+        if (length >= sizeof((struct share_copy *)0)->name)
+                return err_set(e, -EINVAL, "the name '%.20s…' is longer than 63 letters", name);
+        return 0;
+}
+
+/* The user's folders, best first. XDG_RUNTIME_DIR is the user's own already. */
+static size_t roots_list(char ret_roots[PLACES][ROOT_BYTES])
+{
+        const char *places[PLACES];
+        const size_t count = places_list(places);
+        size_t kept = 0;
+
+        for (size_t i = 0; i < count; i++) {
+                const bool is_own = strcmp(places[i], "/dev/shm") != 0 && strcmp(places[i], "/tmp") != 0;
+                const int length =
+                        is_own ? snprintf(ret_roots[kept], ROOT_BYTES, "%s/vgpu", places[i])
+                               : snprintf(ret_roots[kept], ROOT_BYTES, "%s/vgpu-%u", places[i],
+                                          geteuid());
+
+                kept += length < ROOT_BYTES;
+        }
+        return kept;
+}
+
+/* Opens the folder and takes its lock. Another user's folder is none of ours: /tmp is everybody's. */
+static int root_lock(const char *root, bool is_to_be_made)
+{
+        for (;;) {
+                struct stat held, named;
+
+                if (is_to_be_made && mkdir(root, 0700) < 0 && errno != EEXIST)
+                        return -errno;
+                autoclose int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (fd < 0 && errno == ENOENT && is_to_be_made)
+                        continue;
+                if (fd < 0)
+                        return -errno;
+                if (fstat(fd, &held) < 0 || held.st_uid != geteuid() || (held.st_mode & 022))
+                        return -EPERM;
+                if (flock(fd, LOCK_EX) < 0)
+                        return -errno;
+                /* Removed while we waited? */
+                if (stat(root, &named) == 0 && named.st_ino == held.st_ino &&
+                    named.st_dev == held.st_dev)
+                        return steal_fd(fd);
+        }
+}
+
+static void path_root(const char *path, char ret_root[ROOT_BYTES])
+{
+        char text[SHARE_TEXT];
+        char *slash;
+
+        snprintf(text, sizeof text, "%s", path);
+        for (int i = 0; i < 2 && (slash = strrchr(text, '/')); i++)
+                *slash = '\0';
+        snprintf(ret_root, ROOT_BYTES, "%.127s", text);
+}
+
+/* The file beside the share file. */
+static void path_beside(const char *path, const char *name, char ret_path[SHARE_TEXT])
+{
+        const char *slash = strrchr(path, '/');
+
+        snprintf(ret_path, SHARE_TEXT, "%.*s%s", slash ? (int)(slash - path) : 0, path, name);
+}
+
+void share_place_name(const char *path, char ret_name[64])
+{
+        char root[ROOT_BYTES];
+
+        path_root(path, root);
+        const char *name = path + strlen(root) + 1;
+        snprintf(ret_name, 64, "%.*s", (int)strcspn(name, "/"), name);
+}
+
+static bool region_is_used(const char *region_path)
+{
+        struct region region;
+        bool is_used = false;
+
+        if (access(region_path, F_OK) < 0 || region_open(region_path, 1, &region, NULL) < 0)
+                return false;
+        const uint32_t high = atomic_load(&region.file->slots_high);
+        for (uint32_t i = 1; i <= high && i <= REGION_SLOTS && !is_used; i++)
+                is_used = region_slot_is_alive(&region, i);
+        region_close(&region);
+        return is_used;
+}
+
+/* Under the lock of the user's folder, which stays. */
+static bool remove_locked(const char *path)
+{
+        char region[SHARE_TEXT], folder[SHARE_TEXT];
+        autoclose int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+        path_beside(path, "/region", region);
+        path_beside(path, "", folder);
+        if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || region_is_used(region)))
+                return false;
+        unlink(region);
+        unlink(path);
+        rmdir(folder);
+        return true;
+}
+
+bool share_place_remove(const char *path)
+{
+        char root[ROOT_BYTES];
+
+        path_root(path, root);
+        autoclose int lock = root_lock(root, false);
+        if (lock < 0)
+                return lock == -ENOENT;
+        if (!remove_locked(path))
+                return false;
+        rmdir(root); /* fails while there are other shares */
+        return true;
+}
+
+int share_place_region(const struct share_copy *copy, struct region *ret_region, struct err *e)
+{
+        if (access(copy->region, F_OK) < 0)
+                return -errno;
+        return region_open(copy->region, 1, ret_region, e);
+}
+
+static void list_root(const char *root, struct vec *paths)
+{
+        DIR *directory = opendir(root);
+        struct dirent *entry;
+
+        if (!directory)
+                return;
+        while ((entry = readdir(directory))) {
+                char path[SHARE_TEXT] = "";
+
+                if (share_place_check_name(entry->d_name, NULL) < 0)
+                        continue;
+                snprintf(path, sizeof path, "%.127s/%.63s/share", root, entry->d_name);
+                if (!share_place_remove(path))
+                        vec_push(paths, path);
+        }
+        closedir(directory);
+}
+
+void share_place_list(struct vec *ret_paths)
+{
+        char roots[PLACES][ROOT_BYTES];
+        const size_t count = roots_list(roots);
+
+        for (size_t i = 0; i < count; i++)
+                list_root(roots[i], ret_paths);
+}
+
+bool share_place_find(const char *name, char ret_path[SHARE_TEXT])
+{
+        char roots[PLACES][ROOT_BYTES];
+        const size_t count = share_place_check_name(name, NULL) < 0 ? 0 : roots_list(roots);
+
+        for (size_t i = 0; i < count; i++) {
+                char path[SHARE_TEXT];
+
+                snprintf(path, sizeof path, "%.127s/%.63s/share", roots[i], name);
+                if (access(path, F_OK) == 0 && !share_place_remove(path)) {
+                        memcpy(ret_path, path, SHARE_TEXT);
+                        return true;
+                }
+        }
+        return false;
+}
+
+int share_place_open(const char *path, struct share *ret_share, int *ret_lock, struct err *e)
+{
+        char root[ROOT_BYTES];
+
+        path_root(path, root);
+        autoclose int lock = root_lock(root, false);
+        if (lock < 0)
+                return err_set(e, lock, "cannot open the folder of the shares '%s': %s", root,
+                               strerror(-lock));
+        const int r = share_open(path, true, ret_share, e);
+        if (r == 0)
+                *ret_lock = steal_fd(lock);
+        return r;
+}
+
+static int join_check(const struct share_copy *have, const struct share_copy *wanted, struct err *e)
+{
+        char limit[QUANTITY_TEXT_BYTES];
+
+        for (unsigned i = 0; i < wanted->device_count; i++)
+                if (share_find_device(have, wanted->devices[i].uuid) < 0)
+                        return err_set(e, -EEXIST,
+                                       "share '%s' is in use on other GPUs; take another --name",
+                                       wanted->name);
+        if (wanted->device_count == 0 || have->device_count == 0)
+                return 0;
+        const struct share_device *a = &have->devices[0], *b = &wanted->devices[0];
+        if (b->limit_bytes == SHARE_UNLIMITED)
+                return 0; /* whatever it has */
+        quantity_format_bytes(a->limit_bytes, limit);
+        if (a->limit_bytes != b->limit_bytes)
+                return err_set(e, -EEXIST,
+                               "share '%s' is in use with --memory %s; give the same, or change it "
+                               "with 'vgpu set %s --memory SIZE'",
+                               wanted->name, limit, wanted->name);
+        if (a->flags != b->flags)
+                return err_set(e, -EEXIST,
+                               "share '%s' is in use with --context-memory=%s; give the same",
+                               wanted->name, a->flags & SHARE_CONTEXT_EXEMPT ? "exempt" : "count");
+        return 0;
+}
+
+static int share_join(const char *path, const struct share_copy *wanted, struct err *e)
+{
+        struct share share;
+        int r = share_open(path, false, &share, e);
+
+        if (r < 0)
+                return r;
+        r = join_check(share_current(&share), wanted, e);
+        share_close(&share);
+        return r;
+}
+
+static int share_make(const char *path, const struct share_copy *wanted, struct err *e)
+{
+        struct share_copy copy;
+        char folder[SHARE_TEXT];
+
+        if (wanted->device_count > 0 && wanted->devices[0].limit_bytes == SHARE_UNLIMITED)
+                return err_set(e, -ENOENT,
+                               "there is no share '%s' to join; --memory SIZE makes one",
+                               wanted->name);
+        memcpy(&copy, wanted, sizeof copy);
+        path_beside(path, "/region", copy.region);
+        path_beside(path, "", folder);
+        if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+                return err_set(e, -errno, "cannot make the folder '%s': %s", folder, strerror(errno));
+        return share_create(path, &copy, e);
+}
+
+/* Under the lock of the folder at `root`. */
+static int take_in(const char *root, const struct share_copy *wanted, char *path, struct err *e)
+{
+        snprintf(path, SHARE_TEXT, "%.127s/%.63s/share", root, wanted->name);
+        const bool is_there = access(path, F_OK) == 0 && !remove_locked(path);
+        int r = is_there ? share_join(path, wanted, e) : share_make(path, wanted, e);
+        if (r == 0) {
+                r = watcher_lock(path);
+                if (r < 0)
+                        err_set(e, r, "cannot lock share '%s': %s", path, strerror(-r));
+        }
+        if (r >= 0)
+                return 0;
+        if (!is_there && remove_locked(path))
+                rmdir(root);
+        return r;
+}
+
+int share_place_take(const struct share_copy *wanted, char ret_path[SHARE_TEXT], struct err *e)
+{
+        char roots[PLACES][ROOT_BYTES], found[SHARE_TEXT], root[ROOT_BYTES];
+        const size_t count = roots_list(roots);
+        const bool is_known = share_place_find(wanted->name, found);
+        int r = err_set(e, -EACCES,
+                        "no folder for the share: neither XDG_RUNTIME_DIR nor /dev/shm nor /tmp "
+                        "can be written");
+
+        if (is_known)
+                path_root(found, root);
+        for (size_t i = 0; i < count; i++) {
+                const char *place = is_known ? root : roots[i];
+                autoclose int lock = root_lock(place, true);
+
+                if (lock >= 0)
+                        return take_in(place, wanted, ret_path, e);
+                r = err_set(e, lock, "cannot use the folder '%s' for shares: %s", place,
+                            strerror(-lock));
+        }
+        return r;
+}

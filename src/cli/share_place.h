@@ -1,0 +1,35 @@
+/* Where the shares of `vgpu run` live: one folder per user, in it one per share, with the files
+ * "share" (the limits) and "region" (the account). A share lives as long as a process of it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "region.h"
+#include "share.h"
+#include "vec.h"
+
+/* 0, or why the text cannot be a share's name. */
+int share_place_check_name(const char *name, struct err *e);
+
+/* Makes the share that `wanted` describes (its region's path is filled in), or joins the one of that
+ * name if it has the same devices and limits. The caller's process holds its lock (watcher.h).
+ * *ret_path is the share file. -EEXIST: there is one with other limits or devices. */
+int share_place_take(const struct share_copy *wanted, char ret_path[SHARE_TEXT], struct err *e);
+
+/* The share files of this user: a vec of char[SHARE_TEXT]. Those that nobody uses are removed first. */
+void share_place_list(struct vec *ret_paths);
+/* The share file of that name; false: there is none. */
+bool share_place_find(const char *name, char ret_path[SHARE_TEXT]);
+/* The name in a share file's path, into a buffer of the copy's size. */
+void share_place_name(const char *path, char ret_name[64]);
+
+/* Removes the share if nobody uses it; false: somebody does. */
+bool share_place_remove(const char *path);
+
+/* Opens the share's account, if a process has made it. 0, or a negative errno. */
+int share_place_region(const struct share_copy *copy, struct region *ret_region, struct err *e);
+
+/* Opens the share for a change. No two at a time: the lock is the descriptor *ret_lock. */
+int share_place_open(const char *path, struct share *ret_share, int *ret_lock, struct err *e);

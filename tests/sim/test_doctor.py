@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""vgpu doctor: what is wrong is found and named: test_doctor.py VGPU VGPU_BURN SOURCE_ROOT."""
+
+import json
+import os
+
+from cli_case import Case, main, vgpu
+
+
+class Doctor(Case):
+    def doctor(self, **environment):
+        done = vgpu("doctor", "--json", environment={
+            "XDG_RUNTIME_DIR": self.runtime, "VGPU_REGION": os.path.join(self.folder, "none"),
+            **environment})
+        found = json.loads(done.stdout)
+        wrong = {row["subject"]: row for row in found["checks"] if row["verdict"] == "wrong"}
+        self.assertEqual((done.returncode, done.stderr), (1 if wrong else 0, ""))
+        self.assertEqual(found["wrong"] > 0, bool(wrong))
+        for row in wrong.values():
+            self.assertTrue(row["fix"])
+        return wrong
+
+    def test_nothing_is_wrong_here(self):
+        self.assertEqual(self.doctor(), {})
+        done = vgpu("doctor", environment={"XDG_RUNTIME_DIR": self.runtime})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("WRONG", done.stdout)
+        self.create()
+        self.assertEqual(self.doctor(VGPU_SIM=self.machine, VGPU_MEMORY_LIMIT="300m",
+                                     CUDA_MEM_RATIO_3="1.5", VGPU_CONTEXT_MEMORY="exempt"), {})
+
+    def says(self, subject, *parts, **environment):
+        wrong = self.doctor(**environment)
+        self.assertEqual(list(wrong), [subject])
+        for part in parts:
+            self.assertIn(part, wrong[subject]["text"] + wrong[subject]["fix"])
+
+    def test_libraries_that_are_not_there(self):
+        self.says("simulator", "VGPU_SIM_LIB", VGPU_SIM_LIB="/nowhere")
+        self.says("library", "VGPU_LIB", VGPU_LIB="/nowhere")
+        broken = os.path.join(self.folder, "libvgpu.so")
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write("not a library")
+        self.says("library", "does not load", VGPU_LIB=broken)
+
+    def test_machines_that_are_none(self):
+        self.says("machine", "VGPU_SIM", "No such file", VGPU_SIM="/nowhere")
+        self.create()
+        with open(self.machine, "r+b") as file:
+            file.seek(8)
+            file.write((99).to_bytes(4, "little"))
+        self.says("machine", "version 99", "--force", VGPU_SIM=self.machine)
+
+    def test_values_that_cannot_be(self):
+        for name, value in (("VGPU_MEMORY_LIMIT", "lots"), ("CUDA_DEVICE_MEMORY_LIMIT_0", "1x"),
+                            ("CUDA_MEM_LIMIT_63", "-1"), ("VGPU_MEMORY_RATIO", "0.5"),
+                            ("CUDA_OVERSUBSCRIBE", "perhaps"), ("VGPU_CONTEXT_MEMORY_1", "no")):
+            self.says("environment", name, value, **{name: value})
+        self.says("environment", "VGPU_MEMORY_LIMTI", "did you mean 'VGPU_MEMORY_LIMIT'?",
+                  VGPU_MEMORY_LIMTI="1g")
+        self.says("environment", "/nowhere", "VGPU_SHARE", VGPU_SHARE="/nowhere")
+
+    def test_an_account_that_is_none(self):
+        path = os.path.join(self.folder, "region")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("not an account")
+        self.says("environment", "not a region", CUDA_DEVICE_MEMORY_SHARED_CACHE=path, VGPU_REGION=path)
+
+    def test_bad_words(self):
+        self.refuses(vgpu("doctor", "now"), 2, "takes no 'now'")
+        self.refuses(vgpu("doctor", "--jason"), 2, "no option '--jason'")
+
+
+if __name__ == "__main__":
+    main("__main__")

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""vgpu ps: who holds what: test_ps.py VGPU VGPU_BURN SOURCE_ROOT."""
+
+import os
+import pty
+import subprocess
+
+from cli_case import VGPU, main, wait_until
+from share_case import MIB, ShareCase
+
+TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER LIMIT".split()
+
+
+class Ps(ShareCase):
+    def rows(self):
+        done = self.vgpu("ps")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = [line.split("\t") for line in done.stdout.splitlines()]
+        self.assertEqual(lines[0], TITLES)
+        return [dict(zip(TITLES, line)) for line in lines[1:]]
+
+    def test_nobody(self):
+        self.assertEqual(self.rows(), [])
+        self.assertEqual(self.shares(), {})
+
+    def test_who_holds_what(self):
+        self.create("--preset", "t4-16gb", "--gpus", "2")
+        context = 102
+        one = self.start("--machine", self.machine, "--memory", "1g", "--name", "one")
+        two = self.start("--machine", self.machine, "--memory", "1g", "--name", "one")
+        other = self.start("--machine", self.machine, "--memory", "2g", "--name", "other")
+        one.alloc(100), two.alloc(40), other.alloc(300)
+        rows = {row["PID"]: row for row in self.rows()}
+        self.assertEqual(set(rows), {str(guest.process.pid) for guest in (one, two, other)})
+        row = rows[str(one.process.pid)]
+        self.assertTrue(row["PROGRAM"].startswith("python3"), row)
+        self.assertEqual((row["SHARE"], row["GPU"], row["LIMIT"]), ("one", "0", "1GiB"))
+        self.assertEqual((row["DEVICE"], row["CONTEXT"], row["MANAGED"], row["OTHER"], row["HELD"]),
+                         ("100MiB", f"{context}MiB", "0B", "0B", f"{100 + context}MiB"))
+        self.assertEqual(rows[str(other.process.pid)]["LIMIT"], "2GiB")
+        share = self.shares()["one"]
+        self.assertEqual(share["gpus"][0]["held_bytes"], (140 + 2 * context) * MIB)
+        self.assertEqual(share["gpus"][1]["held_bytes"], 0)
+        held = {process["pid"]: process["gpus"] for process in share["processes"]}
+        self.assertEqual(held[two.process.pid][0]["device_bytes"], 40 * MIB)
+        # The card agrees.
+        self.assertEqual(self.stat()["gpus"][0]["used_bytes"], (440 + 3 * context) * MIB)
+
+    def test_the_dead_are_not_counted(self):
+        self.create("--preset", "t4-16gb", "--context-memory", "0")
+        one = self.start("--machine", self.machine, "--memory", "1g", "--name", "one")
+        two = self.start("--machine", self.machine, "--memory", "1g", "--name", "one")
+        one.alloc(100), two.alloc(40)
+        one.process.kill()
+        one.process.wait()
+        share = self.shares()["one"]
+        self.assertEqual([process["pid"] for process in share["processes"]], [two.process.pid])
+        self.assertEqual(share["gpus"][0]["held_bytes"], 40 * MIB)
+
+    def test_freed_memory_is_not_shown(self):
+        self.create("--preset", "t4-16gb", "--context-memory", "0")
+        guest = self.start("--machine", self.machine, "--memory", "1g", "--name", "one")
+        for _ in range(3):
+            guest.alloc(1)
+        guest.alloc(100)
+        (row,) = self.rows()        # small ones lie together in blocks of 2 MiB
+        self.assertEqual((row["HELD"], row["DEVICE"]), ("104MiB", "104MiB"))
+        for _ in range(4):
+            guest.ask("free")
+        (row,) = self.rows()
+        self.assertEqual((row["HELD"], row["DEVICE"], row["OTHER"]), ("0B", "0B", "0B"))
+
+    def test_a_share_that_has_not_used_a_gpu(self):
+        with subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--memory", "1g", "--name", "idle", "--",
+                               "sleep", "60"], env=self.environment, stderr=subprocess.DEVNULL) as process:
+            self.assertTrue(wait_until(self.rows))
+            (row,) = self.rows()
+            self.assertEqual((row["SHARE"], row["PID"], row["LIMIT"]), ("idle", "-", "1GiB"))
+            self.assertEqual(self.shares()["idle"]["processes"], [])
+            process.kill()
+        self.nothing_is_left()
+        self.assertEqual(self.rows(), [])
+
+    def test_what_a_killed_watcher_leaves_is_removed(self):
+        guest = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
+        for number in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{number}/fd/3").startswith(self.runtime):
+                    os.kill(int(number), 9)
+            except OSError:
+                continue
+        guest.end()
+        self.assertTrue(os.path.exists(f"{self.runtime}/vgpu/one/share"))
+        self.assertEqual(self.shares(), {})
+        self.assertFalse(os.path.exists(f"{self.runtime}/vgpu"))
+
+    def test_a_damaged_share_is_named(self):
+        self.start("--sim=t4-16gb", "--memory", "1g", "--name", "good")
+        self.start("--sim=t4-16gb", "--memory", "1g", "--name", "bad")
+        with open(f"{self.runtime}/vgpu/bad/share", "r+b") as file:
+            file.seek(200)
+            file.write(b"\xff" * 16)
+        done = self.vgpu("ps")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("bad/share' is damaged", done.stderr)
+        self.assertIn("good\t", done.stdout)
+        done = self.vgpu("doctor")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is damaged", done.stdout)
+
+    def test_columns_on_a_terminal(self):
+        self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
+        master, slave = pty.openpty()
+        subprocess.run([VGPU, "ps"], env={**self.environment, "NO_COLOR": "1"}, stdout=slave, check=True)
+        os.close(slave)
+        text = os.read(master, 4096).decode()
+        os.close(master)
+        self.assertNotIn("\t", text)
+        first, second = text.replace("\r", "").splitlines()[:2]
+        self.assertEqual(first.index("PROGRAM"), second.index("python3"))
+
+    def test_bad_words(self):
+        self.refuses(self.vgpu("ps", "one"), 2, "takes no 'one'")
+        self.refuses(self.vgpu("ps", "--jsn"), 2, "did you mean '--json'?")
+
+
+if __name__ == "__main__":
+    main("__main__")
