@@ -78,7 +78,9 @@ class Words(Case):
         ask = script + """
             COMP_WORDS=(%s); COMP_CWORD=%d; _vgpu; echo "${COMPREPLY[*]}"
         """
-        for words, index, expected in (("vgpu s", 1, "sim"), ("vgpu sim cr", 2, "create"),
+        for words, index, expected in (("vgpu s", 1, "set sim"), ("vgpu sim cr", 2, "create"),
+                                       ("vgpu doc", 1, "doctor"), ("vgpu set --m", 2, "--memory"),
+                                       ("vgpu run --context-memory = e", 4, "exempt"),
                                        ("vgpu run --sim = h2", 4, "h200-141gb"),
                                        ("vgpu sim create --preset t4", 4, "t4-16gb"),
                                        ("vgpu sim create --time", 3, "--time-scale")):
@@ -87,7 +89,7 @@ class Words(Case):
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
 
     def test_manual_pages_name_every_option(self):
-        pages = {"run": "vgpu-run.1"}
+        pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "doctor")}
         for name in ("create", "list", "show", "stat", "inject", "destroy"):
             pages["sim " + name] = "vgpu-sim.1"
         for name, page in pages.items():

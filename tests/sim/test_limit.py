@@ -133,6 +133,15 @@ class Limit(ShareCase):
                          ([0], 0, OUT_OF_MEMORY))
         self.assertIsNone(guest.process.poll())
 
+    def test_completion_knows_the_shares(self):
+        self.start("--sim=t4-16gb", "--memory", "1g", "--name", "train")
+        script = vgpu("completion", "bash").stdout
+        done = subprocess.run(["bash", "-c", script + 'COMP_WORDS=(vgpu set tr); COMP_CWORD=2; _vgpu\n'
+                               'echo "${COMPREPLY[*]}"'], capture_output=True, text=True, check=False,
+                              env={**self.environment, "PATH": os.path.dirname(VGPU) + ":"
+                                   + os.environ["PATH"]})
+        self.assertEqual((done.stdout, done.stderr), ("train\n", ""))
+
     def test_set_says_what_is_wrong(self):
         self.create("--preset", "t4-16gb")
         self.start("--machine", self.machine, "--memory", "1g", "--name", "train")
