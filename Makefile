@@ -25,10 +25,10 @@ test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on th
 demo: setup build ## a GPU program at work on a simulated machine, and nvidia-smi's view of it
 	@tools/demo $(BUILD)
 
-bench: build ## measure what the simulator's calls cost the host; writes build/bench.json
+bench: build ## measure what calls cost, bare and under a limit; writes build/bench.json
 	@bench/run $(BUILD)
 
-bench-hot: build ## the per-call part of bench, in seconds
+bench-hot: build ## the same with fewer rounds, in seconds
 	@bench/run $(BUILD) hot
 
 soak: build ## kill ten thousand processes and look at what they leave

@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_clock.h"
+#include "bench_machine.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
-#include "machine.h"
 #include "nvml_prototypes.h"
 
 enum { ROUNDS_MOST = 200 };
@@ -144,13 +145,6 @@ static const struct {
         { "sim_nvml_memory_info_ns", nvml_memory, 256 },
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-        const double x = *(const double *)a, y = *(const double *)b;
-
-        return (x > y) - (x < y);
-}
-
 static double median_ns(struct bench *bench, void (*call)(struct bench *), unsigned count)
 {
         double results[ROUNDS_MOST];
@@ -164,8 +158,7 @@ static double median_ns(struct bench *bench, void (*call)(struct bench *), unsig
                         call(bench);
                 results[round] = (double)(clock_now_ns() - begin_ns) / count;
         }
-        qsort(results, bench->rounds, sizeof results[0], compare_doubles);
-        return results[bench->rounds / 2];
+        return bench_median(results, bench->rounds);
 }
 
 static void bench_open(struct bench *bench)
@@ -186,24 +179,6 @@ static void bench_open(struct bench *bench)
                 must(CUDA_ERROR_UNKNOWN, "nvmlInit_v2");
 }
 
-static void machine_make(char *path, size_t path_bytes)
-{
-        const struct machine_kernel_time kernel = { .name = "bench_timed", .microseconds = 1 };
-        struct machine_spec spec;
-        struct err e = { 0 };
-
-        machine_spec_init(&spec);
-        spec.time_scale = 1000;
-        spec.kernels = &kernel;
-        spec.kernel_count = 1;
-        snprintf(path, path_bytes, "/tmp/vgpu-bench-%d", (int)getpid());
-        if (machine_create(path, &spec, &e) < 0) {
-                fprintf(stderr, "sim_cost: %s\n", e.text);
-                exit(1);
-        }
-        setenv("VGPU_SIM", path, 1);
-}
-
 static char machine_path[64];
 
 static void machine_remove(void)
@@ -220,7 +195,9 @@ int main(int argc, char **argv)
                 fprintf(stderr, "sim_cost: rounds must be from 1 to %d\n", ROUNDS_MOST);
                 return 2;
         }
-        machine_make(machine_path, sizeof machine_path);
+        snprintf(machine_path, sizeof machine_path, "/tmp/vgpu-bench-%d", (int)getpid());
+        bench_machine_make(machine_path);
+        setenv("VGPU_SIM", machine_path, 1);
         atexit(machine_remove);
         begin_ns = clock_now_ns();
         bench_open(&bench);

@@ -1,0 +1,205 @@
+/* limit_cost: what calls cost a program, in nanoseconds: run bare, and with libvgpu.so preloaded, the
+ * difference is the library's.
+ *
+ *   limit_cost machine PATH    makes the machine to measure on
+ *   limit_cost calls OTHERS    "metric value" lines, while OTHERS processes sit attached and idle
+ *   limit_cost start COUNT     seconds until COUNT processes have called cuInit */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench_clock.h"
+#include "bench_machine.h"
+#include "clock.h"
+#include "cuda_prototypes.h"
+
+enum { ROUNDS = 25, OTHERS_MOST = 4096, LIVE_MOST = 100000, SMALL_BYTES = 4096, LARGE_BYTES = 4 << 20 };
+
+static const char ptx[] =
+        ".version 6.0\n.target sm_50\n.address_size 64\n"
+        ".visible .entry bench_timed(.param .u64 out)\n{\nret;\n}\n";
+
+struct bench {
+        CUfunction timed;
+        CUstream stream;
+        CUdeviceptr place;
+        size_t refused_bytes;
+};
+
+static void must(CUresult result, const char *what)
+{
+        const char *name = "?";
+
+        if (result == CUDA_SUCCESS)
+                return;
+        cuGetErrorName(result, &name);
+        fprintf(stderr, "limit_cost: %s: %s\n", what, name);
+        exit(1);
+}
+#define MUST(call) must(call, #call)
+
+static void launch(struct bench *bench)
+{
+        void *params[] = { &bench->place };
+
+        MUST(cuLaunchKernel(bench->timed, 1, 1, 1, 32, 1, 1, 0, bench->stream, params, NULL));
+}
+
+static void alloc_free(struct bench *bench)
+{
+        MUST(cuMemAlloc_v2(&bench->place, SMALL_BYTES));
+        MUST(cuMemFree_v2(bench->place));
+}
+
+static void alloc_free_large(struct bench *bench)
+{
+        MUST(cuMemAlloc_v2(&bench->place, LARGE_BYTES));
+        MUST(cuMemFree_v2(bench->place));
+}
+
+static void alloc_free_async(struct bench *bench)
+{
+        MUST(cuMemAllocAsync(&bench->place, SMALL_BYTES, bench->stream));
+        MUST(cuMemFreeAsync(bench->place, bench->stream));
+}
+
+static void memory_info(struct bench *bench)
+{
+        size_t free_bytes, total_bytes;
+
+        (void)bench;
+        MUST(cuMemGetInfo_v2(&free_bytes, &total_bytes));
+}
+
+static void refusal(struct bench *bench)
+{
+        if (cuMemAlloc_v2(&bench->place, bench->refused_bytes) != CUDA_ERROR_OUT_OF_MEMORY)
+                must(CUDA_ERROR_UNKNOWN, "an allocation over the limit was not refused");
+}
+
+static void report(struct bench *bench, const char *metric, void (*call)(struct bench *), unsigned count)
+{
+        double results[ROUNDS];
+
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                MUST(cuStreamSynchronize(bench->stream));
+                uint64_t begin_ns = clock_now_ns();
+                for (unsigned i = 0; i < count; i++)
+                        call(bench);
+                results[round] = (double)(clock_now_ns() - begin_ns) / count;
+        }
+        printf("%s %.2f\n", metric, bench_median(results, ROUNDS));
+}
+
+static void bench_open(struct bench *bench)
+{
+        CUcontext context;
+        CUmodule module;
+
+        MUST(cuInit(0));
+        MUST(cuDevicePrimaryCtxRetain(&context, 0));
+        MUST(cuCtxSetCurrent(context));
+        MUST(cuModuleLoadData(&module, ptx));
+        MUST(cuModuleGetFunction(&bench->timed, module, "bench_timed"));
+        MUST(cuStreamCreate(&bench->stream, CU_STREAM_NON_BLOCKING));
+}
+
+/* More allocations, none of them freed before the program ends. */
+static void live_add(unsigned count)
+{
+        CUdeviceptr place;
+
+        while (count--)
+                MUST(cuMemAlloc_v2(&place, SMALL_BYTES));
+}
+
+static void refusal_report(struct bench *bench)
+{
+        size_t free_bytes, total_bytes;
+
+        if (!getenv("VGPU_MEMORY_LIMIT"))
+                return;
+        MUST(cuMemGetInfo_v2(&free_bytes, &total_bytes));
+        bench->refused_bytes = free_bytes + LARGE_BYTES;
+        report(bench, "refusal", refusal, 100);
+}
+
+static void calls_report(void)
+{
+        struct bench bench = { 0 };
+
+        bench_open(&bench);
+        report(&bench, "launch", launch, 1024);
+        report(&bench, "alloc_free_at_0", alloc_free, 512);
+        report(&bench, "alloc_free_large_at_0", alloc_free_large, 128);
+        report(&bench, "meminfo", memory_info, 1024);
+        refusal_report(&bench);
+        live_add(10000);
+        report(&bench, "alloc_free_at_10k", alloc_free, 512);
+        live_add(LIVE_MOST - 10000);
+        report(&bench, "alloc_free_at_100k", alloc_free, 512);
+        report(&bench, "async_alloc_free", alloc_free_async, 128);
+}
+
+/* Forks processes that call cuInit, say so, and sleep until their parent ends. */
+static void others_start(unsigned count, pid_t *ret_pids)
+{
+        int ends[2];
+
+        if (pipe(ends) < 0)
+                must(CUDA_ERROR_UNKNOWN, "pipe");
+        for (unsigned i = 0; i < count; i++) {
+                ret_pids[i] = fork();
+                if (ret_pids[i] != 0)
+                        continue;
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                MUST(cuInit(0));
+                if (write(ends[1], "", 1) != 1)
+                        _exit(1);
+                for (;;)
+                        pause();
+        }
+        close(ends[1]);
+        for (unsigned i = 0; i < count; i++) {
+                char byte;
+                if (read(ends[0], &byte, 1) != 1)
+                        must(CUDA_ERROR_UNKNOWN, "a process could not start");
+        }
+        close(ends[0]);
+}
+
+static void others_end(unsigned count, const pid_t *pids)
+{
+        for (unsigned i = 0; i < count; i++)
+                kill(pids[i], SIGKILL);
+        for (unsigned i = 0; i < count; i++)
+                waitpid(pids[i], NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+        static pid_t pids[OTHERS_MOST];
+
+        if (argc == 3 && strcmp(argv[1], "machine") == 0) {
+                bench_machine_make(argv[2]);
+                return 0;
+        }
+        unsigned count = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : OTHERS_MOST + 1;
+        if (count > OTHERS_MOST || (strcmp(argv[1], "calls") != 0 && strcmp(argv[1], "start") != 0)) {
+                fputs("Usage: limit_cost machine PATH | calls OTHERS | start COUNT\n", stderr);
+                return 2;
+        }
+        uint64_t begin_ns = clock_now_ns();
+        others_start(count, pids);
+        if (strcmp(argv[1], "start") == 0)
+                printf("start %.4f\n", (double)(clock_now_ns() - begin_ns) / (double)NS_PER_S);
+        else
+                calls_report();
+        fflush(stdout);
+        others_end(count, pids);
+        return 0;
+}
