@@ -62,6 +62,7 @@ CUresult hook_cuCtxDestroy_v2(cuCtxDestroy_v2_fn *real, CUcontext context)
 {
         presence_enter();
         CUresult r = real(context);
+        devices_context_ended();
         if (r == CUDA_SUCCESS && limits_are_set())
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();

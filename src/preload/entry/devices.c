@@ -21,6 +21,8 @@ static struct {
         nvmlDevice_t handles[ORDINALS];
         int count;
         bool has_nvml;
+        _Atomic uint64_t totals[ORDINALS];
+        _Atomic uint64_t ended;         /* contexts so far */
 } devices;
 
 /* Lower-case hexadecimal digits of a UUID, without prefix and dashes. */
@@ -113,16 +115,27 @@ int devices_account(int ordinal)
 
 struct place devices_current(void)
 {
+        /* A context stays on its device: the thread's last one is remembered until any one ends. */
+        static _Thread_local struct {
+                struct place place;
+                uint64_t ended;
+        } last __attribute__((tls_model("initial-exec")));
         struct place place = { .ordinal = -1, .account = DEVICES_NONE };
         CUcontext context = NULL;
 
         if (!limits_are_set())
                 return place;
-        if (real_cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context
-            || real_cuda.cuCtxGetDevice(&place.ordinal) != CUDA_SUCCESS)
+        if (real_cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
+                return place;
+        uint64_t ended = atomic_load_explicit(&devices.ended, memory_order_acquire);
+        if (last.place.context == (uint64_t)(uintptr_t)context && last.ended == ended)
+                return last.place;
+        if (real_cuda.cuCtxGetDevice(&place.ordinal) != CUDA_SUCCESS)
                 return place;
         place.context = (uint64_t)(uintptr_t)context;
         place.account = devices_account(place.ordinal);
+        last.place = place;
+        last.ended = ended;
         return place;
 }
 
@@ -140,6 +153,16 @@ struct place devices_of_stream(CUstream stream)
         place = devices_current();
         real_cuda.cuCtxPopCurrent_v2(&popped);
         return place;
+}
+
+void devices_context_ended(void)
+{
+        atomic_fetch_add(&devices.ended, 1);
+}
+
+_Atomic uint64_t *devices_total(int ordinal)
+{
+        return ordinal >= 0 && ordinal < ORDINALS ? &devices.totals[ordinal] : NULL;
 }
 
 nvmlDevice_t devices_nvml(int ordinal)

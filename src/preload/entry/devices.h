@@ -1,6 +1,7 @@
 /* devices: CUDA's numbers for devices, and the accounts they are charged to. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "preload_cuda.h"
@@ -23,6 +24,11 @@ struct place {
 struct place devices_current(void);
 /* The same of a stream's context, which need not be the current one. */
 struct place devices_of_stream(CUstream stream);
+/* A context has ended: its handle may come back for another device. */
+void devices_context_ended(void);
+
+/* Where the size of the card, once the driver has told it, is kept; 0: not yet. NULL: no device. */
+_Atomic uint64_t *devices_total(int ordinal);
 
 /* NVML's handle of a CUDA device; NULL: there is no NVML. Ours to keep: NVML stays initialised. */
 nvmlDevice_t devices_nvml(int ordinal);

@@ -1,5 +1,6 @@
 /* Green contexts: a part of a device's multiprocessors, with memory of its own. */
 #include "context_charge.h"
+#include "devices.h"
 #include "library_account.h"
 #include "limits.h"
 #include "presence.h"
@@ -41,6 +42,7 @@ CUresult hook_cuGreenCtxDestroy(cuGreenCtxDestroy_fn *real, CUgreenCtx green)
         CUcontext context = context_of(green);
         presence_enter();
         CUresult r = real(green);
+        devices_context_ended();
         if (r == CUDA_SUCCESS)
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();

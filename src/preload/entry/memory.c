@@ -4,7 +4,6 @@
 #include "graph_account.h"
 #include "limits.h"
 #include "pool_account.h"
-#include "presence.h"
 #include "real.h"
 
 CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t bytes)
@@ -74,45 +73,44 @@ CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
 {
         if (!limits_are_set())
                 return real(address);
-        presence_enter();
-        CUresult r = real(address);
-        if (r == CUDA_SUCCESS && !pool_account_freed(address) && !ledger_release(address))
-                graph_account_refresh();
-        presence_leave();
-        return r;
+        struct holding note;
+        pool_account_free_begin(address, &note);
+        return pool_account_free_end(real(address), &note);
 }
 
 CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
 {
         if (!limits_are_set())
                 return real(address);
-        presence_enter();
-        CUresult r = real(address);
-        if (r == CUDA_SUCCESS && !pool_account_freed(address) && !ledger_release(address))
-                graph_account_refresh();
-        presence_leave();
-        return r;
+        struct holding note;
+        pool_account_free_begin(address, &note);
+        return pool_account_free_end(real(address), &note);
 }
 
 CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size_t *total_bytes)
 {
-        size_t real_free, real_total;
-        int account = devices_current().account;
-        CUresult r = real(&real_free, &real_total);
-
-        if (r != CUDA_SUCCESS || !limits_are_set()) {
-                real_free = r == CUDA_SUCCESS ? real_free : 0;
-        } else {
-                pool_account_refresh_all();
-                graph_account_refresh();
-                real_total = gate_memory_total(account, real_total);
-                real_free = gate_memory_free(account, real_total);
+        if (!limits_are_set())
+                return real(free_bytes, total_bytes);
+        struct place place = devices_current();
+        _Atomic uint64_t *known = devices_total(place.ordinal);
+        /* What is free is the account's business, and the card's size does not change: asked once. */
+        size_t total = known ? atomic_load_explicit(known, memory_order_relaxed) : 0;
+        if (!total) {
+                size_t ignored;
+                CUresult r = real(&ignored, &total);
+                if (r != CUDA_SUCCESS)
+                        return r;
+                if (known)
+                        atomic_store_explicit(known, total, memory_order_relaxed);
         }
-        if (r == CUDA_SUCCESS && free_bytes)
-                *free_bytes = real_free;
-        if (r == CUDA_SUCCESS && total_bytes)
-                *total_bytes = real_total;
-        return r;
+        pool_account_refresh_all();
+        graph_account_refresh();
+        total = gate_memory_total(place.account, total);
+        if (free_bytes)
+                *free_bytes = gate_memory_free(place.account, total);
+        if (total_bytes)
+                *total_bytes = total;
+        return CUDA_SUCCESS;
 }
 
 static unsigned int cut_to_32_bits(size_t bytes)

@@ -94,12 +94,9 @@ CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstr
 {
         if (!limits_are_set())
                 return real(address, stream);
-        presence_enter();
-        CUresult r = real(address, stream);
-        if (r == CUDA_SUCCESS && !pool_account_freed(address) && !ledger_release(address))
-                graph_account_refresh();
-        presence_leave();
-        return r;
+        struct holding note;
+        pool_account_free_begin(address, &note);
+        return pool_account_free_end(real(address, stream), &note);
 }
 
 /* A pool belongs to the device it was made for, whichever context allocates from it. */

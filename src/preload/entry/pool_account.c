@@ -1,7 +1,9 @@
 /* pool_account: a short list of pools; each is charged by the driver's figure of what it reserves. */
 #include "pool_account.h"
 
+#include "graph_account.h"
 #include "lock.h"
+#include "presence.h"
 #include "real.h"
 
 enum { POOLS = 256 };
@@ -15,7 +17,7 @@ struct row {
 static struct {
         struct lock lock;
         struct row rows[POOLS];
-        unsigned count;
+        _Atomic unsigned count;
 } pools;
 
 static struct row *row_find(CUmemoryPool pool)
@@ -120,10 +122,33 @@ bool pool_account_freed(CUdeviceptr address)
         return true;
 }
 
+void pool_account_free_begin(CUdeviceptr address, struct holding *ret_note)
+{
+        ret_note->key = 0;
+        presence_enter();
+        holding_take(address, ret_note);
+}
+
+CUresult pool_account_free_end(CUresult result, const struct holding *note)
+{
+        if (note->key && result != CUDA_SUCCESS)
+                holding_add(note);
+        else if (note->key && note->kind == HOLDING_POOL)
+                pool_account_refresh((CUmemoryPool)(uintptr_t)note->number);
+        else if (note->key)
+                ledger_release_taken(note);
+        else if (result == CUDA_SUCCESS)
+                graph_account_refresh();        /* not noted: a graph's */
+        presence_leave();
+        return result;
+}
+
 bool pool_account_refresh_all(void)
 {
         bool has_shrunk = false;
 
+        if (!atomic_load_explicit(&pools.count, memory_order_relaxed))
+                return false;           /* no pool was ever used: nothing to ask the driver */
         lock_take(&pools.lock);
         for (unsigned i = 0; i < pools.count; i++)
                 if (pools.rows[i].pool && pools.rows[i].bytes)

@@ -16,6 +16,10 @@ bool pool_account_is_host(CUmemoryPool pool);
 CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, CUdeviceptr address);
 /* The address came from a pool: its pool is looked at again. False: it did not. */
 bool pool_account_freed(CUdeviceptr address);
+/* Around a driver call that frees the address. Its note is taken out before: once the driver has the
+ * address back, another thread may get it and note it anew. */
+void pool_account_free_begin(CUdeviceptr address, struct holding *ret_note);
+CUresult pool_account_free_end(CUresult result, const struct holding *note);
 /* The pool is looked at again: what it gave back to the card is given back to the limit. */
 void pool_account_refresh(CUmemoryPool pool);
 /* The same for all; true: something was given back. */

@@ -1,5 +1,6 @@
 /* Primary contexts: made by the first who retains them, gone with the last. */
 #include "context_charge.h"
+#include "devices.h"
 #include "library_account.h"
 #include "limits.h"
 #include "presence.h"
@@ -46,6 +47,7 @@ static CUresult end(CUresult (*real)(CUdevice), CUdevice device)
         if (real_cuda.cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS)
                 real_cuda.cuDevicePrimaryCtxRelease_v2(device);
         CUresult r = real(device);
+        devices_context_ended();
         bool is_gone = r == CUDA_SUCCESS && !is_active(device);
         if (is_gone)
                 ledger_release_context((uint64_t)(uintptr_t)context);

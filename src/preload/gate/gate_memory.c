@@ -26,7 +26,7 @@ static int admit_patiently(unsigned account, uint64_t bytes, uint64_t limit, str
 {
         int r = ledger_reserve(account, bytes, limit, charge);
 
-        if (r < 0 && region_reap(ledger_region()))
+        if (r < 0 && ledger_reap())
                 r = ledger_reserve(account, bytes, limit, charge);
         if (r < 0 && gate_relieve && gate_relieve())
                 r = ledger_reserve(account, bytes, limit, charge);

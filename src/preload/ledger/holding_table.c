@@ -126,6 +126,48 @@ bool holding_find(uint64_t key, struct holding *ret_holding)
         return holding_get(key, ret_holding, false);
 }
 
+bool holding_join(const struct holding *holding, bool *ret_is_known)
+{
+        uint64_t hash = key_hash(holding->key);
+        struct part *part = part_of(hash);
+        bool is_joined = true;
+
+        *ret_is_known = false;
+        lock_take(&part->lock);
+        if (part->used * 4 >= part->capacity * 3)
+                is_joined = part_grow(part);
+        if (is_joined) {
+                struct holding *place = part_place(part, holding->key, hash);
+                *ret_is_known = place->key != 0;
+                if (place->key)
+                        place->count++;
+                else
+                        *place = *holding;
+                part->used += !*ret_is_known;
+        }
+        lock_give(&part->lock);
+        return is_joined;
+}
+
+bool holding_part(uint64_t key, struct holding *ret_holding)
+{
+        uint64_t hash = key_hash(key);
+        struct part *part = part_of(hash);
+        bool is_last = false;
+
+        lock_take(&part->lock);
+        if (part->capacity) {
+                struct holding *place = part_place(part, key, hash);
+                is_last = place->key == key && key && --place->count == 0;
+                if (is_last) {
+                        *ret_holding = *place;
+                        part_remove(part, place);
+                }
+        }
+        lock_give(&part->lock);
+        return is_last;
+}
+
 int64_t holding_count(uint64_t key, int change)
 {
         uint64_t hash = key_hash(key);

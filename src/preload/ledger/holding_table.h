@@ -29,6 +29,11 @@ bool holding_add(const struct holding *holding);
 /* False: no such key. Removes it and says what it was. */
 bool holding_take(uint64_t key, struct holding *ret_holding);
 bool holding_find(uint64_t key, struct holding *ret_holding);
+/* One more for the holding of this key, or, where there is none, this one as its first: one step.
+ * False: out of memory. */
+bool holding_join(const struct holding *holding, bool *ret_is_known);
+/* One less; true: it was the last, and what is removed is in *ret_holding. One step. */
+bool holding_part(uint64_t key, struct holding *ret_holding);
 /* Changes the count of the holding; the new value. 0 and removed when it reaches 0. −1: no such key. */
 int64_t holding_count(uint64_t key, int change);
 

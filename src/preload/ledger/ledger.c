@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "lock.h"
+#include "clock.h"
 #include "presence.h"
 
 enum { BLOCK_SHIFT = 21 };
@@ -46,6 +46,7 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
         fork_watch();
         if (ledger.slot)                /* cuInit again */
                 return 0;
+        presence_start();
         r = region_join(&ledger);
         if (r == -EUSERS) {
                 region_reap(&ledger);
@@ -141,47 +142,32 @@ static uint64_t block_key(uint64_t address)
         return (address >> BLOCK_SHIFT << BLOCK_SHIFT) | 1;
 }
 
-/* Guards the step between a block's count and its being there. */
-static struct lock *block_lock(void)
-{
-        static struct lock lock;
-
-        return &lock;
-}
-
 bool ledger_settle_small(struct charge *charge, uint64_t address)
 {
         struct charge nothing = { .account = charge->account, .context = charge->context };
-        uint64_t context = charge->context;
-        bool is_settled = true;
+        /* No context: the block goes when the last one in it goes. */
+        struct holding block = { .key = block_key(address), .bytes = charge->bytes, .count = 1,
+                                 .device = (uint16_t)charge->account, .kind = HOLDING_BLOCK };
+        bool is_known;
 
-        if (!ledger_settle(&nothing, address, HOLDING_SMALL))
+        if (!ledger_settle(&nothing, address, HOLDING_SMALL) || !holding_join(&block, &is_known))
                 return false;
-        lock_take(block_lock());
-        bool is_known = holding_count(block_key(address), 1) > 0;
-        charge->context = 0;            /* the block goes when the last one in it goes */
-        if (!is_known)
-                is_settled = ledger_settle(charge, block_key(address), HOLDING_BLOCK);
-        charge->context = context;
-        lock_give(block_lock());
         if (is_known)
                 ledger_give_back(charge);
-        return is_settled;
+        else
+                region_note(&ledger, block.device, REGION_DEVICE, (int64_t)block.bytes);
+        return true;
 }
 
 static void block_release(uint64_t address)
 {
         struct holding block;
 
-        lock_take(block_lock());
-        bool is_last = holding_find(block_key(address), &block)
-                       && holding_count(block_key(address), -1) == 0;
-        lock_give(block_lock());
-        if (is_last)
+        if (holding_part(block_key(address), &block))
                 holding_refund(&block);
 }
 
-static void holding_release(const struct holding *holding)
+void ledger_release_taken(const struct holding *holding)
 {
         if (holding->kind == HOLDING_SMALL)
                 block_release(holding->key);
@@ -195,7 +181,7 @@ bool ledger_release(uint64_t key)
 
         if (!holding_take(key, &holding))
                 return false;
-        holding_release(&holding);
+        ledger_release_taken(&holding);
         return true;
 }
 
@@ -204,7 +190,7 @@ void ledger_release_context(uint64_t context)
         struct holding holding;
 
         while (context && holding_take_of(context, &holding))
-                holding_release(&holding);
+                ledger_release_taken(&holding);
 }
 
 int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
@@ -237,6 +223,18 @@ void ledger_measured(unsigned account)
         uint64_t own = ledger.slot;
 
         atomic_compare_exchange_strong(&ledger.file->devices[account].measuring, &own, 0);
+}
+
+bool ledger_reap(void)
+{
+        static _Atomic uint64_t last_ns;
+        uint64_t now_ns = clock_now_ns();
+
+        if (now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) < NS_PER_MS)
+                return false;
+        bool has_reaped = region_reap(&ledger) > 0;
+        atomic_store_explicit(&last_ns, now_ns, memory_order_relaxed);
+        return has_reaped;
 }
 
 bool ledger_wait_measured(unsigned account)

@@ -35,6 +35,8 @@ void ledger_adjust(struct charge *charge, uint64_t bytes);
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind);
 /* Gives back what is held under the key; false: nothing is. */
 bool ledger_release(uint64_t key);
+/* The same for one that holding_take() has taken out. */
+void ledger_release_taken(const struct holding *holding);
 
 /* Gives back all that is held in a context that is gone. */
 void ledger_release_context(uint64_t context);
@@ -44,6 +46,9 @@ void ledger_release_context(uint64_t context);
 int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
                         struct charge *ret_charge);
 void ledger_measured(unsigned account);
+/* Takes back what dead processes held, at most once in a millisecond: it looks at every process, and
+ * a program that is refused may ask again in a loop. True: there was something. */
+bool ledger_reap(void);
 /* Waits while another process holds the rest; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned account);
 

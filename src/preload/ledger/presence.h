@@ -2,6 +2,9 @@
  * the account with the driver's own figure can wait until nobody is. */
 #pragma once
 
+/* Before the first of the calls below, and again in a forked child. */
+void presence_start(void);
+
 /* Around a driver call that changes what is held. Costs a few nanoseconds; waits while somebody
  * measures. */
 void presence_enter(void);
