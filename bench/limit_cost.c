@@ -3,8 +3,10 @@
  *
  *   limit_cost machine PATH    makes the machine to measure on
  *   limit_cost calls OTHERS    "metric value" lines, while OTHERS processes sit attached and idle
+ *   limit_cost limited OTHERS  the same where a limit is set: also the refusals
  *   limit_cost start COUNT     seconds until COUNT processes have called cuInit */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,14 +123,12 @@ static void refusal_report(struct bench *bench)
 {
         size_t free_bytes, total_bytes;
 
-        if (!getenv("VGPU_MEMORY_LIMIT"))
-                return;
         MUST(cuMemGetInfo_v2(&free_bytes, &total_bytes));
         bench->refused_bytes = free_bytes + LARGE_BYTES;
         report(bench, "refusal", refusal, 100);
 }
 
-static void calls_report(void)
+static void calls_report(bool is_limited)
 {
         struct bench bench = { 0 };
 
@@ -137,7 +137,8 @@ static void calls_report(void)
         report(&bench, "alloc_free_at_0", alloc_free, 512);
         report(&bench, "alloc_free_large_at_0", alloc_free_large, 128);
         report(&bench, "meminfo", memory_info, 1024);
-        refusal_report(&bench);
+        if (is_limited)
+                refusal_report(&bench);
         live_add(10000);
         report(&bench, "alloc_free_at_10k", alloc_free, 512);
         live_add(LIVE_MOST - 10000);
@@ -189,8 +190,9 @@ int main(int argc, char **argv)
                 return 0;
         }
         unsigned count = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : OTHERS_MOST + 1;
-        if (count > OTHERS_MOST || (strcmp(argv[1], "calls") != 0 && strcmp(argv[1], "start") != 0)) {
-                fputs("Usage: limit_cost machine PATH | calls OTHERS | start COUNT\n", stderr);
+        if (count > OTHERS_MOST || (strcmp(argv[1], "calls") != 0 && strcmp(argv[1], "limited") != 0
+                                    && strcmp(argv[1], "start") != 0)) {
+                fputs("Usage: limit_cost machine PATH | calls OTHERS | limited OTHERS | start COUNT\n", stderr);
                 return 2;
         }
         uint64_t begin_ns = clock_now_ns();
@@ -198,7 +200,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], "start") == 0)
                 printf("start %.4f\n", (double)(clock_now_ns() - begin_ns) / (double)NS_PER_S);
         else
-                calls_report();
+                calls_report(strcmp(argv[1], "limited") == 0);
         fflush(stdout);
         others_end(count, pids);
         return 0;
