@@ -22,7 +22,8 @@ fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guide
 test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
 	@tests/clients/run $(BUILD)
 
-demo: setup build ## a GPU program at work on a simulated machine, and nvidia-smi's view of it
+demo: setup $(BUILD)/build.ninja ## a GPU program at work on a simulated machine, and nvidia-smi's view of it
+	@$(call ninja,$(BUILD)) placed
 	@tools/demo $(BUILD)
 
 bench: build ## measure what calls cost, bare and under a limit; writes build/bench.json
