@@ -16,7 +16,8 @@ extern char **environ;
 
 /* What else begins with VGPU_ and is read somewhere. */
 static const char *const other_names[] = {
-        "VGPU_SIM", "VGPU_SIM_LIB", "VGPU_LIB", "VGPU_SHARE", "VGPU_LOG", "VGPU_CACHE",
+        "VGPU_SIM",   "VGPU_SIM_LIB", "VGPU_SIM_LOG", "VGPU_SIM_STRICT", "VGPU_SIM_GRAPHICS",
+        "VGPU_SHARE", "VGPU_LIB",     "VGPU_CACHE",
 };
 
 static int size_check(const char *text, struct err *e)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,10 +83,14 @@ static int watcher_leave(const struct watch *watches, size_t count, int argc, ch
 /* The lock is not kept while others are asked for: whoever joins a share must not wait for us. */
 static void watch_one(const struct watch *watch, int fd)
 {
+        struct stat st;
+
         for (;;) {
                 while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
                         ;
                 flock(fd, LOCK_UN);
+                if (fstat(fd, &st) == 0 && st.st_nlink == 0)
+                        return; /* another has removed it; what has the name now is not ours */
                 if (watch->remove(watch->path))
                         return;
                 nanosleep(&(struct timespec){ .tv_nsec = USERS_POLL_MS * 1000000L }, NULL);

@@ -3,8 +3,9 @@
 
 import json
 import os
+import re
 
-from cli_case import Case, main, vgpu
+from cli_case import SOURCE, Case, main, vgpu
 
 
 class Doctor(Case):
@@ -59,6 +60,17 @@ class Doctor(Case):
         self.says("environment", "VGPU_MEMORY_LIMTI", "did you mean 'VGPU_MEMORY_LIMIT'?",
                   VGPU_MEMORY_LIMTI="1g")
         self.says("environment", "/nowhere", "VGPU_SHARE", VGPU_SHARE="/nowhere")
+
+    def test_every_variable_that_is_read_is_known(self):
+        read = set()
+        for folder, _, names in os.walk(os.path.join(SOURCE, "src")):
+            for name in names:
+                if name.endswith(".c"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        read |= set(re.findall(r'getenv\("(VGPU_\w+)"\)', file.read()))
+        self.assertIn("VGPU_SIM_LIB", read)
+        done = vgpu("doctor", environment={name: "" for name in read})
+        self.assertNotIn("nobody reads", done.stdout)
 
     def test_an_account_that_is_none(self):
         path = os.path.join(self.folder, "region")

@@ -68,6 +68,16 @@ class Limit(ShareCase):
         three.end()
         self.nothing_is_left()
 
+    def test_starts_and_ends_of_one_share_race(self):
+        self.create("--preset", "t4-16gb")
+        script = ('for i in $(seq 12); do "$0" run --machine "$1" --memory 1g --name one -- true || exit 1; '
+                  'done')
+        loops = [subprocess.Popen(["sh", "-c", script, VGPU, self.machine], env=self.environment,
+                                  stderr=subprocess.PIPE, text=True) for _ in range(6)]
+        ends = [(loop.communicate()[1], loop.returncode) for loop in loops]
+        self.assertEqual(ends, [("", 0)] * 6)
+        self.nothing_is_left()
+
     def test_other_limits_do_not_join(self):
         self.create("--preset", "t4-16gb")
         self.start("--machine", self.machine, "--memory", "200Mi", "--name", "one")
