@@ -63,6 +63,7 @@ class Limit(ShareCase):
                          (0, OUT_OF_MEMORY, OUT_OF_MEMORY))
         one.process.kill()
         one.process.wait()
+        time.sleep(0.002)       # the dead are looked for once in a millisecond
         self.assertEqual(two.alloc(120), 0)
         two.end()
         three.end()
