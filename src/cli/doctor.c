@@ -21,7 +21,7 @@
 #include "term.h"
 
 enum { JSON };
-enum { ROOM_MIB = 64 };         /* a machine and a few accounts */
+enum { ROOM_MIB = 64 }; /* a machine and a few accounts */
 
 const struct cli_option doctor_options[] = {
         [JSON] = { "json", NULL, "print JSON", NULL },
@@ -41,7 +41,8 @@ static void finding_print(const struct doctor *doctor, enum verdict verdict, con
                 printf("%-18s → %s\n", "", fix);
 }
 
-void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, const char *format, ...)
+void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, const char *format,
+                ...)
 {
         static const char *const words[] = { "ok", "note", "wrong" };
         char text[512];
@@ -78,7 +79,8 @@ static void check_driver(struct doctor *doctor)
         if (gpus_real(&gpus, &e) < 0)
                 doctor_say(doctor, VERDICT_WRONG,
                            "look at 'dmesg' and 'nvidia-smi'; install the driver's own "
-                           "libnvidia-ml.so.1", "libcuda.so.1 is there, but %s", e.text);
+                           "libnvidia-ml.so.1",
+                           "libcuda.so.1 is there, but %s", e.text);
         else
                 doctor_say(doctor, VERDICT_OK, NULL, "the driver knows %u GPU%s", gpus.count,
                            gpus.count == 1 ? "" : "s");
@@ -113,8 +115,8 @@ static void check_library(struct doctor *doctor)
                 doctor_say(doctor, VERDICT_WRONG, "use a system with glibc 2.17 or newer",
                            "the C library is glibc %s", gnu_get_libc_version());
         else if (!dlopen(library, RTLD_NOW | RTLD_LOCAL))
-                doctor_say(doctor, VERDICT_WRONG, "install vgpu again", "libvgpu.so does not load: %s",
-                           dlerror());
+                doctor_say(doctor, VERDICT_WRONG, "install vgpu again",
+                           "libvgpu.so does not load: %s", dlerror());
         else
                 doctor_say(doctor, VERDICT_OK, NULL, "'%s' loads (glibc %s)", library,
                            gnu_get_libc_version());
@@ -205,9 +207,12 @@ static const struct {
         const char *subject;
         void (*look)(struct doctor *doctor);
 } checks[] = {
-        { "driver", check_driver },   { "simulator", check_simulator },
-        { "library", check_library }, { "room", check_room },
-        { "shares", check_shares },   { "machine", check_machine },
+        { "driver", check_driver },
+        { "simulator", check_simulator },
+        { "library", check_library },
+        { "room", check_room },
+        { "shares", check_shares },
+        { "machine", check_machine },
         { "environment", doctor_environment },
 };
 

@@ -11,12 +11,12 @@ struct doctor {
         struct json_out json;
         bool is_json;
         unsigned wrong;
-        const char *subject;            /* of the check at work */
+        const char *subject; /* of the check at work */
 };
 
 /* One finding: a sentence, and how to fix what is wrong (NULL: nothing to do). */
-void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, const char *format, ...)
-        __attribute__((format(printf, 4, 5)));
+void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
 
 /* The values of VGPU_… and of the names that are understood in their place. */
 void doctor_environment(struct doctor *doctor);

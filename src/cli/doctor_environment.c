@@ -16,8 +16,8 @@ extern char **environ;
 
 /* What else begins with VGPU_ and is read somewhere. */
 static const char *const other_names[] = {
-        "VGPU_SIM",   "VGPU_SIM_LIB", "VGPU_SIM_LOG", "VGPU_SIM_STRICT", "VGPU_SIM_GRAPHICS",
-        "VGPU_SHARE", "VGPU_LIB",     "VGPU_CACHE",
+        "VGPU_SIM",          "VGPU_SIM_LIB", "VGPU_SIM_LOG", "VGPU_SIM_STRICT",
+        "VGPU_SIM_GRAPHICS", "VGPU_SHARE",   "VGPU_LIB",     "VGPU_CACHE",
 };
 
 static int size_check(const char *text, struct err *e)
@@ -56,8 +56,8 @@ static const struct {
         enum setting setting;
         int (*check)(const char *text, struct err *e);
 } rows[] = {
-        { SETTING_MEMORY_LIMIT, size_check },     { SETTING_MEMORY_RATIO, ratio_check },
-        { SETTING_MEMORY_OVERSOLD, flag_check },  { SETTING_OVERSOLD_HOST_MEMORY, size_check },
+        { SETTING_MEMORY_LIMIT, size_check },      { SETTING_MEMORY_RATIO, ratio_check },
+        { SETTING_MEMORY_OVERSOLD, flag_check },   { SETTING_OVERSOLD_HOST_MEMORY, size_check },
         { SETTING_CONTEXT_MEMORY, context_check },
 };
 
@@ -69,8 +69,8 @@ static bool value_is_right(struct doctor *doctor, size_t row, int device)
 
         if (!text || rows[row].check(text, &e) == 0)
                 return true;
-        snprintf(fix, sizeof fix, "unset %s, or give it a right value: libvgpu.so refuses all GPUs now",
-                 name);
+        snprintf(fix, sizeof fix,
+                 "unset %s, or give it a right value: libvgpu.so refuses all GPUs now", name);
         doctor_say(doctor, VERDICT_WRONG, fix, "%s: %s", name, e.text);
         return false;
 }

@@ -63,7 +63,8 @@ static nvmlReturn_t nvml_read(const struct nvml *nvml, struct gpu_list *list)
                 r = nvml->handle(i, &device);
                 if (r == NVML_SUCCESS)
                         r = nvml->uuid(device, list->uuids[i], SHARE_UUID);
-                if (r == NVML_SUCCESS && nvml->mig && nvml->mig(device, &mode, &pending) == NVML_SUCCESS)
+                if (r == NVML_SUCCESS && nvml->mig &&
+                    nvml->mig(device, &mode, &pending) == NVML_SUCCESS)
                         list->has_mig |= mode != 0;
         }
         return r;
@@ -75,15 +76,17 @@ int gpus_real(struct gpu_list *ret_list, struct err *e)
         struct nvml nvml = { 0 };
 
         if (!nvml_load(&nvml))
-                return err_set(e, -ENOENT, "the driver's libnvidia-ml.so.1 was not found: the GPUs "
-                                           "to be limited cannot be named");
+                return err_set(e, -ENOENT,
+                               "the driver's libnvidia-ml.so.1 was not found: the GPUs "
+                               "to be limited cannot be named");
         nvmlReturn_t r = nvml.init();
         if (r == NVML_SUCCESS) {
                 r = nvml_read(&nvml, &list);
                 nvml.shutdown();
         }
         if (r != NVML_SUCCESS)
-                return err_set(e, -EIO, "the driver does not name its GPUs (NVML error %d)", (int)r);
+                return err_set(e, -EIO, "the driver does not name its GPUs (NVML error %d)",
+                               (int)r);
         if (list.count == 0)
                 return err_set(e, -ENODEV, "the driver knows no GPU");
         *ret_list = list;

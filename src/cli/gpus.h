@@ -9,7 +9,7 @@
 struct gpu_list {
         unsigned count;
         char uuids[SHARE_DEVICES][SHARE_UUID];
-        bool has_mig;                   /* one of them is cut into instances */
+        bool has_mig; /* one of them is cut into instances */
 };
 
 /* From a machine file. */

@@ -33,7 +33,7 @@ struct listing {
 /* One process on one device. */
 struct row {
         const struct share_copy *copy;
-        const struct region *region;    /* NULL: no process of the share has used a GPU yet */
+        const struct region *region; /* NULL: no process of the share has used a GPU yet */
         uint32_t slot;
         unsigned device;
 };
@@ -41,8 +41,7 @@ struct row {
 /* What has no note of its own (pools, what is being measured) is other. */
 static uint64_t row_kind(const struct row *row, enum region_kind kind)
 {
-        struct region_account *account =
-                &row->region->file->slots[row->slot].accounts[row->device];
+        struct region_account *account = &row->region->file->slots[row->slot].accounts[row->device];
         uint64_t noted = 0;
 
         if (kind != REGION_OTHER)

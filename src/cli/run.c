@@ -87,7 +87,8 @@ static int limit_option(struct run_limits *limits, int option, const char *value
                 limits->has_context = true;
                 limits->is_context_exempt = strcmp(value, "exempt") == 0;
                 if (!limits->is_context_exempt && strcmp(value, "count") != 0)
-                        return err_set(e, -1, "--context-memory is 'count' or 'exempt', not '%.60s'",
+                        return err_set(e, -1,
+                                       "--context-memory is 'count' or 'exempt', not '%.60s'",
                                        value);
                 return 0;
         case NAME:
@@ -217,8 +218,8 @@ static int prepare_driver(struct run_request *request, struct err *e)
 }
 
 /* What was made for the program goes with it. */
-static int prepare_watcher(const struct run_request *request, const char *share, int argc, char **argv,
-                           struct err *e)
+static int prepare_watcher(const struct run_request *request, const char *share, int argc,
+                           char **argv, struct err *e)
 {
         struct watch watches[2];
         size_t count = 0;

@@ -25,21 +25,25 @@ int run_share_check(const struct run_limits *limits, struct err *e)
         const char *outer = getenv("VGPU_SHARE");
 
         if (limits->missing)
-                return err_set(e, -ENOTSUP, "limits of this kind (--%s) are not in this release; "
-                                            "nothing was run",
+                return err_set(e, -ENOTSUP,
+                               "limits of this kind (--%s) are not in this release; "
+                               "nothing was run",
                                limits->missing);
         if (limits->has_context && !limits->memory_bytes)
-                return err_set(e, -EINVAL, "--context-memory says what --memory counts; give "
-                                           "--memory SIZE too");
+                return err_set(e, -EINVAL,
+                               "--context-memory says what --memory counts; give "
+                               "--memory SIZE too");
         if (!run_share_is_wanted(limits))
                 return 0;
         if (access(SHARE_PATH, F_OK) == 0)
-                return err_set(e, -EBUSY, "the limits of this container are in '%s' and hold "
-                                          "already; run the program without vgpu run's",
+                return err_set(e, -EBUSY,
+                               "the limits of this container are in '%s' and hold "
+                               "already; run the program without vgpu run's",
                                SHARE_PATH);
         if (outer && *outer)
-                return err_set(e, -EBUSY, "this is under a share already (VGPU_SHARE=%.120s), and "
-                                          "shares do not nest",
+                return err_set(e, -EBUSY,
+                               "this is under a share already (VGPU_SHARE=%.120s), and "
+                               "shares do not nest",
                                outer);
         return 0;
 }
@@ -57,7 +61,8 @@ static void name_make(const char *program, char ret_name[64])
         for (char *p = base; *p; p++) {
                 const char one[2] = { *p, '\0' };
 
-                if (share_place_check_name(one, NULL) < 0 && (p == base || (*p != '-' && *p != '.')))
+                if (share_place_check_name(one, NULL) < 0 &&
+                    (p == base || (*p != '-' && *p != '.')))
                         *p = '_';
         }
         snprintf(ret_name, 64, "%s-%04x", *base ? base : "program", number);
@@ -89,11 +94,13 @@ static int preload_set(struct err *e)
         autofree char *library = places_preload_library(), *preload = NULL;
 
         if (!library)
-                return err_set(e, -ENOENT, "libvgpu.so was not found next to vgpu; set VGPU_LIB to "
-                                           "its path");
+                return err_set(e, -ENOENT,
+                               "libvgpu.so was not found next to vgpu; set VGPU_LIB to "
+                               "its path");
         if (strpbrk(library, ": "))
-                return err_set(e, -EINVAL, "the path '%.150s' of libvgpu.so has a ':' or a space, "
-                                           "which LD_PRELOAD cannot hold",
+                return err_set(e, -EINVAL,
+                               "the path '%.150s' of libvgpu.so has a ':' or a space, "
+                               "which LD_PRELOAD cannot hold",
                                library);
         if (asprintf(&preload, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0) {
                 preload = NULL;

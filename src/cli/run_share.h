@@ -8,11 +8,11 @@
 #include "share_layout.h"
 
 struct run_limits {
-        uint64_t memory_bytes;          /* 0: none was given */
-        const char *name;               /* NULL: made from the program's */
-        bool has_context;               /* --context-memory was given */
+        uint64_t memory_bytes; /* 0: none was given */
+        const char *name;      /* NULL: made from the program's */
+        bool has_context;      /* --context-memory was given */
         bool is_context_exempt;
-        const char *missing;            /* an option for a limit that is not in this release */
+        const char *missing; /* an option for a limit that is not in this release */
 };
 
 /* True: the program runs under a share. */

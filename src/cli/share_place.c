@@ -1,7 +1,7 @@
 /* Where the shares of `vgpu run` live.
  *
- * Whoever makes, joins or removes a share holds the lock of the user's folder meanwhile; a process of
- * a share holds a shared lock on the share file for as long as it lives. */
+ * Whoever makes, joins or removes a share holds the lock of the user's folder meanwhile; a process
+ * of a share holds a shared lock on the share file for as long as it lives. */
 #include "share_place.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-enum { ROOT_BYTES = 128 };      /* leaves room for a name and a file in a SHARE_TEXT */
+enum { ROOT_BYTES = 128 }; /* leaves room for a name and a file in a SHARE_TEXT */
 
 int share_place_check_name(const char *name, struct err *e)
 {
@@ -45,7 +45,8 @@ static size_t roots_list(char ret_roots[PLACES][ROOT_BYTES])
         size_t kept = 0;
 
         for (size_t i = 0; i < count; i++) {
-                const bool is_own = strcmp(places[i], "/dev/shm") != 0 && strcmp(places[i], "/tmp") != 0;
+                const bool is_own =
+                        strcmp(places[i], "/dev/shm") != 0 && strcmp(places[i], "/tmp") != 0;
                 const int length =
                         is_own ? snprintf(ret_roots[kept], ROOT_BYTES, "%s/vgpu", places[i])
                                : snprintf(ret_roots[kept], ROOT_BYTES, "%s/vgpu-%u", places[i],
@@ -56,7 +57,7 @@ static size_t roots_list(char ret_roots[PLACES][ROOT_BYTES])
         return kept;
 }
 
-/* Opens the folder and takes its lock. Another user's folder is none of ours: /tmp is everybody's. */
+/* Opens the folder and takes its lock. Another user's is none of ours: /tmp is everybody's. */
 static int root_lock(const char *root, bool is_to_be_made)
 {
         for (;;) {
@@ -271,7 +272,8 @@ static int share_make(const char *path, const struct share_copy *wanted, struct 
         path_beside(path, "/region", copy.region);
         path_beside(path, "", folder);
         if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-                return err_set(e, -errno, "cannot make the folder '%s': %s", folder, strerror(errno));
+                return err_set(e, -errno, "cannot make the folder '%s': %s", folder,
+                               strerror(errno));
         return share_create(path, &copy, e);
 }
 

@@ -13,12 +13,12 @@
 /* 0, or why the text cannot be a share's name. */
 int share_place_check_name(const char *name, struct err *e);
 
-/* Makes the share that `wanted` describes (its region's path is filled in), or joins the one of that
- * name if it has the same devices and limits. The caller's process holds its lock (watcher.h).
+/* Makes the share that `wanted` describes (its region's path is filled in), or joins the one of
+ * that name if it has the same devices and limits. The caller's process holds its lock (watcher.h).
  * *ret_path is the share file. -EEXIST: there is one with other limits or devices. */
 int share_place_take(const struct share_copy *wanted, char ret_path[SHARE_TEXT], struct err *e);
 
-/* The share files of this user: a vec of char[SHARE_TEXT]. Those that nobody uses are removed first. */
+/* The share files of this user: a vec of char[SHARE_TEXT]. Those that nobody uses are removed. */
 void share_place_list(struct vec *ret_paths);
 /* The share file of that name; false: there is none. */
 bool share_place_find(const char *name, char ret_path[SHARE_TEXT]);
