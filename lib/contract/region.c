@@ -145,17 +145,17 @@ int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64
                                                         memory_order_relaxed));
         if (units > limit_units || used > limit_units - units)
                 return -ENOMEM;
-        pthread_mutex_lock(&region->locks[device]);
+        brief_lock_take(&region->turns[device].lock);
         int r = account_change(region, device, (int64_t)units, limit_units);
-        pthread_mutex_unlock(&region->locks[device]);
+        brief_lock_give(&region->turns[device].lock);
         return r;
 }
 
 void region_refund(struct region *region, unsigned device, uint64_t bytes)
 {
-        pthread_mutex_lock(&region->locks[device]);
+        brief_lock_take(&region->turns[device].lock);
         account_change(region, device, -(int64_t)units_of(bytes), 0);
-        pthread_mutex_unlock(&region->locks[device]);
+        brief_lock_give(&region->turns[device].lock);
 }
 
 uint64_t region_used_bytes(const struct region *region, unsigned device)
@@ -222,14 +222,14 @@ static void account_take(struct region *region, uint32_t victim, unsigned device
         uint64_t held = atomic_load(&dead->held);
         if (pair_upper(held) == 0)
                 return;
-        pthread_mutex_lock(&region->locks[device]);
+        brief_lock_take(&region->turns[device].lock);
         int64_t delta = -(int64_t)pair_upper(held);
         uint64_t number = intent_begin(own, delta, victim);
         word_apply(region, device, delta, 0, number);
         /* Dead in between? Our own reaper finds the victim in our intent and does these two. */
         atomic_store(&dead->held, pair_make(0, number_of(held)));
         atomic_store(&own->held, pair_make(pair_upper(atomic_load(&own->held)), number));
-        pthread_mutex_unlock(&region->locks[device]);
+        brief_lock_give(&region->turns[device].lock);
 }
 
 void region_take_back(struct region *region, uint32_t victim)

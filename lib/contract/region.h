@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "brief_lock.h"
 #include "err.h"
 #include "region_layout.h"
 
@@ -15,7 +16,9 @@ struct region {
         struct region_file *file;
         uint32_t slot;                  /* 0: not joined */
         /* Threads of one process take turns; the process dies with the lock or not at all. */
-        pthread_mutex_t locks[REGION_DEVICES];
+        struct {
+                _Alignas(64) struct brief_lock lock;
+        } turns[REGION_DEVICES];
         pthread_mutex_t reaping;
 };
 

@@ -229,7 +229,7 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         ret_region->file = file;
         ret_region->slot = 0;
         for (unsigned i = 0; i < REGION_DEVICES; i++)
-                pthread_mutex_init(&ret_region->locks[i], NULL);
+                ret_region->turns[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ret_region->reaping, NULL);
         return 0;
 }

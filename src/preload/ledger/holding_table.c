@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lock.h"
+#include "brief_lock.h"
 
 enum { PARTS = 64, FIRST_PLACES = 128 };
 
 struct part {
-        struct lock lock;
+        _Alignas(64) struct brief_lock lock;
         struct holding *places;
         uint64_t capacity;              /* a power of two, or 0 */
         uint64_t used;
@@ -25,9 +25,10 @@ static uint64_t key_hash(uint64_t key)
         return key ^ key >> 29;
 }
 
-static struct part *part_of(uint64_t hash)
+/* A block and all that lies in it are in one part, so that both are noted in one turn. */
+static struct part *part_of(uint64_t key)
 {
-        return &holding_parts[hash >> 58];
+        return &holding_parts[key_hash(key >> HOLDING_BLOCK_SHIFT) >> 58];
 }
 
 /* The key's place, or the empty place where it would go. */
@@ -79,31 +80,38 @@ static void part_remove(struct part *part, struct holding *place)
         part->places[hole] = (struct holding){ 0 };
 }
 
+static bool part_has_room(struct part *part, uint64_t count)
+{
+        return (part->used + count) * 4 <= part->capacity * 3 || part_grow(part);
+}
+
+static void part_put(struct part *part, const struct holding *holding)
+{
+        struct holding *place = part_place(part, holding->key, key_hash(holding->key));
+
+        part->used += !place->key;
+        *place = *holding;
+}
+
 bool holding_add(const struct holding *holding)
 {
-        uint64_t hash = key_hash(holding->key);
-        struct part *part = part_of(hash);
-        bool is_added = true;
+        struct part *part = part_of(holding->key);
 
-        lock_take(&part->lock);
-        if (part->used * 4 >= part->capacity * 3)
-                is_added = part_grow(part);
-        if (is_added) {
-                struct holding *place = part_place(part, holding->key, hash);
-                part->used += !place->key;
-                *place = *holding;
-        }
-        lock_give(&part->lock);
+        brief_lock_take(&part->lock);
+        bool is_added = part_has_room(part, 1);
+        if (is_added)
+                part_put(part, holding);
+        brief_lock_give(&part->lock);
         return is_added;
 }
 
 static bool holding_get(uint64_t key, struct holding *ret_holding, bool is_taken)
 {
         uint64_t hash = key_hash(key);
-        struct part *part = part_of(hash);
+        struct part *part = part_of(key);
         bool is_found = false;
 
-        lock_take(&part->lock);
+        brief_lock_take(&part->lock);
         if (part->capacity) {
                 struct holding *place = part_place(part, key, hash);
                 is_found = place->key == key && key;
@@ -112,7 +120,7 @@ static bool holding_get(uint64_t key, struct holding *ret_holding, bool is_taken
                 if (is_found && is_taken)
                         part_remove(part, place);
         }
-        lock_give(&part->lock);
+        brief_lock_give(&part->lock);
         return is_found;
 }
 
@@ -126,36 +134,33 @@ bool holding_find(uint64_t key, struct holding *ret_holding)
         return holding_get(key, ret_holding, false);
 }
 
-bool holding_join(const struct holding *holding, bool *ret_is_known)
+bool holding_add_in_block(const struct holding *holding, const struct holding *block,
+                          bool *ret_is_known)
 {
-        uint64_t hash = key_hash(holding->key);
-        struct part *part = part_of(hash);
-        bool is_joined = true;
+        struct part *part = part_of(holding->key);
 
-        *ret_is_known = false;
-        lock_take(&part->lock);
-        if (part->used * 4 >= part->capacity * 3)
-                is_joined = part_grow(part);
-        if (is_joined) {
-                struct holding *place = part_place(part, holding->key, hash);
+        brief_lock_take(&part->lock);
+        bool is_added = part_has_room(part, 2);
+        if (is_added) {
+                struct holding *place = part_place(part, block->key, key_hash(block->key));
                 *ret_is_known = place->key != 0;
                 if (place->key)
                         place->count++;
                 else
-                        *place = *holding;
-                part->used += !*ret_is_known;
+                        part_put(part, block);
+                part_put(part, holding);
         }
-        lock_give(&part->lock);
-        return is_joined;
+        brief_lock_give(&part->lock);
+        return is_added;
 }
 
 bool holding_part(uint64_t key, struct holding *ret_holding)
 {
         uint64_t hash = key_hash(key);
-        struct part *part = part_of(hash);
+        struct part *part = part_of(key);
         bool is_last = false;
 
-        lock_take(&part->lock);
+        brief_lock_take(&part->lock);
         if (part->capacity) {
                 struct holding *place = part_place(part, key, hash);
                 is_last = place->key == key && key && --place->count == 0;
@@ -164,17 +169,17 @@ bool holding_part(uint64_t key, struct holding *ret_holding)
                         part_remove(part, place);
                 }
         }
-        lock_give(&part->lock);
+        brief_lock_give(&part->lock);
         return is_last;
 }
 
 int64_t holding_count(uint64_t key, int change)
 {
         uint64_t hash = key_hash(key);
-        struct part *part = part_of(hash);
+        struct part *part = part_of(key);
         int64_t count = -1;
 
-        lock_take(&part->lock);
+        brief_lock_take(&part->lock);
         if (part->capacity) {
                 struct holding *place = part_place(part, key, hash);
                 if (place->key == key && key) {
@@ -184,7 +189,7 @@ int64_t holding_count(uint64_t key, int change)
                                 part_remove(part, place);
                 }
         }
-        lock_give(&part->lock);
+        brief_lock_give(&part->lock);
         return count;
 }
 
@@ -192,7 +197,7 @@ static bool part_take_of(struct part *part, uint64_t context, struct holding *re
 {
         bool is_found = false;
 
-        lock_take(&part->lock);
+        brief_lock_take(&part->lock);
         for (uint64_t i = 0; i < part->capacity && !is_found; i++) {
                 struct holding *place = &part->places[i];
                 is_found = place->key && place->context == context;
@@ -201,7 +206,7 @@ static bool part_take_of(struct part *part, uint64_t context, struct holding *re
                         part_remove(part, place);
                 }
         }
-        lock_give(&part->lock);
+        brief_lock_give(&part->lock);
         return is_found;
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { HOLDING_BLOCK_SHIFT = 21 };       /* blocks of 2 MiB */
+
 enum holding_kind {
         HOLDING_DEVICE,                 /* charged by itself */
         HOLDING_SMALL,                  /* lies in a block that is charged */
@@ -29,9 +31,10 @@ bool holding_add(const struct holding *holding);
 /* False: no such key. Removes it and says what it was. */
 bool holding_take(uint64_t key, struct holding *ret_holding);
 bool holding_find(uint64_t key, struct holding *ret_holding);
-/* One more for the holding of this key, or, where there is none, this one as its first: one step.
- * False: out of memory. */
-bool holding_join(const struct holding *holding, bool *ret_is_known);
+/* Adds one that lies in the block: one more for the block if it is known, else the block, too, with
+ * this as its first. One step. False: out of memory; nothing was added. */
+bool holding_add_in_block(const struct holding *holding, const struct holding *block,
+                          bool *ret_is_known);
 /* One less; true: it was the last, and what is removed is in *ret_holding. One step. */
 bool holding_part(uint64_t key, struct holding *ret_holding);
 /* Changes the count of the holding; the new value. 0 and removed when it reaches 0. −1: no such key. */

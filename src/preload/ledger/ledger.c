@@ -7,8 +7,7 @@
 #include "clock.h"
 #include "presence.h"
 
-enum { BLOCK_SHIFT = 21 };
-static_assert(1 << BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
+static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
 static struct region ledger;
 
@@ -20,7 +19,7 @@ static void ledger_forked(void)
                 return;
         ledger.slot = 0;
         for (unsigned i = 0; i < REGION_DEVICES; i++)
-                pthread_mutex_init(&ledger.locks[i], NULL);
+                ledger.turns[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ledger.reaping, NULL);
         holding_clear();
         presence_clear();
@@ -139,18 +138,19 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
 /* Blocks are keyed by address | 1: no allocation has such an address. */
 static uint64_t block_key(uint64_t address)
 {
-        return (address >> BLOCK_SHIFT << BLOCK_SHIFT) | 1;
+        return (address >> HOLDING_BLOCK_SHIFT << HOLDING_BLOCK_SHIFT) | 1;
 }
 
 bool ledger_settle_small(struct charge *charge, uint64_t address)
 {
-        struct charge nothing = { .account = charge->account, .context = charge->context };
+        struct holding small = { .key = address, .count = 1, .device = (uint16_t)charge->account,
+                                 .kind = HOLDING_SMALL, .context = charge->context };
         /* No context: the block goes when the last one in it goes. */
         struct holding block = { .key = block_key(address), .bytes = charge->bytes, .count = 1,
                                  .device = (uint16_t)charge->account, .kind = HOLDING_BLOCK };
         bool is_known;
 
-        if (!ledger_settle(&nothing, address, HOLDING_SMALL) || !holding_join(&block, &is_known))
+        if (!holding_add_in_block(&small, &block, &is_known))
                 return false;
         if (is_known)
                 ledger_give_back(charge);
