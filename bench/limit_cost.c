@@ -125,7 +125,7 @@ static void refusal_report(struct bench *bench)
 
         MUST(cuMemGetInfo_v2(&free_bytes, &total_bytes));
         bench->refused_bytes = free_bytes + LARGE_BYTES;
-        report(bench, "refusal", refusal, 100);
+        report(bench, "refusal", refusal, 1000);
 }
 
 static void calls_report(bool is_limited)
