@@ -21,7 +21,8 @@ void gate_memory_on_refusal(bool (*relieve)(void))
         gate_relieve = relieve;
 }
 
-/* A refusal never counts the dead, nor what another process has in hand only while it measures. */
+/* A refusal counts nobody who has been dead for a millisecond, nor what another process has in hand
+ * only while it measures. */
 static int admit_patiently(unsigned account, uint64_t bytes, uint64_t limit, struct charge *charge)
 {
         int r = ledger_reserve(account, bytes, limit, charge);
