@@ -35,6 +35,9 @@ bench-hot: build ## the same with fewer rounds, in seconds
 soak: build ## kill ten thousand processes and look at what they leave
 	@tests/soak/run $(BUILD) 10000
 
+mutants: build ## let each intercepted function through, one at a time: some test must notice
+	@tools/mutants $(BUILD)
+
 setup: ## install the Debian packages that are missing
 	@tools/setup
 

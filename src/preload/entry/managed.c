@@ -8,8 +8,10 @@ CUresult hook_cuMemAllocManaged(cuMemAllocManaged_fn *real, CUdeviceptr *address
 {
         struct place place = devices_current();
         struct charge charge;
-        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
 
+        if (!place.context)
+                return real(address, bytes, flags);
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes, flags);

@@ -10,8 +10,10 @@ CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t
 {
         struct place place = devices_current();
         struct charge charge;
-        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
 
+        if (!place.context) /* no limit; or no context: the driver says so */
+                return real(address, bytes);
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes);
@@ -23,8 +25,10 @@ CUresult hook_cuMemAlloc(cuMemAlloc_fn *real, CUdeviceptr_v1 *address, unsigned 
 {
         struct place place = devices_current();
         struct charge charge;
-        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
 
+        if (!place.context) /* no limit; or no context: the driver says so */
+                return real(address, bytes);
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes);
@@ -40,6 +44,9 @@ static CUresult pitch_admit(size_t width, size_t height, struct charge *charge)
         if (width > SIZE_MAX - 511 || __builtin_mul_overflow(pitch, height, &bytes))
                 return CUDA_ERROR_OUT_OF_MEMORY;
         struct place place = devices_current();
+        *charge = (struct charge){ 0 };
+        if (!place.context)
+                return CUDA_SUCCESS;
         return gate_memory_admit(place.account, place.context, bytes, charge);
 }
 
@@ -56,8 +63,9 @@ CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *addre
         return r;
 }
 
-CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address, unsigned int *pitch,
-                              unsigned int width, unsigned int height, unsigned int element)
+CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address,
+                              unsigned int *pitch, unsigned int width, unsigned int height,
+                              unsigned int element)
 {
         struct charge charge;
         CUresult r = pitch_admit(width, height, &charge);
@@ -118,7 +126,8 @@ static unsigned int cut_to_32_bits(size_t bytes)
         return bytes > UINT32_MAX ? UINT32_MAX : (unsigned int)bytes;
 }
 
-CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes, unsigned int *total_bytes)
+CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes,
+                           unsigned int *total_bytes)
 {
         unsigned int free_part, total_part;
         int account = devices_current().account;

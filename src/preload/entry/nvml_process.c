@@ -5,66 +5,75 @@
 #include "start.h"
 
 nvmlReturn_t hook_nvmlDeviceGetComputeRunningProcesses(
-        nvmlDeviceGetComputeRunningProcesses_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_v1_t *entries)
+        nvmlDeviceGetComputeRunningProcesses_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_v1_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetComputeRunningProcesses_v2(
-        nvmlDeviceGetComputeRunningProcesses_v2_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_v2_t *entries)
+        nvmlDeviceGetComputeRunningProcesses_v2_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_v2_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetComputeRunningProcesses_v3(
-        nvmlDeviceGetComputeRunningProcesses_v3_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_t *entries)
+        nvmlDeviceGetComputeRunningProcesses_v3_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetGraphicsRunningProcesses(
-        nvmlDeviceGetGraphicsRunningProcesses_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_v1_t *entries)
+        nvmlDeviceGetGraphicsRunningProcesses_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_v1_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetGraphicsRunningProcesses_v2(
-        nvmlDeviceGetGraphicsRunningProcesses_v2_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_v2_t *entries)
+        nvmlDeviceGetGraphicsRunningProcesses_v2_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_v2_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetGraphicsRunningProcesses_v3(
-        nvmlDeviceGetGraphicsRunningProcesses_v3_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_t *entries)
+        nvmlDeviceGetGraphicsRunningProcesses_v3_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetMPSComputeRunningProcesses(
-        nvmlDeviceGetMPSComputeRunningProcesses_fn *real, nvmlDevice_t device,
-        unsigned int *count, nvmlProcessInfo_v1_t *entries)
+        nvmlDeviceGetMPSComputeRunningProcesses_fn *real, nvmlDevice_t device, unsigned int *count,
+        nvmlProcessInfo_v1_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetMPSComputeRunningProcesses_v2(
         nvmlDeviceGetMPSComputeRunningProcesses_v2_fn *real, nvmlDevice_t device,
         unsigned int *count, nvmlProcessInfo_v2_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetMPSComputeRunningProcesses_v3(
         nvmlDeviceGetMPSComputeRunningProcesses_v3_fn *real, nvmlDevice_t device,
         unsigned int *count, nvmlProcessInfo_t *entries)
 {
-        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries, sizeof *entries);
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, entries,
+                              sizeof *entries);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetRunningProcessDetailList(
@@ -98,18 +107,4 @@ nvmlReturn_t hook_nvmlDeviceGetAccountingStats(nvmlDeviceGetAccountingStats_fn *
         if (nvml_view_is_limited() && !nvml_view_is_own(pid))
                 return NVML_ERROR_NOT_FOUND;
         return real(device, pid, stats);
-}
-
-nvmlReturn_t hook_nvmlDeviceGetAccountingStats_v2(nvmlDeviceGetAccountingStats_v2_fn *real,
-                                                  nvmlDevice_t device,
-                                                  nvmlAccountingStats_v2_t *stats)
-{
-        nvmlReturn_t r = real(device, stats);
-        unsigned pid;
-
-        if (r != NVML_SUCCESS || !nvml_view_is_limited())
-                return r;
-        /* The process is named behind the version. */
-        __builtin_memcpy(&pid, (const char *)stats + sizeof(unsigned), sizeof pid);
-        return nvml_view_is_own(pid) ? r : NVML_ERROR_NOT_FOUND;
 }

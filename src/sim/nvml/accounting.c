@@ -1,5 +1,5 @@
-/* accounting: per-process records of the past; the mode can be set, but nothing is kept. */
-#include "target.h"
+/* accounting: per-process records; the living while the mode is set, nothing of the dead. */
+#include "process_list.h"
 
 nvmlReturn_t sim_nvmlDeviceGetAccountingMode(nvmlDevice_t device, nvmlEnableState_t *mode)
 {
@@ -44,21 +44,39 @@ nvmlReturn_t sim_nvmlDeviceClearAccountingPids(nvmlDevice_t device)
 nvmlReturn_t sim_nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned int *count,
                                              unsigned int *pids)
 {
+        struct vec list = VEC_OF(struct process);
         struct target t;
         nvmlReturn_t r = target_gpu(device, count, &t);
 
-        (void)pids;
-        if (r == NVML_SUCCESS)
-                *count = 0;
+        if (r == NVML_SUCCESS && t.gpu->accounting_mode)
+                r = process_list(&t, &list);
+        if (r == NVML_SUCCESS && target_list_fits(count, (unsigned)list.count, pids, &r))
+                for (size_t i = 0; i < list.count; i++)
+                        pids[i] = ((const struct process *)vec_at(&list, i))->pid;
+        vec_done(&list);
         return r;
 }
 
 nvmlReturn_t sim_nvmlDeviceGetAccountingStats(nvmlDevice_t device, unsigned int pid,
                                               nvmlAccountingStats_t *stats)
 {
+        struct vec list = VEC_OF(struct process);
         struct target t;
         nvmlReturn_t r = target_gpu(device, stats, &t);
 
-        (void)pid;
-        return r != NVML_SUCCESS ? r : NVML_ERROR_NOT_FOUND;
+        if (r == NVML_SUCCESS && t.gpu->accounting_mode)
+                r = process_list(&t, &list);
+        if (r != NVML_SUCCESS)
+                return r;
+        r = NVML_ERROR_NOT_FOUND;
+        for (size_t i = 0; i < list.count; i++) {
+                const struct process *process = vec_at(&list, i);
+                if (process->pid != pid)
+                        continue;
+                *stats =
+                        (nvmlAccountingStats_t){ .maxMemoryUsage = process->bytes, .isRunning = 1 };
+                r = NVML_SUCCESS;
+        }
+        vec_done(&list);
+        return r;
 }

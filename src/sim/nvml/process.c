@@ -1,4 +1,5 @@
 /* process: who runs on a device: one body per generation of the structures. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -54,12 +55,15 @@ nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, un
         return give_list(device, count, infos, sizeof *infos, fill_v2);
 }
 
-/* Nobody draws on this machine and nobody uses MPS. */
-static nvmlReturn_t give_nobody(nvmlDevice_t device, unsigned *count)
+/* Nobody draws on this machine and nobody uses MPS, unless the variable says that all do. */
+static nvmlReturn_t give_if(const char *variable, nvmlDevice_t device, unsigned *count, void *items,
+                            size_t item_bytes, void fill(const struct process *, void *))
 {
         struct target t;
-        nvmlReturn_t r = target_any(device, count, &t);
 
+        if (getenv(variable))
+                return give_list(device, count, items, item_bytes, fill);
+        nvmlReturn_t r = target_any(device, count, &t);
         if (r == NVML_SUCCESS)
                 *count = 0;
         return r;
@@ -68,45 +72,39 @@ static nvmlReturn_t give_nobody(nvmlDevice_t device, unsigned *count)
 nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int *count,
                                                        nvmlProcessInfo_v1_t *infos)
 {
-        (void)infos;
-        return give_nobody(device, count);
+        return give_if("VGPU_SIM_GRAPHICS", device, count, infos, sizeof *infos, fill_v1);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned int *count,
                                                           nvmlProcessInfo_v2_t *infos)
 {
-        (void)infos;
-        return give_nobody(device, count);
+        return give_if("VGPU_SIM_GRAPHICS", device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
                                                           nvmlProcessInfo_t *infos)
 {
-        (void)infos;
-        return give_nobody(device, count);
+        return give_if("VGPU_SIM_GRAPHICS", device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int *count,
                                                          nvmlProcessInfo_v1_t *infos)
 {
-        (void)infos;
-        return give_nobody(device, count);
+        return give_if("VGPU_SIM_MPS", device, count, infos, sizeof *infos, fill_v1);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device,
                                                             unsigned int *count,
                                                             nvmlProcessInfo_v2_t *infos)
 {
-        (void)infos;
-        return give_nobody(device, count);
+        return give_if("VGPU_SIM_MPS", device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device,
                                                             unsigned int *count,
                                                             nvmlProcessInfo_t *infos)
 {
-        (void)infos;
-        return give_nobody(device, count);
+        return give_if("VGPU_SIM_MPS", device, count, infos, sizeof *infos, fill_v2);
 }
 
 static void fill_detail(const struct process *process, void *item)
@@ -130,7 +128,10 @@ nvmlReturn_t sim_nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
         if (list->mode > NVML_PROCESS_MODE_MPS)
                 return NVML_ERROR_INVALID_ARGUMENT;
         if (list->mode != NVML_PROCESS_MODE_COMPUTE)
-                return give_nobody(device, &list->numProcArrayEntries);
+                return give_if(list->mode == NVML_PROCESS_MODE_MPS ? "VGPU_SIM_MPS"
+                                                                   : "VGPU_SIM_GRAPHICS",
+                               device, &list->numProcArrayEntries, list->procArray,
+                               sizeof *list->procArray, fill_detail);
         return give_list(device, &list->numProcArrayEntries, list->procArray,
                          sizeof *list->procArray, fill_detail);
 }

@@ -1,0 +1,165 @@
+/* Through NVML a container sees its own share and its own processes: never a stranger's. */
+#include "../sim/nvml_fixture.h"
+#include "guest.h"
+
+enum { ROOM = 16 };
+
+/* A container of 100 MiB that holds 60, and a busy stranger with 200 on the same card. */
+static nvmlDevice_t begin(pid_t *ret_stranger)
+{
+        CUdeviceptr address;
+
+        guest_machine(1);
+        setenv("VGPU_SIM_GRAPHICS", "1", 1);
+        setenv("VGPU_SIM_MPS", "1", 1);
+        guest_start("100m");
+        assert_int_equal(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
+        *ret_stranger = neighbour(0, 200 * MIB, true);
+        GOOD(nvmlInit_v2());
+        return nvml_device(0);
+}
+
+SIM_TEST(memory_is_the_share)
+{
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+        nvmlMemory_t old;
+        nvmlMemory_v2_t new = { .version = NVML_VERSION_OF(nvmlMemory_v2_t, 2) };
+        nvmlBAR1Memory_t window;
+
+        GOOD(nvmlDeviceGetMemoryInfo(device, &old));
+        CHECK_EQ(old.total, 100 * MIB);
+        CHECK_EQ(old.used, 60 * MIB);
+        CHECK_EQ(old.free, 40 * MIB);
+        GOOD(nvmlDeviceGetMemoryInfo_v2(device, &new));
+        CHECK_EQ(new.total, 100 * MIB);
+        CHECK_EQ(new.used, 60 * MIB);
+        CHECK_EQ(new.free, 40 * MIB);
+        GOOD(nvmlDeviceGetBAR1MemoryInfo(device, &window));
+        CHECK(window.bar1Total <= 100 * MIB);
+        CHECK(window.bar1Used <= 60 * MIB);
+        neighbour_kill(stranger);
+}
+
+/* One entry, and it is ours; asked without room, the number is one too. */
+#define CHECK_LIST(type, call)                                                      \
+        do {                                                                        \
+                type list[ROOM];                                                    \
+                unsigned count = ROOM;                                              \
+                GOOD(call(device, &count, list));                                   \
+                CHECK_EQ(count, 1);                                                 \
+                CHECK_EQ(list[0].pid, getpid());                                    \
+                count = 0;                                                          \
+                CHECK_EQ(call(device, &count, NULL), NVML_ERROR_INSUFFICIENT_SIZE); \
+                CHECK_EQ(count, 1);                                                 \
+        } while (0)
+
+SIM_TEST(lists_hold_own_processes)
+{
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+
+        CHECK_LIST(nvmlProcessInfo_v1_t, nvmlDeviceGetComputeRunningProcesses);
+        CHECK_LIST(nvmlProcessInfo_v2_t, nvmlDeviceGetComputeRunningProcesses_v2);
+        CHECK_LIST(nvmlProcessInfo_t, nvmlDeviceGetComputeRunningProcesses_v3);
+        CHECK_LIST(nvmlProcessInfo_v1_t, nvmlDeviceGetGraphicsRunningProcesses);
+        CHECK_LIST(nvmlProcessInfo_v2_t, nvmlDeviceGetGraphicsRunningProcesses_v2);
+        CHECK_LIST(nvmlProcessInfo_t, nvmlDeviceGetGraphicsRunningProcesses_v3);
+        CHECK_LIST(nvmlProcessInfo_v1_t, nvmlDeviceGetMPSComputeRunningProcesses);
+        CHECK_LIST(nvmlProcessInfo_v2_t, nvmlDeviceGetMPSComputeRunningProcesses_v2);
+        CHECK_LIST(nvmlProcessInfo_t, nvmlDeviceGetMPSComputeRunningProcesses_v3);
+        neighbour_kill(stranger);
+}
+
+SIM_TEST(the_list_with_details_holds_own_processes)
+{
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+        nvmlProcessDetail_v1_t details[ROOM];
+        nvmlProcessDetailList_t list = { .version = NVML_VERSION_OF(nvmlProcessDetailList_t, 1),
+                                         .mode = NVML_PROCESS_MODE_COMPUTE,
+                                         .numProcArrayEntries = ROOM,
+                                         .procArray = details };
+
+        GOOD(nvmlDeviceGetRunningProcessDetailList(device, &list));
+        CHECK_EQ(list.numProcArrayEntries, 1);
+        CHECK_EQ(details[0].pid, getpid());
+        neighbour_kill(stranger);
+}
+
+/* nvidia-smi's way: entries of 4128 bytes that begin with the pid, by slot 213 of a private table. */
+SIM_TEST(the_private_list_holds_own_processes)
+{
+        static const unsigned char id[16] = { 0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e,
+                                              0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4 };
+        typedef nvmlReturn_t list_fn(nvmlDevice_t device, unsigned *count, void *entries);
+        static char entries[ROOM][4128];
+        const void *table = NULL;
+        unsigned count = ROOM, pid;
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+
+        GOOD(nvmlInternalGetExportTable(&table, id));
+        list_fn *list = (list_fn *)((void *const *)table)[213];
+        GOOD(list(device, &count, entries));
+        CHECK_EQ(count, 1);
+        memcpy(&pid, entries[0], sizeof pid);
+        CHECK_EQ(pid, getpid());
+        neighbour_kill(stranger);
+}
+
+SIM_TEST(accounting_knows_own_processes)
+{
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+        nvmlAccountingStats_t stats;
+        unsigned pids[ROOM], count = ROOM;
+
+        GOOD(nvmlDeviceSetAccountingMode(device, NVML_FEATURE_ENABLED));
+        GOOD(nvmlDeviceGetAccountingPids(device, &count, pids));
+        CHECK_EQ(count, 1);
+        CHECK_EQ(pids[0], getpid());
+        GOOD(nvmlDeviceGetAccountingStats(device, (unsigned)getpid(), &stats));
+        CHECK_EQ(nvmlDeviceGetAccountingStats(device, (unsigned)stranger, &stats),
+                 NVML_ERROR_NOT_FOUND);
+        neighbour_kill(stranger);
+}
+
+/* The card is busy with the stranger's work: the container's load is none. */
+SIM_TEST(load_is_the_containers_own)
+{
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+        nvmlProcessUtilizationSample_t used[ROOM];
+        nvmlProcessUtilizationInfo_v1_t details[ROOM];
+        nvmlProcessesUtilizationInfo_t info = { .version = NVML_VERSION_OF(
+                                                        nvmlProcessesUtilizationInfo_t, 1),
+                                                .processSamplesCount = ROOM,
+                                                .procUtilArray = details };
+        nvmlSample_t samples[128];
+        nvmlUtilization_t load;
+        nvmlValueType_t type;
+        unsigned count = ROOM;
+
+        usleep(600000);
+        GOOD(nvmlDeviceGetUtilizationRates(device, &load));
+        CHECK_EQ(load.gpu, 0);
+        CHECK_EQ(load.memory, 0);
+        CHECK_EQ(nvmlDeviceGetProcessUtilization(device, used, &count, 0), NVML_ERROR_NOT_FOUND);
+        GOOD(nvmlDeviceGetProcessesUtilizationInfo(device, &info));
+        CHECK_EQ(info.processSamplesCount, 0);
+        count = 128;
+        GOOD(nvmlDeviceGetSamples(device, (nvmlSamplingType_t)1, 0, &type, &count, samples));
+        CHECK(count > 0);
+        for (unsigned i = 0; i < count; i++)
+                CHECK_EQ(samples[i].sampleValue.uiVal, 0);
+        neighbour_kill(stranger);
+}
+
+int main(void)
+{
+        return RUN(CASE(memory_is_the_share), CASE(lists_hold_own_processes),
+                   CASE(the_list_with_details_holds_own_processes),
+                   CASE(the_private_list_holds_own_processes), CASE(accounting_knows_own_processes),
+                   CASE(load_is_the_containers_own));
+}
