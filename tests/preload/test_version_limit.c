@@ -187,6 +187,17 @@ SIM_TEST(a_pool_belongs_to_the_device_it_was_made_for)
         CHECK_EQ(cuMemAllocFromPoolAsync(&a, 30 * MIB, pool, stream), CUDA_SUCCESS);
         CHECK_EQ(guest_held(), 0);
         CHECK_EQ(guest_card_bytes(1), 30 * MIB);
+        /* From a stream of the first. */
+        CHECK_EQ(cuMemFreeAsync(a, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocFromPoolAsync(&a, 60 * MIB, pool, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemAllocFromPoolAsync(&a, 30 * MIB, pool, NULL), CUDA_SUCCESS);
+        CHECK_EQ(guest_held(), 0);
+        CHECK_EQ(guest_card_bytes(1), 30 * MIB);
+        /* The second device's own pool, from a stream of the first. */
+        CHECK_EQ(cuDeviceGetDefaultMemPool(&pool, 1), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocFromPoolAsync(&b, 60 * MIB, pool, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(guest_card_bytes(1), 30 * MIB);
         /* The device's own pool, by the stream alone. */
         CHECK_EQ(cuMemAllocAsync(&b, 30 * MIB, stream), CUDA_ERROR_OUT_OF_MEMORY);
         CHECK_EQ(cuMemAllocAsync(&b, 10 * MIB, stream), CUDA_SUCCESS);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ static inline void neighbour_live(unsigned unit, uint64_t bytes, bool is_busy, i
         machine_ref ref;
         uint32_t channel;
 
+        /* A case that fails takes it along. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (slot_attach(machine, &slot) < 0 ||
             unit_charge_context(machine, unit, slot, 4 * MIB) < 0 ||
             unit_charge(machine, unit, slot, bytes) < 0)

@@ -1,12 +1,16 @@
 /* A capture that ends may take its graph, and the graph's memory, with it. */
 #include "graph_account.h"
 #include "limits.h"
+#include "presence.h"
 
 CUresult hook_cuStreamEndCapture(cuStreamEndCapture_fn *real, CUstream stream, CUgraph *graph)
 {
+        if (!limits_are_set())
+                return real(stream, graph);
+        presence_enter();
         CUresult r = real(stream, graph);
-
-        if (r != CUDA_SUCCESS && limits_are_set())
+        if (r != CUDA_SUCCESS)
                 graph_account_refresh();
+        presence_leave();
         return r;
 }

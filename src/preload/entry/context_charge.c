@@ -4,6 +4,7 @@
 #include "devices.h"
 #include "library_account.h"
 #include "limits.h"
+#include "presence.h"
 
 static _Atomic uint64_t *last_bytes(int account)
 {
@@ -36,14 +37,11 @@ CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext 
         if (r == CUDA_SUCCESS)
                 r = library_account_context(context, device);
         if (r != CUDA_SUCCESS) {
+                presence_enter();
                 undo(context, device);
-                context_charge_gone(context);
+                ledger_release_context(key);
+                presence_leave();
+                library_account_context_gone(context);
         }
         return r;
-}
-
-void context_charge_gone(CUcontext context)
-{
-        ledger_release_context((uint64_t)(uintptr_t)context);
-        library_account_context_gone(context);
 }

@@ -12,6 +12,3 @@ CUresult context_charge_begin(struct measure *measure, CUdevice device);
  * fit is taken back at once by `undo`. */
 CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext context,
                             CUdevice device, CUresult (*undo)(CUcontext context, CUdevice device));
-
-/* It is gone, and all that was held in it. */
-void context_charge_gone(CUcontext context);

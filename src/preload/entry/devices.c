@@ -107,6 +107,11 @@ int devices_start(void)
         return 0;
 }
 
+int devices_count(void)
+{
+        return devices.count < ORDINALS ? devices.count : ORDINALS;
+}
+
 int devices_account(int ordinal)
 {
         return ordinal >= 0 && ordinal < devices.count && ordinal < ORDINALS

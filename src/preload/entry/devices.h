@@ -13,6 +13,7 @@ enum { DEVICES_NONE = -1 };
  * negative errno: the account cannot be used. */
 int devices_start(void);
 
+int devices_count(void);
 /* The account of a CUDA device; DEVICES_NONE: the share does not name it. */
 int devices_account(int ordinal);
 /* The current context (0: none), its device's CUDA number and account. */

@@ -1,6 +1,7 @@
 /* Graphs, as far as they allocate: a graph without memory nodes costs one look-up at most. */
 #include "graph_account.h"
 #include "limits.h"
+#include "presence.h"
 
 static void node_need(struct graph_need *ret_need, const CUgraphNodeParams *params)
 {
@@ -140,18 +141,24 @@ CUresult hook_cuGraphUpload(cuGraphUpload_fn *real, CUgraphExec instance, CUstre
 
 CUresult hook_cuGraphExecDestroy(cuGraphExecDestroy_fn *real, CUgraphExec instance)
 {
+        if (!limits_are_set())
+                return real(instance);
+        presence_enter();
         CUresult r = real(instance);
-
-        if (r == CUDA_SUCCESS && limits_are_set())
+        if (r == CUDA_SUCCESS)
                 graph_account_instance_gone(instance);
+        presence_leave();
         return r;
 }
 
 CUresult hook_cuGraphDestroy(cuGraphDestroy_fn *real, CUgraph graph)
 {
+        if (!limits_are_set())
+                return real(graph);
+        presence_enter();
         CUresult r = real(graph);
-
-        if (r == CUDA_SUCCESS && limits_are_set())
+        if (r == CUDA_SUCCESS)
                 graph_account_refresh();
+        presence_leave();
         return r;
 }

@@ -178,8 +178,8 @@ CUresult graph_account_settle(struct graph_charge *charge, CUresult result)
                         continue;
                 uint64_t now = pool_figure(i, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
                 uint64_t grown = now > pools.bytes[i] ? now - pools.bytes[i] : 0;
-                is_over |= grown > charge->charges[i].bytes;
-                ledger_adjust(&charge->charges[i], grown);
+                is_over |= !ledger_grow(&charge->charges[i], grown,
+                                        limits_bytes(charge->charges[i].account));
                 pools.bytes[i] += grown;
                 pool_shrink(i, now);
         }

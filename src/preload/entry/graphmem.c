@@ -1,6 +1,7 @@
 /* Nodes that allocate, and the pool of what graphs have freed. */
 #include "graph_account.h"
 #include "limits.h"
+#include "presence.h"
 
 CUresult hook_cuGraphAddMemAllocNode(cuGraphAddMemAllocNode_fn *real, CUgraphNode *node, CUgraph graph,
                                      const CUgraphNode *dependencies, size_t count,
@@ -19,9 +20,11 @@ CUresult hook_cuGraphAddMemAllocNode(cuGraphAddMemAllocNode_fn *real, CUgraphNod
 
 CUresult hook_cuDeviceGraphMemTrim(cuDeviceGraphMemTrim_fn *real, CUdevice device)
 {
+        if (!limits_are_set())
+                return real(device);
+        presence_enter();
         CUresult r = real(device);
-
-        if (limits_are_set())
-                graph_account_refresh();
+        graph_account_refresh();
+        presence_leave();
         return r;
 }

@@ -1,8 +1,8 @@
 /* Green contexts: a part of a device's multiprocessors, with memory of its own. */
-#include "context_charge.h"
 #include "devices.h"
 #include "library_account.h"
 #include "limits.h"
+#include "measure.h"
 #include "presence.h"
 
 static CUcontext context_of(CUgreenCtx green)
@@ -29,8 +29,11 @@ CUresult hook_cuGreenCtxCreate(cuGreenCtxCreate_fn *real, CUgreenCtx *green, CUd
         if (r == CUDA_SUCCESS && limits_are_set() && context)
                 r = library_account_context(context, device);
         if (result == CUDA_SUCCESS && r != CUDA_SUCCESS) {
+                presence_enter();
                 real_cuda.cuGreenCtxDestroy(*green);
-                context_charge_gone(context);
+                ledger_release_context(key);
+                presence_leave();
+                library_account_context_gone(context);
         }
         return r;
 }

@@ -8,10 +8,8 @@ static CUresult load_end(CUresult result, CUlibrary *library)
         if (result != CUDA_SUCCESS || !limits_are_set() || !ledger_is_open())
                 return result;
         CUresult r = library_account_load(*library);
-        if (r != CUDA_SUCCESS) {
-                real_cuda.cuLibraryUnload(*library);
-                library_account_gone(*library);
-        }
+        if (r != CUDA_SUCCESS)
+                library_account_unload(real_cuda.cuLibraryUnload, *library);
         return r;
 }
 
@@ -34,9 +32,5 @@ CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *l
 
 CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)
 {
-        CUresult r = real(library);
-
-        if (r == CUDA_SUCCESS && limits_are_set())
-                library_account_gone(library);
-        return r;
+        return limits_are_set() ? library_account_unload(real, library) : real(library);
 }

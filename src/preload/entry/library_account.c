@@ -3,6 +3,7 @@
 
 #include "lock.h"
 #include "measure.h"
+#include "presence.h"
 
 enum { CONTEXTS = 1024, LIBRARIES = 16384 };
 
@@ -54,15 +55,19 @@ CUresult library_account_load(CUlibrary library)
         return r;
 }
 
-void library_account_gone(CUlibrary library)
+CUresult library_account_unload(cuLibraryUnload_fn *real, CUlibrary library)
 {
         lock_take(&known.lock);
-        for (unsigned i = 0; i < known.context_count; i++)
+        presence_enter();
+        CUresult r = real(library);
+        for (unsigned i = 0; r == CUDA_SUCCESS && i < known.context_count; i++)
                 ledger_release(pair_key(library, known.contexts[i].context));
-        for (unsigned i = 0; i < known.library_count; i++)
+        presence_leave();
+        for (unsigned i = 0; r == CUDA_SUCCESS && i < known.library_count; i++)
                 if (known.libraries[i] == library)
                         known.libraries[i--] = known.libraries[--known.library_count];
         lock_give(&known.lock);
+        return r;
 }
 
 CUresult library_account_context(CUcontext context, CUdevice device)

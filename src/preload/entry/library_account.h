@@ -8,8 +8,8 @@
 
 /* A library was loaded. OUT_OF_MEMORY: it does not fit; the caller unloads it. */
 CUresult library_account_load(CUlibrary library);
-/* After it was unloaded. */
-void library_account_gone(CUlibrary library);
+/* Unloads it, in all contexts. */
+CUresult library_account_unload(cuLibraryUnload_fn *real, CUlibrary library);
 
 /* A context was made. OUT_OF_MEMORY: the libraries do not fit into it; the caller destroys it. */
 CUresult library_account_context(CUcontext context, CUdevice device);

@@ -2,6 +2,7 @@
 #include "measured.h"
 
 #include "limits.h"
+#include "presence.h"
 
 CUresult measured_begin(struct measure *measure, struct place *ret_place)
 {
@@ -17,8 +18,10 @@ CUresult measured_end(struct measure *measure, const struct place *place, CUresu
         CUresult r = measure_end(measure, result, key, place->context, kind);
 
         if (result == CUDA_SUCCESS && r != CUDA_SUCCESS) {
+                presence_enter();
                 undo(handle);
                 ledger_release(key);
+                presence_leave();
         }
         return r;
 }

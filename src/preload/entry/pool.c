@@ -8,15 +8,15 @@
 #include "real.h"
 
 /* The charge is settled by what the pool has grown by; too much is given back to the driver. */
-static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool, CUdeviceptr address,
-                       CUstream stream)
+static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool, int ordinal,
+                       CUdeviceptr address, CUstream stream)
 {
         if (!charge->is_counted)
                 return result;
         if (result != CUDA_SUCCESS) {
                 ledger_give_back(charge);
         } else {
-                result = pool_account_grow(charge, pool, address);
+                result = pool_account_grow(charge, pool, ordinal, address);
                 if (result != CUDA_SUCCESS) {
                         real_cuda.cuMemFreeAsync(address, stream);
                         real_cuda.cuMemPoolTrimTo(pool, 0);
@@ -57,11 +57,11 @@ CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, si
                        ? r : graph_account_settle(&node, real(address, bytes, stream));
         }
         real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
-        CUresult r = gate_memory_admit(pool_account_of(pool, place.account), 0, bytes, &charge);
+        CUresult r = gate_memory_admit(place.account, 0, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes, stream);
-        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, meant);
+        return settle(&charge, r, pool, place.ordinal, r == CUDA_SUCCESS ? *address : 0, meant);
 }
 
 CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdeviceptr *address,
@@ -74,20 +74,23 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
         struct graph_need need;
         struct charge charge;
 
-        if (!limits_are_set() || !place.context || pool_account_is_host(pool))
+        if (!limits_are_set() || !place.context)
+                return real(address, bytes, pool, stream);
+        /* The pool's device, which need not be the stream's. An imported pool gives nothing. */
+        int ordinal = pool_account_ordinal(pool);
+        if (ordinal < 0)
                 return real(address, bytes, pool, stream);
         if (is_captured(meant)) {
-                graph_need_one(&need, place.ordinal, bytes);
+                graph_need_one(&need, ordinal, bytes);
                 CUresult r = graph_account_admit_node(&need, &node);
                 return r != CUDA_SUCCESS
                        ? r : graph_account_settle(&node, real(address, bytes, pool, stream));
         }
-        int account = pool_account_of(pool, place.account);
-        CUresult r = gate_memory_admit(account, 0, bytes, &charge);
+        CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes, pool, stream);
-        return settle(&charge, r, pool, r == CUDA_SUCCESS ? *address : 0, meant);
+        return settle(&charge, r, pool, ordinal, r == CUDA_SUCCESS ? *address : 0, meant);
 }
 
 CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstream stream)
@@ -107,7 +110,7 @@ CUresult hook_cuMemPoolCreate(cuMemPoolCreate_fn *real, CUmemoryPool *pool,
 
         if (r == CUDA_SUCCESS && limits_are_set() && properties)
                 pool_account_new(*pool, properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                                        ? devices_account(properties->location.id) : POOL_ON_HOST);
+                                        ? properties->location.id : POOL_ON_HOST);
         return r;
 }
 
@@ -125,19 +128,25 @@ CUresult hook_cuMemPoolDestroy(cuMemPoolDestroy_fn *real, CUmemoryPool pool)
 
 CUresult hook_cuMemPoolTrimTo(cuMemPoolTrimTo_fn *real, CUmemoryPool pool, size_t keep_bytes)
 {
+        if (!limits_are_set())
+                return real(pool, keep_bytes);
+        presence_enter();
         CUresult r = real(pool, keep_bytes);
-
-        if (r == CUDA_SUCCESS && limits_are_set())
+        if (r == CUDA_SUCCESS)
                 pool_account_refresh(pool);
+        presence_leave();
         return r;
 }
 
 CUresult hook_cuMemPoolSetAttribute(cuMemPoolSetAttribute_fn *real, CUmemoryPool pool,
                                     CUmemPool_attribute attribute, void *value)
 {
+        if (!limits_are_set())
+                return real(pool, attribute, value);
+        presence_enter();
         CUresult r = real(pool, attribute, value);
-
-        if (r == CUDA_SUCCESS && limits_are_set())
+        if (r == CUDA_SUCCESS)
                 pool_account_refresh(pool);
+        presence_leave();
         return r;
 }

@@ -1,7 +1,9 @@
 /* pool_account: a short list of pools; each is charged by the driver's figure of what it reserves. */
 #include "pool_account.h"
 
+#include "devices.h"
 #include "graph_account.h"
+#include "limits.h"
 #include "lock.h"
 #include "presence.h"
 #include "real.h"
@@ -10,7 +12,8 @@ enum { POOLS = 256 };
 
 struct row {
         CUmemoryPool pool;
-        int account;                    /* or POOL_ON_HOST */
+        int ordinal;                    /* CUDA's number of its device, or POOL_ON_HOST */
+        int account;
         uint64_t bytes;                 /* charged */
 };
 
@@ -28,7 +31,7 @@ static struct row *row_find(CUmemoryPool pool)
         return NULL;
 }
 
-static struct row *row_make(CUmemoryPool pool, int account)
+static struct row *row_make(CUmemoryPool pool, int ordinal)
 {
         struct row *row = row_find(pool);
 
@@ -37,29 +40,41 @@ static struct row *row_make(CUmemoryPool pool, int account)
         if (!row && pools.count < POOLS)
                 row = &pools.rows[pools.count++];
         if (row && !row->pool)
-                *row = (struct row){ .pool = pool, .account = account };
+                *row = (struct row){ .pool = pool, .ordinal = ordinal,
+                                      .account = devices_account(ordinal) };
         return row;
 }
 
-void pool_account_new(CUmemoryPool pool, int account)
+void pool_account_new(CUmemoryPool pool, int ordinal)
 {
         lock_take(&pools.lock);
-        row_make(pool, account);
+        row_make(pool, ordinal);
         lock_give(&pools.lock);
 }
 
-int pool_account_of(CUmemoryPool pool, int otherwise)
+/* A device's own pool, which nobody made. */
+static int ordinal_of_default(CUmemoryPool pool)
 {
-        lock_take(&pools.lock);
-        const struct row *row = row_find(pool);
-        int account = row && row->pool ? row->account : otherwise;
-        lock_give(&pools.lock);
-        return account;
+        CUmemoryPool own;
+
+        for (int i = 0; i < devices_count(); i++)
+                if (real_cuda.cuDeviceGetDefaultMemPool(&own, i) == CUDA_SUCCESS && own == pool)
+                        return i;
+        return POOL_UNKNOWN;
 }
 
-bool pool_account_is_host(CUmemoryPool pool)
+int pool_account_ordinal(CUmemoryPool pool)
 {
-        return pool_account_of(pool, 0) == POOL_ON_HOST;
+        lock_take(&pools.lock);
+        const struct row *row = pool ? row_find(pool) : NULL;
+        int ordinal = row ? row->ordinal : POOL_UNKNOWN;
+        lock_give(&pools.lock);
+        if (ordinal != POOL_UNKNOWN)
+                return ordinal;
+        ordinal = ordinal_of_default(pool);
+        if (ordinal != POOL_UNKNOWN)
+                pool_account_new(pool, ordinal);
+        return ordinal;
 }
 
 static uint64_t pool_reserved(CUmemoryPool pool)
@@ -82,24 +97,25 @@ static bool row_shrink(struct row *row)
         return true;
 }
 
-CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, CUdeviceptr address)
+CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal,
+                           CUdeviceptr address)
 {
         struct holding note = { .key = address, .count = 1, .kind = HOLDING_POOL,
                                 .device = (uint16_t)charge->account,
                                 .number = (uint64_t)(uintptr_t)pool };
-        uint64_t had = charge->bytes, grown = 0;
+        bool is_within = true;
 
         lock_take(&pools.lock);
-        struct row *row = row_make(pool, (int)charge->account);
+        struct row *row = row_make(pool, ordinal);
         if (row) {
                 uint64_t now = pool_reserved(pool);
-                grown = now > row->bytes ? now - row->bytes : 0;
-                ledger_adjust(charge, grown);
+                uint64_t grown = now > row->bytes ? now - row->bytes : 0;
+                is_within = ledger_grow(charge, grown, limits_bytes(charge->account));
                 row->bytes += grown;
         }
         lock_give(&pools.lock);
         holding_add(&note);
-        return row && grown > had ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+        return is_within ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 void pool_account_refresh(CUmemoryPool pool)

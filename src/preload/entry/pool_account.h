@@ -3,17 +3,17 @@
 
 #include "gate_memory.h"
 
-enum { POOL_ON_HOST = -2 };             /* instead of an account: nothing to charge */
+enum { POOL_ON_HOST = -2, POOL_UNKNOWN = -3 };  /* instead of a device's number */
 
-/* A pool that the program made, on the device of this account. */
-void pool_account_new(CUmemoryPool pool, int account);
-/* Its account; `otherwise` for a device's own pool, which nobody made. */
-int pool_account_of(CUmemoryPool pool, int otherwise);
-bool pool_account_is_host(CUmemoryPool pool);
+/* A pool that the program made, on this device (CUDA's number). */
+void pool_account_new(CUmemoryPool pool, int ordinal);
+/* Its device: the one it was made for, or whose own pool it is; POOL_UNKNOWN: imported. */
+int pool_account_ordinal(CUmemoryPool pool);
 
 /* After an allocation from the pool: the charge becomes what the pool has grown by. OUT_OF_MEMORY:
  * it grew past the limit; the caller frees what it got. */
-CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, CUdeviceptr address);
+CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal,
+                           CUdeviceptr address);
 /* The address came from a pool: its pool is looked at again. False: it did not. */
 bool pool_account_freed(CUdeviceptr address);
 /* Around a driver call that frees the address. Its note is taken out before: once the driver has the

@@ -117,6 +117,20 @@ static void holding_refund(const struct holding *holding)
         region_refund(&ledger, holding->device, holding->bytes);
 }
 
+bool ledger_grow(struct charge *charge, uint64_t bytes, uint64_t limit_bytes)
+{
+        bool is_within = true;
+
+        if (charge->is_counted && bytes > charge->bytes) {
+                uint64_t more = bytes - charge->bytes;
+                is_within = region_charge(&ledger, charge->account, more, limit_bytes) == 0;
+                if (is_within)
+                        charge->bytes = bytes;
+        }
+        ledger_adjust(charge, bytes);
+        return is_within;
+}
+
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
 {
         struct holding holding = {

@@ -29,6 +29,9 @@ int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes, struc
 void ledger_give_back(struct charge *charge);
 /* The driver took less (or, measured, more) than was set aside. */
 void ledger_adjust(struct charge *charge, uint64_t bytes);
+/* The same where the driver takes more at a time than it was asked for: false, it went past the limit
+ * (and counts all the same). */
+bool ledger_grow(struct charge *charge, uint64_t bytes, uint64_t limit_bytes);
 
 /* Keeps the charge under a key (an address or a handle) until ledger_release(). False: no memory for
  * the note; the charge stays with the caller. */

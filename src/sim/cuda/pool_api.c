@@ -10,7 +10,8 @@
 static CUresult alloc_async(CUdeviceptr *ret, size_t bytes, struct pool *pool,
                             struct stream *stream)
 {
-        if (!ret || !pool || pool->device->unit != stream->context->device->unit)
+        /* The pool may be of another device than the stream. */
+        if (!ret || !pool)
                 return CUDA_ERROR_INVALID_VALUE;
         if (!bytes)
                 return CUDA_ERROR_INVALID_VALUE;
