@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 
-from cli_case import VGPU, main, wait_until
+from cli_case import VGPU, main, vgpu, wait_until
 from share_case import MIB, ShareCase
 
 TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER LIMIT".split()
@@ -17,8 +17,10 @@ class Ps(ShareCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = [line.split("\t") for line in done.stdout.splitlines()]
         self.assertEqual(lines[0], TITLES)
-        # Other tests may have a share called sh-… in /dev/shm, which is everybody's.
-        return [dict(zip(TITLES, line)) for line in lines[1:] if not line[0].startswith("sh-")]
+        # /dev/shm is everybody's: what is seen without this test's folder is not this test's.
+        elsewhere = vgpu("ps", environment={"XDG_RUNTIME_DIR": self.folder})
+        others = {line.split("\t")[1] for line in elsewhere.stdout.splitlines()[1:]}
+        return [dict(zip(TITLES, line)) for line in lines[1:] if line[1] not in others]
 
     def test_nobody(self):
         self.assertEqual(self.rows(), [])
