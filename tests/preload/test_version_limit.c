@@ -161,6 +161,28 @@ SIM_TEST(a_pool_that_is_told_to_keep_less_or_ends)
         CHECK_EQ(guest_neighbour_gets(100 * MIB), CUDA_SUCCESS);
 }
 
+/* Destroyed, a pool lives on until the last of its allocations is freed. */
+SIM_TEST(a_destroyed_pool_counts_while_something_of_it_is_used)
+{
+        CUmemPoolProps properties;
+        CUmemoryPool pool;
+        CUdeviceptr a;
+
+        memset(&properties, 0, sizeof properties);
+        properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        begin("100m");
+        CHECK_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocFromPoolAsync(&a, 60 * MIB, pool, NULL), CUDA_SUCCESS);
+        CHECK_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+        CHECK_EQ(guest_held(), 60 * MIB);
+        guest_check_account(100 * MIB);
+        CHECK_EQ(guest_neighbour_gets(60 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemFree_v2(a), CUDA_SUCCESS);
+        CHECK_EQ(guest_card_bytes(0), 0);
+        CHECK_EQ(guest_neighbour_gets(100 * MIB), CUDA_SUCCESS);
+}
+
 /* A pool of the second device, made while the first one's context is current. */
 SIM_TEST(a_pool_belongs_to_the_device_it_was_made_for)
 {
@@ -254,6 +276,7 @@ int main(void)
         return RUN(CASE(memory_with_32_bit_addresses), CASE(the_card_shown_by_old_versions),
                    CASE(arrays_of_the_first_version), CASE(every_way_to_load_a_module),
                    CASE(a_pool_that_is_told_to_keep_less_or_ends),
+                   CASE(a_destroyed_pool_counts_while_something_of_it_is_used),
                    CASE(a_pool_belongs_to_the_device_it_was_made_for), CASE(the_threads_own_stream),
                    CASE(plain_memory_freed_in_stream_order),
                    CASE(without_a_context_the_driver_says_so));

@@ -15,6 +15,8 @@ struct row {
         int ordinal;                    /* CUDA's number of its device, or POOL_ON_HOST */
         int account;
         uint64_t bytes;                 /* charged */
+        unsigned live;                  /* allocations */
+        bool is_gone;                   /* destroyed: lives on until the last of them is freed */
 };
 
 static struct {
@@ -88,7 +90,7 @@ static uint64_t pool_reserved(CUmemoryPool pool)
 /* True: it has shrunk, and what it gave up counts no more. */
 static bool row_shrink(struct row *row)
 {
-        uint64_t now = pool_reserved(row->pool);
+        uint64_t now = row->is_gone ? row->bytes : pool_reserved(row->pool);
 
         if (now >= row->bytes)
                 return false;
@@ -112,6 +114,7 @@ CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal
                 uint64_t grown = now > row->bytes ? now - row->bytes : 0;
                 is_within = ledger_grow(charge, grown, limits_bytes(charge->account));
                 row->bytes += grown;
+                row->live++;
         }
         lock_give(&pools.lock);
         holding_add(&note);
@@ -127,6 +130,27 @@ void pool_account_refresh(CUmemoryPool pool)
         lock_give(&pools.lock);
 }
 
+static void row_clear(struct row *row)
+{
+        region_refund(ledger_region(), (unsigned)row->account, row->bytes);
+        *row = (struct row){ 0 };
+}
+
+/* One allocation less. */
+static void row_freed(CUmemoryPool pool)
+{
+        lock_take(&pools.lock);
+        struct row *row = row_find(pool);
+        if (row && row->pool) {
+                row->live -= row->live > 0;
+                if (row->is_gone && !row->live)
+                        row_clear(row);
+                else
+                        row_shrink(row);
+        }
+        lock_give(&pools.lock);
+}
+
 bool pool_account_freed(CUdeviceptr address)
 {
         struct holding note;
@@ -134,7 +158,7 @@ bool pool_account_freed(CUdeviceptr address)
         if (!holding_find(address, &note) || note.kind != HOLDING_POOL)
                 return false;
         holding_take(address, &note);
-        pool_account_refresh((CUmemoryPool)(uintptr_t)note.number);
+        row_freed((CUmemoryPool)(uintptr_t)note.number);
         return true;
 }
 
@@ -150,7 +174,7 @@ CUresult pool_account_free_end(CUresult result, const struct holding *note)
         if (note->key && result != CUDA_SUCCESS)
                 holding_add(note);
         else if (note->key && note->kind == HOLDING_POOL)
-                pool_account_refresh((CUmemoryPool)(uintptr_t)note->number);
+                row_freed((CUmemoryPool)(uintptr_t)note->number);
         else if (note->key)
                 ledger_release_taken(note);
         else if (result == CUDA_SUCCESS)
@@ -177,9 +201,9 @@ void pool_account_destroy(CUmemoryPool pool)
 {
         lock_take(&pools.lock);
         struct row *row = row_find(pool);
-        if (row && row->pool) {
-                region_refund(ledger_region(), (unsigned)row->account, row->bytes);
-                *row = (struct row){ 0 };
-        }
+        if (row && row->pool && row->live)
+                row->is_gone = true;
+        else if (row && row->pool)
+                row_clear(row);
         lock_give(&pools.lock);
 }
