@@ -6,7 +6,7 @@
 
 #include "exec.h"
 
-enum { PROCESSES = 2, RUN_MS = 1500, IN_FLIGHT = 4, KERNEL_MS = 2 };
+enum { PROCESSES = 2, RUN_MS = 1500, IN_FLIGHT = 32, KERNEL_MS = 2 };
 
 /* What the processes tell each other. */
 struct board {

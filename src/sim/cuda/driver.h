@@ -23,8 +23,8 @@ struct device {
         struct context *primary;        /* NULL: never asked for; see context_primary() */
         unsigned primary_references;
         unsigned primary_flags;
-        struct pool *default_pool;      /* memory owns these two */
-        struct pool *current_pool;
+        struct pool *_Atomic default_pool; /* memory owns these two */
+        struct pool *_Atomic current_pool;
         uint64_t graph_memory[4];       /* CUgraphMem_attribute */
 };
 
