@@ -4,8 +4,12 @@
 #include <assert.h>
 
 typedef struct CUexecAffinityParam_st {
-        int type;                       /* CUexecAffinityType; 0: SM count */
-        union { struct { unsigned val; } smCount; } param;
+        int type; /* CUexecAffinityType; 0: SM count */
+        union {
+                struct {
+                        unsigned val;
+                } smCount;
+        } param;
 } CUexecAffinityParam;
 static_assert(sizeof(CUexecAffinityParam) == 8, "as the driver's");
 
@@ -17,10 +21,12 @@ typedef struct CUctxCreateParams_st {
 static_assert(sizeof(CUctxCreateParams) == 24, "as the driver's");
 
 typedef struct CUdevResource_st {
-        int type;                       /* 1: SMs */
+        int type; /* 1: SMs */
         unsigned char internal[92];
         union {
-                struct { unsigned smCount; } sm;
+                struct {
+                        unsigned smCount;
+                } sm;
                 unsigned char room[48];
         };
 } CUdevResource;

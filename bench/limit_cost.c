@@ -19,11 +19,16 @@
 #include "clock.h"
 #include "cuda_prototypes.h"
 
-enum { ROUNDS = 25, OTHERS_MOST = 4096, LIVE_MOST = 100000, SMALL_BYTES = 4096, LARGE_BYTES = 4 << 20 };
+enum {
+        ROUNDS = 25,
+        OTHERS_MOST = 4096,
+        LIVE_MOST = 100000,
+        SMALL_BYTES = 4096,
+        LARGE_BYTES = 4 << 20
+};
 
-static const char ptx[] =
-        ".version 6.0\n.target sm_50\n.address_size 64\n"
-        ".visible .entry bench_timed(.param .u64 out)\n{\nret;\n}\n";
+static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                          ".visible .entry bench_timed(.param .u64 out)\n{\nret;\n}\n";
 
 struct bench {
         CUfunction timed;
@@ -83,7 +88,8 @@ static void refusal(struct bench *bench)
                 must(CUDA_ERROR_UNKNOWN, "an allocation over the limit was not refused");
 }
 
-static void report(struct bench *bench, const char *metric, void (*call)(struct bench *), unsigned count)
+static void report(struct bench *bench, const char *metric, void (*call)(struct bench *),
+                   unsigned count)
 {
         double results[ROUNDS];
 
@@ -190,9 +196,12 @@ int main(int argc, char **argv)
                 return 0;
         }
         unsigned count = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : OTHERS_MOST + 1;
-        if (count > OTHERS_MOST || (strcmp(argv[1], "calls") != 0 && strcmp(argv[1], "limited") != 0
-                                    && strcmp(argv[1], "start") != 0)) {
-                fputs("Usage: limit_cost machine PATH | calls OTHERS | limited OTHERS | start COUNT\n", stderr);
+        if (count > OTHERS_MOST ||
+            (strcmp(argv[1], "calls") != 0 && strcmp(argv[1], "limited") != 0 &&
+             strcmp(argv[1], "start") != 0)) {
+                fputs("Usage: limit_cost machine PATH | calls OTHERS | limited OTHERS | start "
+                      "COUNT\n",
+                      stderr);
                 return 2;
         }
         uint64_t begin_ns = clock_now_ns();

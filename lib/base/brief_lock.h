@@ -20,15 +20,17 @@ static inline void brief_lock_wait(struct brief_lock *lock)
         const struct timespec nap = { .tv_nsec = 20000 };
         int saved_errno = errno;
 
-        for (unsigned looks = 1; atomic_load_explicit(&lock->is_held, memory_order_relaxed); looks++)
+        for (unsigned looks = 1; atomic_load_explicit(&lock->is_held, memory_order_relaxed);
+             looks++)
                 if (looks % 256 == 0)
-                        syscall(SYS_nanosleep, &nap, NULL);     /* no point of cancellation */
+                        syscall(SYS_nanosleep, &nap, NULL); /* no point of cancellation */
         errno = saved_errno;
 }
 
 static inline void brief_lock_take(struct brief_lock *lock)
 {
-        while (__builtin_expect(atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire), 0))
+        while (__builtin_expect(atomic_exchange_explicit(&lock->is_held, 1, memory_order_acquire),
+                                0))
                 brief_lock_wait(lock);
 }
 

@@ -52,7 +52,7 @@ bool process_is_alive(pid_t pid, uint64_t start_time)
         if (pid <= 0 || (kill(pid, 0) < 0 && errno == ESRCH))
                 return false;
         if (!stat_read(pid, &state, &start))
-                return true;                    /* there, and nothing more to be known */
+                return true; /* there, and nothing more to be known */
         if (state == 'Z' || state == 'X')
                 return false;
         return !start_time || start == start_time;

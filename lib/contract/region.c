@@ -7,7 +7,8 @@
 
 static uint64_t word_make(uint64_t units, uint64_t lane, uint64_t number)
 {
-        return units << (REGION_LANE_BITS + REGION_NUMBER_BITS) | lane << REGION_NUMBER_BITS | number;
+        return units << (REGION_LANE_BITS + REGION_NUMBER_BITS) | lane << REGION_NUMBER_BITS |
+               number;
 }
 
 static uint64_t word_units(uint64_t word)
@@ -41,7 +42,8 @@ static int64_t pair_delta(uint64_t pair)
         return (int64_t)pair >> REGION_NUMBER_BITS;
 }
 
-static struct region_account *account_of(const struct region *region, uint32_t slot, unsigned device)
+static struct region_account *account_of(const struct region *region, uint32_t slot,
+                                         unsigned device)
 {
         return &region->file->slots[slot].accounts[device];
 }
@@ -54,7 +56,7 @@ static bool word_note(const struct region *region, unsigned device, uint64_t see
         uint64_t noted;
 
         if (word_lane(seen) == 0 || word_lane(seen) == region->slot)
-                return true;                    /* nobody's, or our own: it is in `held` */
+                return true; /* nobody's, or our own: it is in `held` */
         author = account_of(region, word_lane(seen), device);
         if (number_of(atomic_load(&author->held)) == number_of(seen))
                 return true;
@@ -71,8 +73,8 @@ static bool word_note(const struct region *region, unsigned device, uint64_t see
 /* Announces an operation; returns its number. */
 static uint64_t intent_begin(struct region_account *own, int64_t delta, uint32_t victim)
 {
-        uint64_t number = (number_of(atomic_load_explicit(&own->held, memory_order_relaxed)) + 1)
-                          & REGION_NUMBER_MASK;
+        uint64_t number = (number_of(atomic_load_explicit(&own->held, memory_order_relaxed)) + 1) &
+                          REGION_NUMBER_MASK;
         uint64_t noted = atomic_load_explicit(&own->noted, memory_order_relaxed);
 
         /* A note of 2^14 operations ago must not be taken for one of this. */
@@ -81,7 +83,8 @@ static uint64_t intent_begin(struct region_account *own, int64_t delta, uint32_t
                                                pair_make(pair_upper(noted) + 1, number ^ 1));
         atomic_store_explicit(&own->victim, victim, memory_order_relaxed);
         /* Whoever sees the word changed sees this too: the swap releases it. */
-        atomic_store_explicit(&own->intent, pair_make((uint64_t)delta, number), memory_order_release);
+        atomic_store_explicit(&own->intent, pair_make((uint64_t)delta, number),
+                              memory_order_release);
         return number;
 }
 
@@ -113,7 +116,8 @@ static int word_apply(struct region *region, unsigned device, int64_t delta, uin
         }
 }
 
-static int account_change(struct region *region, unsigned device, int64_t delta, uint64_t limit_units)
+static int account_change(struct region *region, unsigned device, int64_t delta,
+                          uint64_t limit_units)
 {
         struct region_account *own = account_of(region, region->slot, device);
 
@@ -141,8 +145,8 @@ int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64
         if (limit_units > REGION_UNITS_MAX)
                 limit_units = REGION_UNITS_MAX;
         /* Refused already by what is used now: no turn to wait for. */
-        uint64_t used = word_units(atomic_load_explicit(&region->file->devices[device].word,
-                                                        memory_order_relaxed));
+        uint64_t used = word_units(
+                atomic_load_explicit(&region->file->devices[device].word, memory_order_relaxed));
         if (units > limit_units || used > limit_units - units)
                 return -ENOMEM;
         brief_lock_take(&region->turns[device].lock);
@@ -203,8 +207,8 @@ static void account_settle(const struct region *region, uint32_t slot, unsigned 
                 atomic_store(&account->held, pair_make(pair_upper(held), number_of(intent)));
                 return;
         }
-        atomic_store(&account->held, pair_make(pair_upper(held) + (uint64_t)pair_delta(intent),
-                                               number_of(intent)));
+        atomic_store(&account->held,
+                     pair_make(pair_upper(held) + (uint64_t)pair_delta(intent), number_of(intent)));
 }
 
 void region_settle(struct region *region, uint32_t slot)

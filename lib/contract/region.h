@@ -14,7 +14,7 @@
 /* This process's view. Embedded by its one owner. */
 struct region {
         struct region_file *file;
-        uint32_t slot;                  /* 0: not joined */
+        uint32_t slot; /* 0: not joined */
         /* Threads of one process take turns; the process dies with the lock or not at all. */
         struct {
                 _Alignas(64) struct brief_lock lock;

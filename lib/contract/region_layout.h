@@ -18,35 +18,35 @@
 enum {
         REGION_VERSION = 1,
         REGION_DEVICES = 64,
-        REGION_SLOTS = 8191,            /* processes at a time; slot 0 is nobody */
-        REGION_UNIT_BITS = 9,           /* the account counts 512-byte units */
+        REGION_SLOTS = 8191,  /* processes at a time; slot 0 is nobody */
+        REGION_UNIT_BITS = 9, /* the account counts 512-byte units */
         REGION_NUMBER_BITS = 14,
         REGION_LANE_BITS = 13,
         REGION_UUID = 48,
 };
-#define REGION_MAGIC UINT64_C(0x6e6f696765727676) /* "vvregion" */
-#define REGION_UNIT_BYTES (UINT64_C(1) << REGION_UNIT_BITS)
+#define REGION_MAGIC       UINT64_C(0x6e6f696765727676) /* "vvregion" */
+#define REGION_UNIT_BYTES  (UINT64_C(1) << REGION_UNIT_BITS)
 #define REGION_NUMBER_MASK ((UINT64_C(1) << REGION_NUMBER_BITS) - 1)
-#define REGION_LANE_MASK ((UINT64_C(1) << REGION_LANE_BITS) - 1)
-#define REGION_UNITS_MAX ((UINT64_C(1) << (64 - REGION_LANE_BITS - REGION_NUMBER_BITS)) - 1)
+#define REGION_LANE_MASK   ((UINT64_C(1) << REGION_LANE_BITS) - 1)
+#define REGION_UNITS_MAX   ((UINT64_C(1) << (64 - REGION_LANE_BITS - REGION_NUMBER_BITS)) - 1)
 
 /* What memory is for; for those who look, never for the limit. */
 enum region_kind { REGION_DEVICE, REGION_MANAGED, REGION_CONTEXT, REGION_OTHER, REGION_KINDS };
 
-struct region_account {                 /* one process on one device: a cache line */
-        _Atomic uint64_t held;          /* {units, number}: all operations up to `number` */
-        _Atomic uint64_t intent;        /* {delta in units, number}: = held's number when at rest */
-        _Atomic uint64_t noted;         /* {count, number}: the newest that others saw applied */
-        _Atomic uint64_t victim;        /* ≠ 0: the intent takes this dead slot's units back */
+struct region_account {          /* one process on one device: a cache line */
+        _Atomic uint64_t held;   /* {units, number}: all operations up to `number` */
+        _Atomic uint64_t intent; /* {delta in units, number}: = held's number when at rest */
+        _Atomic uint64_t noted;  /* {count, number}: the newest that others saw applied */
+        _Atomic uint64_t victim; /* ≠ 0: the intent takes this dead slot's units back */
         _Atomic uint64_t kinds[REGION_KINDS];
 };
 static_assert(sizeof(struct region_account) == 64, "one cache line");
 
 enum region_state { REGION_FREE, REGION_JOINING, REGION_LIVE, REGION_REAPED };
 struct region_slot {
-        _Atomic uint64_t state;         /* {pid, reaper's slot, enum region_state} */
-        _Atomic uint64_t start_time;    /* of the process, clock ticks since boot; 0: not known */
-        _Atomic uint32_t host_pid;      /* 0: not known */
+        _Atomic uint64_t state;      /* {pid, reaper's slot, enum region_state} */
+        _Atomic uint64_t start_time; /* of the process, clock ticks since boot; 0: not known */
+        _Atomic uint32_t host_pid;   /* 0: not known */
         uint32_t reserved;
         char name[40];
         struct region_account accounts[REGION_DEVICES];
@@ -54,7 +54,7 @@ struct region_slot {
 static_assert(sizeof(struct region_slot) % 64 == 0, "accounts stay in their cache lines");
 
 struct region_device {
-        _Atomic uint64_t word;          /* {units, lane, number} */
+        _Atomic uint64_t word; /* {units, lane, number} */
         _Atomic uint64_t refusals;
         _Atomic uint64_t context_bytes; /* what a context took when one was last made */
         _Atomic uint64_t measuring;     /* the slot that holds all that is left while it measures */
@@ -64,10 +64,10 @@ struct region_device {
 static_assert(sizeof(struct region_device) == 128, "two cache lines: words do not share one");
 
 struct region_file {
-        _Atomic uint64_t magic;         /* written last: a half-made region is invisible */
+        _Atomic uint64_t magic; /* written last: a half-made region is invisible */
         uint32_t version;
         uint32_t device_count;
-        _Atomic uint32_t slots_high;    /* slots ever used */
+        _Atomic uint32_t slots_high; /* slots ever used */
         uint32_t reserved[27];
         struct region_device devices[REGION_DEVICES];
         struct region_slot slots[REGION_SLOTS + 1];

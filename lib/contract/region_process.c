@@ -181,8 +181,8 @@ static int file_check(const struct region_file *file, const char *path, unsigned
                       struct err *e)
 {
         if (file->version != REGION_VERSION)
-                return err_set(e, -EPROTO, "region '%s' has version %u, this release reads %u", path,
-                               file->version, REGION_VERSION);
+                return err_set(e, -EPROTO, "region '%s' has version %u, this release reads %u",
+                               path, file->version, REGION_VERSION);
         if (file->device_count < device_count || file->device_count > REGION_DEVICES)
                 return err_set(e, -EPROTO, "region '%s' is for %u devices, %u are needed", path,
                                file->device_count, device_count);
@@ -191,7 +191,7 @@ static int file_check(const struct region_file *file, const char *path, unsigned
 
 static int file_map(int fd, const char *path, struct region_file **ret_file, struct err *e)
 {
-        off_t size = lseek(fd, 0, SEEK_END);    /* fstat() would need a newer C library */
+        off_t size = lseek(fd, 0, SEEK_END); /* fstat() would need a newer C library */
 
         if (size < 0)
                 return err_set(e, -errno, "cannot read region '%s': %s", path, strerror(errno));
@@ -200,7 +200,8 @@ static int file_map(int fd, const char *path, struct region_file **ret_file, str
                                (long long)size);
         if (ftruncate(fd, (off_t)sizeof(struct region_file)) < 0)
                 return err_set(e, -errno, "cannot make region '%s': %s", path, strerror(errno));
-        struct region_file *file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        struct region_file *file =
+                mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)
                 return err_set(e, -errno, "cannot map region '%s': %s", path, strerror(errno));
         *ret_file = file;
@@ -220,8 +221,8 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         if (atomic_load(&file->magic) == 0)
                 file_make(fd, file, device_count);
         r = atomic_load(&file->magic) == REGION_MAGIC
-            ? file_check(file, path, device_count, e)
-            : err_set(e, -EPROTO, "'%s' is not a region file", path);
+                    ? file_check(file, path, device_count, e)
+                    : err_set(e, -EPROTO, "'%s' is not a region file", path);
         if (r < 0) {
                 munmap(file, sizeof *file);
                 return r;

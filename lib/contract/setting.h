@@ -5,17 +5,17 @@
 #include "err.h"
 
 enum setting {
-        SETTING_MEMORY_LIMIT,           /* size */
-        SETTING_MEMORY_RATIO,           /* ≥ 1 */
-        SETTING_MEMORY_OVERSOLD,        /* yes or no */
-        SETTING_OVERSOLD_HOST_MEMORY,   /* size */
-        SETTING_CONTEXT_MEMORY,         /* count, exempt */
-        SETTING_CORES,                  /* percent */
-        SETTING_CORES_MAX,              /* percent */
+        SETTING_MEMORY_LIMIT,         /* size */
+        SETTING_MEMORY_RATIO,         /* ≥ 1 */
+        SETTING_MEMORY_OVERSOLD,      /* yes or no */
+        SETTING_OVERSOLD_HOST_MEMORY, /* size */
+        SETTING_CONTEXT_MEMORY,       /* count, exempt */
+        SETTING_CORES,                /* percent */
+        SETTING_CORES_MAX,            /* percent */
         SETTING_CORES_POLICY,
         SETTING_PRIORITY,
-        SETTING_DEVICES,                /* UUIDs */
-        SETTING_REGION,                 /* path */
+        SETTING_DEVICES, /* UUIDs */
+        SETTING_REGION,  /* path */
         SETTING_COMPATIBILITY,
         SETTING_LOG,
         SETTING_COUNT,

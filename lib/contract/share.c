@@ -18,8 +18,8 @@ static uint32_t copy_checksum(const struct share_copy *copy)
         uint32_t hash = 2166136261u;
 
         for (size_t i = 0; i < sizeof *copy; i++) {
-                bool is_own = i >= offsetof(struct share_copy, checksum)
-                              && i < offsetof(struct share_copy, checksum) + sizeof copy->checksum;
+                bool is_own = i >= offsetof(struct share_copy, checksum) &&
+                              i < offsetof(struct share_copy, checksum) + sizeof copy->checksum;
                 hash = (hash ^ (is_own ? 0 : bytes[i])) * 16777619u;
         }
         return hash;
@@ -51,12 +51,12 @@ int share_check(const struct share_copy *copy, struct err *e)
         if (copy->device_count > SHARE_DEVICES)
                 return err_set(e, -EPROTO, "%u devices: a share has at most %d", copy->device_count,
                                SHARE_DEVICES);
-        if (!text_ends(copy->name, sizeof copy->name)
-            || !text_ends(copy->pod_uid, sizeof copy->pod_uid)
-            || !text_ends(copy->pod_namespace, sizeof copy->pod_namespace)
-            || !text_ends(copy->pod_name, sizeof copy->pod_name)
-            || !text_ends(copy->container, sizeof copy->container)
-            || !text_ends(copy->region, sizeof copy->region))
+        if (!text_ends(copy->name, sizeof copy->name) ||
+            !text_ends(copy->pod_uid, sizeof copy->pod_uid) ||
+            !text_ends(copy->pod_namespace, sizeof copy->pod_namespace) ||
+            !text_ends(copy->pod_name, sizeof copy->pod_name) ||
+            !text_ends(copy->container, sizeof copy->container) ||
+            !text_ends(copy->region, sizeof copy->region))
                 return err_set(e, -EPROTO, "a text in the share has no end");
         for (unsigned i = 0; i < copy->device_count; i++) {
                 int r = device_check(&copy->devices[i], i, e);
@@ -72,7 +72,8 @@ static int file_fill(int fd, const char *path, const struct share_copy *content,
 
         if (r)
                 return err_set(e, -r, "cannot make share '%s': %s", path, strerror(r));
-        struct share_file *file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        struct share_file *file =
+                mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)
                 return err_set(e, -errno, "cannot map share '%s': %s", path, strerror(errno));
         file->version = SHARE_VERSION;
@@ -122,9 +123,9 @@ int share_open(const char *path, bool is_writable, struct share *ret_share, stru
         /* fstat() would need a newer C library than a container may have. */
         if (lseek(fd, 0, SEEK_END) != (off_t)sizeof(struct share_file))
                 return err_set(e, -EPROTO, "'%s' is not a share file", path);
-        struct share_file *file = mmap(NULL, sizeof *file,
-                                       is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-                                       fd, 0);
+        struct share_file *file =
+                mmap(NULL, sizeof *file, is_writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                     MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)
                 return err_set(e, -errno, "cannot map share '%s': %s", path, strerror(errno));
         int r = file_check(file, path, e);
@@ -145,8 +146,9 @@ void share_close(struct share *share)
 
 const struct share_copy *share_current(const struct share *share)
 {
-        return &share->file->copies[atomic_load_explicit(&share->file->index, memory_order_acquire)
-                                    & 1];
+        return &share->file
+                        ->copies[atomic_load_explicit(&share->file->index, memory_order_acquire) &
+                                 1];
 }
 
 int share_update(struct share *share, const struct share_copy *content, struct err *e)

@@ -18,26 +18,26 @@ enum {
 };
 #define SHARE_MAGIC UINT64_C(0x6572616873757076) /* "vpushare" */
 /* Where it lies in a container; there it beats every variable. */
-#define SHARE_PATH "/etc/vgpu/share"
+#define SHARE_PATH      "/etc/vgpu/share"
 #define SHARE_UNLIMITED UINT64_MAX
 
 enum share_flag {
-        SHARE_OVERSOLD = 1,             /* beyond physical memory, managed memory follows */
-        SHARE_CONTEXT_EXEMPT = 2,       /* contexts do not count towards the limit */
-        SHARE_LATENCY = 4,              /* latency class: shorter waits */
+        SHARE_OVERSOLD = 1,       /* beyond physical memory, managed memory follows */
+        SHARE_CONTEXT_EXEMPT = 2, /* contexts do not count towards the limit */
+        SHARE_LATENCY = 4,        /* latency class: shorter waits */
 };
 
 struct share_device {
         char uuid[SHARE_UUID];
-        _Atomic uint64_t limit_bytes;   /* all it may hold; SHARE_UNLIMITED: no limit */
-        uint64_t physical_bytes;        /* of these on the device; the rest is managed memory */
-        uint64_t host_bytes;            /* oversold: how much may lie on the host beyond the limit */
-        uint64_t limit_max_bytes;       /* up to where it may be resized */
-        uint64_t context_bytes;         /* what a context takes here; 0: not known */
-        uint32_t cores_percent;         /* 0: no compute limit */
-        uint32_t cores_max_percent;     /* > cores: may borrow up to this */
+        _Atomic uint64_t limit_bytes; /* all it may hold; SHARE_UNLIMITED: no limit */
+        uint64_t physical_bytes;      /* of these on the device; the rest is managed memory */
+        uint64_t host_bytes;          /* oversold: how much may lie on the host beyond the limit */
+        uint64_t limit_max_bytes;     /* up to where it may be resized */
+        uint64_t context_bytes;       /* what a context takes here; 0: not known */
+        uint32_t cores_percent;       /* 0: no compute limit */
+        uint32_t cores_max_percent;   /* > cores: may borrow up to this */
         uint32_t weight;
-        uint32_t flags;                 /* enum share_flag */
+        uint32_t flags; /* enum share_flag */
         uint32_t cores_ceiling_percent;
         uint32_t policy;
         uint64_t reserved[2];
@@ -45,25 +45,25 @@ struct share_device {
 static_assert(sizeof(struct share_device) == 128, "read by other releases");
 
 struct share_copy {
-        uint64_t generation;            /* grows with every change */
+        uint64_t generation; /* grows with every change */
         uint32_t device_count;
-        uint32_t checksum;              /* of the copy with this word 0 */
+        uint32_t checksum; /* of the copy with this word 0 */
         uint32_t log_level;
         uint32_t compatibility;
         uint64_t reserved[4];
-        char name[64];                  /* what `vgpu set` and `vgpu ps` call it */
+        char name[64]; /* what `vgpu set` and `vgpu ps` call it */
         char pod_uid[64];
         char pod_namespace[64];
         char pod_name[SHARE_TEXT];
         char container[SHARE_TEXT];
-        char region[SHARE_TEXT];        /* path of the account */
+        char region[SHARE_TEXT]; /* path of the account */
         struct share_device devices[SHARE_DEVICES];
 };
 
 struct share_file {
-        _Atomic uint64_t magic;         /* written last */
+        _Atomic uint64_t magic; /* written last */
         uint32_t version;
-        _Atomic uint32_t index;         /* the copy in use: 0 or 1 */
+        _Atomic uint32_t index; /* the copy in use: 0 or 1 */
         uint64_t reserved[6];
         struct share_copy copies[2];
 };

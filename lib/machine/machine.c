@@ -46,20 +46,26 @@ static int file_check(int fd, const char *path, struct err *e)
         if (fstat(fd, &st) < 0)
                 return err_set(e, -errno, "cannot read machine '%s': %s", path, strerror(errno));
         if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < sizeof(struct machine_header))
-                return err_set(e, -EPROTO, "'%s' is not a machine file; make one with "
-                               "'vgpu sim create'", path);
+                return err_set(e, -EPROTO,
+                               "'%s' is not a machine file; make one with "
+                               "'vgpu sim create'",
+                               path);
 
-        uint64_t head[2];                       /* magic, version and GPU count */
+        uint64_t head[2]; /* magic, version and GPU count */
         if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || head[0] != MACHINE_MAGIC)
-                return err_set(e, -EPROTO, "'%s' is not a machine file; make one with "
-                               "'vgpu sim create'", path);
+                return err_set(e, -EPROTO,
+                               "'%s' is not a machine file; make one with "
+                               "'vgpu sim create'",
+                               path);
         uint32_t version = (uint32_t)head[1];
         if (version != MACHINE_VERSION)
-                return err_set(e, -EPROTO, "machine '%s' has version %u, this release reads %u; "
+                return err_set(e, -EPROTO,
+                               "machine '%s' has version %u, this release reads %u; "
                                "make it anew with 'vgpu sim create'",
                                path, version, MACHINE_VERSION);
         if ((uint64_t)st.st_size < sizeof(struct machine_file))
-                return err_set(e, -EPROTO, "machine '%s' is cut short (%lld of %zu bytes); make it "
+                return err_set(e, -EPROTO,
+                               "machine '%s' is cut short (%lld of %zu bytes); make it "
                                "anew with 'vgpu sim create'",
                                path, (long long)st.st_size, sizeof(struct machine_file));
         return 0;
@@ -75,8 +81,8 @@ int machine_open(const char *path, struct machine *ret_machine, struct err *e)
         if (r < 0)
                 return r;
 
-        struct machine_file *file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED | MAP_NORESERVE, fd, 0);
+        struct machine_file *file =
+                mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         if (file == MAP_FAILED)
                 return err_set(e, -errno, "cannot map machine '%s': %s", path, strerror(errno));
         /* A core dump or a fork of the guest need not carry the machine along. */
@@ -92,7 +98,8 @@ int machine_open_default(struct machine *ret_machine, struct err *e)
         const char *path = getenv("VGPU_SIM");
 
         if (!path || !*path)
-                return err_set(e, -ENOENT, "no simulated machine: VGPU_SIM names none; use "
+                return err_set(e, -ENOENT,
+                               "no simulated machine: VGPU_SIM names none; use "
                                "'vgpu run --sim=PRESET -- PROGRAM' or export VGPU_SIM=PATH");
         return machine_open(path, ret_machine, e);
 }

@@ -9,8 +9,8 @@
 #include "machine_layout.h"
 
 struct machine {
-        struct machine_file *file;      /* the mapping */
-        int fd;                         /* kept open, close-on-exec */
+        struct machine_file *file; /* the mapping */
+        int fd;                    /* kept open, close-on-exec */
 };
 
 struct machine_kernel_time {
@@ -20,11 +20,11 @@ struct machine_kernel_time {
 
 /* What `vgpu sim create` can choose. Zero means the default, which machine_spec_init() sets. */
 struct machine_spec {
-        const char *preset;             /* name of a row of preset.c */
+        const char *preset; /* name of a row of preset.c */
         unsigned gpu_count;
-        uint64_t seed;                  /* 0: random */
-        uint64_t gpu_memory_bytes;      /* 0: the preset's */
-        int64_t context_bytes;          /* < 0: the preset's */
+        uint64_t seed;             /* 0: random */
+        uint64_t gpu_memory_bytes; /* 0: the preset's */
+        int64_t context_bytes;     /* < 0: the preset's */
         double time_scale;
         double noise;
         uint64_t slice_ns;

@@ -51,7 +51,7 @@ static int spec_check(const struct machine_spec *spec, struct err *e)
                                spec->kernel_count, MACHINE_KERNELS);
         for (size_t i = 0; i < spec->kernel_count; i++) {
                 const struct machine_kernel_time *k = &spec->kernels[i];
-                if (strlen(k->name) >= sizeof ((struct machine_kernel *)0)->name || !*k->name)
+                if (strlen(k->name) >= sizeof((struct machine_kernel *)0)->name || !*k->name)
                         return err_set(e, -EINVAL, "kernel name '%.40s…': give 1 to 119 characters",
                                        k->name);
                 if (!(k->microseconds >= 0 && k->microseconds <= 1e12))
@@ -129,8 +129,8 @@ static void gpu_fill(struct machine_header *header, const struct machine_spec *s
                 .is_active = 1,
                 .gpu = index,
                 .sm_count = gpu->sm_count,
-                .memory_bytes = (gpu->memory_bytes - gpu->reserved_bytes)
-                                & ~(MACHINE_GRANULE_BYTES - 1),
+                .memory_bytes =
+                        (gpu->memory_bytes - gpu->reserved_bytes) & ~(MACHINE_GRANULE_BYTES - 1),
         };
 }
 
@@ -171,8 +171,8 @@ static int file_fill(int fd, const char *path, const struct machine_spec *spec, 
         if (r)
                 return err_set(e, -r, "cannot make machine '%s': %s", path, strerror(r));
 
-        struct machine_file *file = mmap(NULL, sizeof file->header, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED, fd, 0);
+        struct machine_file *file =
+                mmap(NULL, sizeof file->header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)
                 return err_set(e, -errno, "cannot map machine '%s': %s", path, strerror(errno));
         header_fill(&file->header, spec);
@@ -192,8 +192,10 @@ static int file_publish(int fd, const char *path, struct err *e)
         if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
                 return 0;
         if (errno == EEXIST)
-                return err_set(e, -EEXIST, "'%s' exists already; choose another path, or remove "
-                               "it with 'vgpu sim destroy' if it is a machine", path);
+                return err_set(e, -EEXIST,
+                               "'%s' exists already; choose another path, or remove "
+                               "it with 'vgpu sim destroy' if it is a machine",
+                               path);
         return err_set(e, -errno, "cannot make machine '%s': %s", path, strerror(errno));
 }
 

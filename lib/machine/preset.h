@@ -6,11 +6,11 @@
 #include "machine_layout.h"
 
 struct preset {
-        const char *name;               /* "a100-40gb" */
+        const char *name; /* "a100-40gb" */
         const char *summary;
-        struct machine_gpu gpu;         /* everything but uuid, serial, pci address, numa, links */
-        unsigned links_per_peer;        /* NVLinks between two cards of one machine; 0: none */
-        unsigned has_switch;            /* NVSwitch: all links go to it */
+        struct machine_gpu gpu;  /* everything but uuid, serial, pci address, numa, links */
+        unsigned links_per_peer; /* NVLinks between two cards of one machine; 0: none */
+        unsigned has_switch;     /* NVSwitch: all links go to it */
 };
 
 size_t preset_count(void);

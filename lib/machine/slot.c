@@ -23,8 +23,8 @@ bool slot_is_alive(struct machine *machine, uint32_t index)
         const int *futex = (const int *)&slot->life;
         int word = __atomic_load_n(futex, __ATOMIC_ACQUIRE);
 
-        return atomic_load(&slot->state) == SLOT_LIVE && (word & LOCK_OWNER)
-               && !(word & LOCK_OWNER_DIED);
+        return atomic_load(&slot->state) == SLOT_LIVE && (word & LOCK_OWNER) &&
+               !(word & LOCK_OWNER_DIED);
 }
 
 static void channel_free(struct machine *machine, unsigned unit_index, uint32_t channel)
@@ -85,8 +85,8 @@ void slot_sum_unit(struct machine *machine, unsigned unit_index)
         for (uint32_t i = 0; i < high; i++) {
                 const struct machine_slot *slot = &machine->file->slots[i];
                 if (atomic_load(&slot->state) == SLOT_LIVE)
-                        sum += slot->units[unit_index].device_bytes
-                               + slot->units[unit_index].managed_bytes;
+                        sum += slot->units[unit_index].device_bytes +
+                               slot->units[unit_index].managed_bytes;
         }
         unit->used_bytes = sum;
 }
@@ -146,8 +146,10 @@ static uint64_t process_start_time(void)
         text[length] = '\0';
         /* The name in parentheses may hold anything; field 22 counts from behind it. */
         char *p = strrchr(text, ')');
-        if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-                        " %*d %*d %llu", &start) != 1)
+        if (p && sscanf(p + 1,
+                        " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
+                        " %*d %*d %llu",
+                        &start) != 1)
                 return 0;
         return start;
 }

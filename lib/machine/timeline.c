@@ -11,8 +11,8 @@
 #include "timeline_internal.h"
 
 enum {
-        SPIN_NS = 60000,                /* shorter waits cost more asleep than awake */
-        NAP_NS = 5000000,               /* longest sleep: others' doings change when we are done */
+        SPIN_NS = 60000,  /* shorter waits cost more asleep than awake */
+        NAP_NS = 5000000, /* longest sleep: others' doings change when we are done */
         UNKNOWN_NAP_NS = 100000,
 };
 
@@ -29,7 +29,8 @@ static void channel_reset(struct machine_channel *channel, uint32_t unit)
         }
 }
 
-static int channel_take(struct machine *machine, uint32_t slot, uint32_t unit, uint32_t *ret_channel)
+static int channel_take(struct machine *machine, uint32_t slot, uint32_t unit,
+                        uint32_t *ret_channel)
 {
         struct machine_file *file = machine->file;
         uint32_t high = atomic_load(&file->header.channels_high);
@@ -79,14 +80,15 @@ static unsigned ref_unit(const struct machine *machine, machine_ref ref)
 
 static bool unit_is_lost(const struct machine *machine, unsigned unit)
 {
-        return atomic_load_explicit(&machine_gpu(machine, machine_unit(machine, unit)->gpu)->is_lost,
-                                    memory_order_relaxed);
+        return atomic_load_explicit(
+                &machine_gpu(machine, machine_unit(machine, unit)->gpu)->is_lost,
+                memory_order_relaxed);
 }
 
 machine_ref timeline_victim(struct machine *machine, uint32_t channel, enum machine_engine engine)
 {
-        uint64_t tail = atomic_load_explicit(
-                &machine->file->channels[channel].queues[engine].tail, memory_order_relaxed);
+        uint64_t tail = atomic_load_explicit(&machine->file->channels[channel].queues[engine].tail,
+                                             memory_order_relaxed);
 
         return tail >= MACHINE_RING ? ref_make(channel, engine, tail - MACHINE_RING) : 0;
 }
@@ -95,8 +97,9 @@ bool timeline_has_room(struct machine *machine, uint32_t channel, enum machine_e
 {
         const struct machine_queue *queue = &machine->file->channels[channel].queues[engine];
 
-        return atomic_load_explicit(&queue->tail, memory_order_relaxed)
-               - atomic_load_explicit(&queue->head, memory_order_acquire) < MACHINE_RING;
+        return atomic_load_explicit(&queue->tail, memory_order_relaxed) -
+                       atomic_load_explicit(&queue->head, memory_order_acquire) <
+               MACHINE_RING;
 }
 
 int timeline_make_room(struct machine *machine, uint32_t channel, enum machine_engine engine)
@@ -231,7 +234,8 @@ uint64_t timeline_end_ns(struct machine *machine, machine_ref ref)
 
 /* A lower bound, in simulated time, of how long until the operation completes: what is left of it
  * and of those before it in its queue, and of what they wait for. */
-static uint64_t ref_left_ns(const struct machine *machine, machine_ref ref, uint64_t now_ns, unsigned depth)
+static uint64_t ref_left_ns(const struct machine *machine, machine_ref ref, uint64_t now_ns,
+                            unsigned depth)
 {
         struct machine_queue *queue = ref_queue(machine, ref);
         uint64_t sequence = ref & REF_SEQUENCE, sum = 0, after = 0;
@@ -266,8 +270,8 @@ uint64_t timeline_left_ns(struct machine *machine, machine_ref ref)
         timeline_lock(machine, unit);
         uint64_t now_ns = machine_now_ns(machine);
         timeline_move(machine, unit, now_ns);
-        uint64_t left_ns = ref_is_done(machine, ref, UINT64_MAX)
-                           ? 0 : ref_left_ns(machine, ref, now_ns, 3);
+        uint64_t left_ns =
+                ref_is_done(machine, ref, UINT64_MAX) ? 0 : ref_left_ns(machine, ref, now_ns, 3);
         timeline_unlock(machine, unit);
         return machine_real_ns(machine, left_ns);
 }
@@ -276,7 +280,7 @@ static void nap(uint64_t real_ns)
 {
         if (real_ns > SPIN_NS) {
                 struct timespec span = { .tv_nsec = (long)(real_ns > NAP_NS ? NAP_NS - SPIN_NS
-                                                                             : real_ns - SPIN_NS) };
+                                                                            : real_ns - SPIN_NS) };
                 nanosleep(&span, NULL);
         } else {
                 sched_yield();
@@ -320,7 +324,8 @@ int timeline_wait_due(struct machine *machine, machine_ref ref)
         return ref_wait(machine, ref, ref_is_due);
 }
 
-static double buckets_load(const struct machine_bucket *buckets, uint64_t now_ns, uint64_t window_ns)
+static double buckets_load(const struct machine_bucket *buckets, uint64_t now_ns,
+                           uint64_t window_ns)
 {
         uint64_t last = now_ns / MACHINE_BUCKET_NS;
         uint64_t count = window_ns / MACHINE_BUCKET_NS;

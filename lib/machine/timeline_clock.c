@@ -6,7 +6,7 @@
 #include "slot.h"
 #include "timeline_internal.h"
 
-enum { WINDOW = 16 };                   /* how far past a blocked operation another may overtake */
+enum { WINDOW = 16 }; /* how far past a blocked operation another may overtake */
 
 /* A step under way: the new values of words of the file. */
 struct step {
@@ -17,8 +17,8 @@ struct step {
 
 static void step_set(struct step *step, const void *word, uint64_t value)
 {
-        step->journal->words[step->count].offset = (uint64_t)((const char *)word
-                                                              - (const char *)step->file);
+        step->journal->words[step->count].offset =
+                (uint64_t)((const char *)word - (const char *)step->file);
         step->journal->words[step->count].value = value;
         step->count++;
 }
@@ -28,8 +28,8 @@ static void journal_apply(struct machine_file *file, struct machine_journal *jou
         uint64_t count = atomic_load_explicit(&journal->count, memory_order_acquire);
 
         for (uint64_t i = 0; i < count && i < MACHINE_JOURNAL; i++) {
-                _Atomic uint64_t *word = (_Atomic uint64_t *)((char *)file
-                                                              + journal->words[i].offset);
+                _Atomic uint64_t *word =
+                        (_Atomic uint64_t *)((char *)file + journal->words[i].offset);
                 /* A head that moved hands its places to the submitter, who takes no lock. */
                 atomic_store_explicit(word, journal->words[i].value, memory_order_release);
         }
@@ -66,8 +66,8 @@ static uint64_t ref_end_ns(const struct machine *machine, machine_ref ref)
 
         if ((ref & REF_ALL) && !is_past)
                 return 0;
-        uint64_t end_ns = atomic_load_explicit(&queue_op(queue, sequence)->end_ns,
-                                               memory_order_acquire);
+        uint64_t end_ns =
+                atomic_load_explicit(&queue_op(queue, sequence)->end_ns, memory_order_acquire);
         /* Its place is another's: so long ago that no clock is behind it. */
         if (atomic_load_explicit(&queue->tail, memory_order_acquire) > sequence + MACHINE_RING)
                 return 1;
@@ -107,7 +107,7 @@ static bool op_is_ready(struct machine *machine, const struct machine_op *op, ui
 /* What an engine does in one step. */
 struct pick {
         uint32_t channel;
-        struct machine_op *op;          /* NULL: idle */
+        struct machine_op *op; /* NULL: idle */
         uint64_t sequence;
         uint64_t slice_end_ns;
 };
@@ -152,8 +152,9 @@ static bool channel_pick(struct machine *machine, uint32_t channel, unsigned eng
 static uint32_t active_next(const struct machine_unit *unit, uint32_t from, uint32_t high)
 {
         while (from < high) {
-                uint64_t word = atomic_load_explicit(&unit->active[from / 64], memory_order_acquire)
-                                >> from % 64;
+                uint64_t word =
+                        atomic_load_explicit(&unit->active[from / 64], memory_order_acquire) >>
+                        from % 64;
                 if (word)
                         return from + (uint32_t)__builtin_ctzll(word);
                 from = (from / 64 + 1) * 64;
@@ -166,13 +167,13 @@ static void engine_pick(struct machine *machine, struct machine_unit *unit, unsi
 {
         const struct machine_engine_state *state = &unit->engines[engine];
         uint64_t now_ns = unit->clock_ns;
-        uint32_t high = atomic_load_explicit(&machine->file->header.channels_high,
-                                             memory_order_acquire);
-        uint32_t current = (uint32_t)state->current;    /* index + 1: where the round goes on */
+        uint32_t high =
+                atomic_load_explicit(&machine->file->header.channels_high, memory_order_acquire);
+        uint32_t current = (uint32_t)state->current; /* index + 1: where the round goes on */
 
         *pick = (struct pick){ .slice_end_ns = state->slice_end_ns };
-        if (current && now_ns < state->slice_end_ns
-            && channel_pick(machine, current - 1, engine, now_ns, next_ns, pick))
+        if (current && now_ns < state->slice_end_ns &&
+            channel_pick(machine, current - 1, engine, now_ns, next_ns, pick))
                 return;
         pick->slice_end_ns = now_ns + machine->file->header.slice_ns;
         for (uint32_t c = active_next(unit, current, high); c < high;
@@ -239,10 +240,12 @@ static void step_host(struct step *step, struct machine *machine, struct machine
 {
         uint32_t high = atomic_load(&machine->file->header.channels_high);
 
-        for (uint32_t c = active_next(unit, 0, high); c < high; c = active_next(unit, c + 1, high)) {
+        for (uint32_t c = active_next(unit, 0, high); c < high;
+             c = active_next(unit, c + 1, high)) {
                 struct machine_queue *queue = &machine->file->channels[c].queues[ENGINE_HOST];
                 uint64_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
-                for (uint64_t i = queue->head; i < tail && step->count + 40 < MACHINE_JOURNAL; i++) {
+                for (uint64_t i = queue->head; i < tail && step->count + 40 < MACHINE_JOURNAL;
+                     i++) {
                         struct machine_op *op = queue_op(queue, i);
                         if (!op->start_ns && op_is_ready(machine, op, unit->clock_ns, next_ns))
                                 step_set(step, &op->start_ns, unit->clock_ns + 1);
@@ -292,7 +295,8 @@ static void active_clear(struct machine *machine, struct machine_unit *unit)
 {
         uint32_t high = atomic_load(&machine->file->header.channels_high);
 
-        for (uint32_t c = active_next(unit, 0, high); c < high; c = active_next(unit, c + 1, high)) {
+        for (uint32_t c = active_next(unit, 0, high); c < high;
+             c = active_next(unit, c + 1, high)) {
                 const struct machine_channel *channel = &machine->file->channels[c];
                 if (!channel_is_empty(channel))
                         continue;

@@ -3,8 +3,8 @@
 
 #include "timeline.h"
 
-#define REF_VALID (UINT64_C(1) << 63)
-#define REF_ALL (UINT64_C(1) << 62)     /* the operation and all before it in its queue */
+#define REF_VALID    (UINT64_C(1) << 63)
+#define REF_ALL      (UINT64_C(1) << 62) /* the operation and all before it in its queue */
 #define REF_SEQUENCE ((UINT64_C(1) << 46) - 1)
 static_assert(MACHINE_CHANNELS <= 1 << 14, "14 bits of a reference");
 static_assert(ENGINE_COUNT <= 4, "2 bits of a reference");

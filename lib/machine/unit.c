@@ -17,7 +17,8 @@ static void memory_unlock(struct machine *machine, unsigned unit)
         machine_unlock(&machine_unit(machine, unit)->memory_lock);
 }
 
-static uint64_t slot_evict(struct machine_unit *unit, struct machine_slot_unit *held, uint64_t bytes)
+static uint64_t slot_evict(struct machine_unit *unit, struct machine_slot_unit *held,
+                           uint64_t bytes)
 {
         uint64_t taken = held->managed_bytes < bytes ? held->managed_bytes : bytes;
 
@@ -28,7 +29,8 @@ static uint64_t slot_evict(struct machine_unit *unit, struct machine_slot_unit *
 }
 
 /* Pushes managed memory out to the host, other processes' first. */
-static void unit_evict(struct machine *machine, unsigned unit, struct machine_slot *own, uint64_t bytes)
+static void unit_evict(struct machine *machine, unsigned unit, struct machine_slot *own,
+                       uint64_t bytes)
 {
         uint32_t high = atomic_load(&machine->file->header.slots_high);
 
@@ -45,13 +47,14 @@ static bool unit_has_room(struct machine *machine, unsigned index, struct machin
                           uint64_t bytes)
 {
         struct machine_unit *unit = machine_unit(machine, index);
-        uint64_t free_bytes = unit->memory_bytes > unit->used_bytes
-                              ? unit->memory_bytes - unit->used_bytes : 0;
+        uint64_t free_bytes =
+                unit->memory_bytes > unit->used_bytes ? unit->memory_bytes - unit->used_bytes : 0;
 
         if (bytes > free_bytes) {
                 unit_evict(machine, index, slot, bytes - free_bytes);
                 free_bytes = unit->memory_bytes > unit->used_bytes
-                             ? unit->memory_bytes - unit->used_bytes : 0;
+                                     ? unit->memory_bytes - unit->used_bytes
+                                     : 0;
         }
         return bytes <= free_bytes;
 }
@@ -126,7 +129,9 @@ uint64_t unit_managed_in(struct machine *machine, unsigned index, struct machine
         memory_lock(machine, index);
         if (!unit_has_room(machine, index, slot, bytes))
                 bytes = unit->memory_bytes > unit->used_bytes
-                        ? (unit->memory_bytes - unit->used_bytes) & ~(MACHINE_GRANULE_BYTES - 1) : 0;
+                                ? (unit->memory_bytes - unit->used_bytes) &
+                                          ~(MACHINE_GRANULE_BYTES - 1)
+                                : 0;
         slot->units[index].managed_bytes += bytes;
         unit->used_bytes += bytes;
         memory_unlock(machine, index);
@@ -178,7 +183,8 @@ void unit_memory(struct machine *machine, unsigned index, struct unit_memory *re
                 .total_bytes = unit->memory_bytes,
                 .used_bytes = unit->used_bytes,
                 .free_bytes = unit->memory_bytes > unit->used_bytes
-                              ? unit->memory_bytes - unit->used_bytes : 0,
+                                      ? unit->memory_bytes - unit->used_bytes
+                                      : 0,
                 .managed_bytes = managed,
         };
         memory_unlock(machine, index);

@@ -85,7 +85,8 @@ int quantity_parse_number(const char *text, const char *what, double least, doub
         const double number = (double)decimal.whole + decimal.fraction;
 
         if (decimal.length == 0 || text[decimal.length] != '\0')
-                return err_set(e, -EINVAL, "%s must be a number of 0 or more, not '%.60s'", what, text);
+                return err_set(e, -EINVAL, "%s must be a number of 0 or more, not '%.60s'", what,
+                               text);
         if (decimal.is_too_large || number < least || number > most)
                 return err_set(e, -ERANGE, "%s must be from %g to %g, not %.60s", what, least, most,
                                text);
@@ -99,7 +100,8 @@ int quantity_parse_whole(const char *text, const char *what, uint64_t least, uin
         const struct decimal decimal = decimal_read(text);
 
         if (decimal.length == 0 || text[decimal.length] != '\0' || strchr(text, '.'))
-                return err_set(e, -EINVAL, "%s must be a whole number of 0 or more, not '%.60s'", what, text);
+                return err_set(e, -EINVAL, "%s must be a whole number of 0 or more, not '%.60s'",
+                               what, text);
         if (decimal.is_too_large || decimal.whole < least || decimal.whole > most)
                 return err_set(e, -ERANGE, "%s must be from %" PRIu64 " to %" PRIu64 ", not %.60s",
                                what, least, most, text);

@@ -8,7 +8,8 @@
 #define DRIVER_FUNCTIONS(X)                                                                      \
         X(cuInit)                                                                                \
         X(cuDeviceGetCount)                                                                      \
-        X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) X(      \
+        X(cuDeviceGet)                                                                           \
+        X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) X(                     \
                 cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) X(cuCtxSetCurrent)     \
                 X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) X(cuMemGetInfo_v2)  \
                         X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2)   \

@@ -55,9 +55,8 @@ int command_sim_inject(const struct command *command, int argc, char **argv);
 int command_sim_destroy(const struct command *command, int argc, char **argv);
 
 extern const struct cli_option run_options[], set_options[], ps_options[], doctor_options[],
-        help_options[], completion_options[],
-        sim_create_options[], sim_list_options[], sim_show_options[], sim_stat_options[],
-        sim_inject_options[], sim_destroy_options[];
+        help_options[], completion_options[], sim_create_options[], sim_list_options[],
+        sim_show_options[], sim_stat_options[], sim_inject_options[], sim_destroy_options[];
 
 /* Help texts: of vgpu, of a group of commands, of one command. */
 void help_print(void);

@@ -88,7 +88,8 @@ static void print_script(void)
                "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
                "        *) [ \"$command\" = run ] && COMPREPLY=($(compgen -c -f -- \"$word\"))\n"
                "           [ \"$command\" = set ] &&\n"
-               "                COMPREPLY=($(compgen -W \"$(vgpu ps 2>/dev/null | sed 1d | cut -f1)\" "
+               "                COMPREPLY=($(compgen -W \"$(vgpu ps 2>/dev/null | sed 1d | cut "
+               "-f1)\" "
                "-- \"$word\"))\n"
                "           [ \"$command\" = completion ] && COMPREPLY=(bash) ;;\n"
                "        esac\n}\ncomplete -o default -F _vgpu vgpu\n");

@@ -102,7 +102,8 @@ static void racer(struct region *region, unsigned seed)
         rejoin(region);
         for (unsigned i = 0; i < 60000; i++) {
                 seed = seed * 1103515245 + 12345;
-                if ((seed >> 16) % 2 && region_charge(region, 0, 512 * (1 + seed % 7), 51200) == 0) {
+                if ((seed >> 16) % 2 &&
+                    region_charge(region, 0, 512 * (1 + seed % 7), 51200) == 0) {
                         if (region_used_bytes(region, 0) > 51200)
                                 _exit(1);
                         region_refund(region, 0, 512 * (1 + seed % 7));
@@ -204,7 +205,7 @@ TEST(killed_at_any_instruction_of_a_charge_nothing_is_left)
         open_fresh(&region);
         CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
         for (k = 1; kill_after(&region, take_and_give, k); k += stride(7)) {
-                if (k / 7 % 2) {                /* somebody replaces the dead one's word first */
+                if (k / 7 % 2) { /* somebody replaces the dead one's word first */
                         CHECK_EQ(region_charge(&region, 0, 512, 20 * MIB), 0);
                         region_refund(&region, 0, 512);
                 }

@@ -105,7 +105,7 @@ TEST(a_damaged_file_is_refused)
 
         make_with(path, 200 * MIB);
         CHECK_EQ(share_open(path, true, &share, &e), 0);
-        share.file->copies[0].devices[0].limit_bytes = 400 * MIB;      /* not through share_update */
+        share.file->copies[0].devices[0].limit_bytes = 400 * MIB; /* not through share_update */
         share_close(&share);
         CHECK_EQ(share_open(path, false, &share, &e), -EPROTO);
         CHECK_EQ(truncate(path, 100), 0);

@@ -9,12 +9,22 @@
 #include "program.h"
 #include "ptx.h"
 
-const char *const fuzz_words[] = {
-        ".version 7.0\n", ".target sm_52\n", ".address_size 64\n", ".visible .entry k(", ") {",
-        ".param .u64 p", ".global .align 4 .u32 v", " = {1, 2};\n", "ret;\n}\n", ".extern ",
-        "\x7fVGPULNK\x01", "\x7f" "ELF\x02\x01\x01\x33", "\x50\xed\x55\xba\x01",
-        "\xb1\x43\x62\x46\x01", NULL
-};
+const char *const fuzz_words[] = { ".version 7.0\n",
+                                   ".target sm_52\n",
+                                   ".address_size 64\n",
+                                   ".visible .entry k(",
+                                   ") {",
+                                   ".param .u64 p",
+                                   ".global .align 4 .u32 v",
+                                   " = {1, 2};\n",
+                                   "ret;\n}\n",
+                                   ".extern ",
+                                   "\x7fVGPULNK\x01",
+                                   "\x7f"
+                                   "ELF\x02\x01\x01\x33",
+                                   "\x50\xed\x55\xba\x01",
+                                   "\xb1\x43\x62\x46\x01",
+                                   NULL };
 
 /* The loader asks the driver which PTX it takes. */
 unsigned driver_version(void)

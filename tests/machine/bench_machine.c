@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../unit.h"
 #include "timeline_internal.h"
 #include "unit.h"
-#include "../unit.h"
 
 void bench_open(struct machine *machine, uint64_t memory_bytes, unsigned gpu_count)
 {
@@ -23,7 +23,7 @@ void bench_open(struct machine *machine, uint64_t memory_bytes, unsigned gpu_cou
         assert_int_equal(machine_create(path, &spec, &e), 0);
         assert_int_equal(machine_open(path, machine, &e), 0);
         unlink(path);
-        machine->file->header.epoch_ns = UINT64_MAX / 2;        /* now is 1, for ever */
+        machine->file->header.epoch_ns = UINT64_MAX / 2; /* now is 1, for ever */
 }
 
 static void *tenant_main(void *closure)

@@ -77,7 +77,7 @@ TEST(a_dependency_on_another_engine_is_kept)
         machine_ref other = bench_submit(&a, ENGINE_COMPUTE, 1 * MS, 0);
         machine_ref back = bench_submit(&a, ENGINE_OUT, 1 * MS, kernel);
         bench_move(&machine, 20 * MS);
-        CHECK_EQ(timeline_end_ns(&machine, other), 1 * MS + 1);  /* does not wait behind it */
+        CHECK_EQ(timeline_end_ns(&machine, other), 1 * MS + 1); /* does not wait behind it */
         CHECK_EQ(timeline_end_ns(&machine, kernel), 6 * MS + 1);
         CHECK_EQ(timeline_end_ns(&machine, back), 7 * MS + 1);
         bench_kill(&a);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "slot.h"
 #include "../../lib/machine/unit.h"
+#include "slot.h"
 
 void guest_machine_with(unsigned gpus, uint64_t context_bytes)
 {
@@ -61,7 +61,9 @@ void guest_check_account(uint64_t limit_bytes)
         CHECK(guest_card_bytes(0) <= limit_bytes);
 }
 
-static struct { int ask, answer; } neighbour;
+static struct {
+        int ask, answer;
+} neighbour;
 
 /* Ends with the pipe. */
 static void neighbour_run(int ask, int answer)

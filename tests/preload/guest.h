@@ -8,7 +8,7 @@
 
 /* A machine of `gpus` cards of 1 GiB, contexts of this size, and a fresh account. */
 void guest_machine_with(unsigned gpus, uint64_t context_bytes);
-void guest_machine(unsigned gpus);      /* without context overhead */
+void guest_machine(unsigned gpus); /* without context overhead */
 /* Sets the environment's limit (NULL: none), initialises CUDA and makes a context on device 0. */
 void guest_start(const char *limit);
 /* What the card itself says is used. */

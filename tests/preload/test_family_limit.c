@@ -107,9 +107,13 @@ SIM_TEST(physical_memory_is_charged_to_the_device_it_is_on)
 
 SIM_TEST(arrays_and_mipmaps)
 {
-        CUDA_ARRAY_DESCRIPTOR flat = { .Width = 1024, .Height = 1024, .NumChannels = 4,
-                                       .Format = CU_AD_FORMAT_FLOAT };
-        CUDA_ARRAY3D_DESCRIPTOR deep = { .Width = 256, .Height = 256, .Depth = 16, .NumChannels = 1,
+        CUDA_ARRAY_DESCRIPTOR flat = {
+                .Width = 1024, .Height = 1024, .NumChannels = 4, .Format = CU_AD_FORMAT_FLOAT
+        };
+        CUDA_ARRAY3D_DESCRIPTOR deep = { .Width = 256,
+                                         .Height = 256,
+                                         .Depth = 16,
+                                         .NumChannels = 1,
                                          .Format = CU_AD_FORMAT_FLOAT };
         CUarray a, b, c;
         CUmipmappedArray m;
@@ -174,7 +178,8 @@ SIM_TEST(a_pool_that_keeps_memory_holds_it)
         guest_start("100m");
         CHECK_EQ(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
         CHECK_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
-        CHECK_EQ(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), CUDA_SUCCESS);
+        CHECK_EQ(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep),
+                 CUDA_SUCCESS);
         CHECK_EQ(cuMemAllocFromPoolAsync(&a, 60 * MIB, pool, stream), CUDA_SUCCESS);
         CHECK_EQ(cuMemFreeAsync(a, stream), CUDA_SUCCESS);
         CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
@@ -222,6 +227,6 @@ int main(void)
         return RUN(CASE(managed_memory), CASE(physical_memory_lives_by_handle_and_by_mapping),
                    CASE(a_retained_handle_keeps_physical_memory),
                    CASE(physical_memory_is_charged_to_the_device_it_is_on),
-                   CASE(arrays_and_mipmaps),
-                   CASE(stream_ordered_memory), CASE(a_pool_that_keeps_memory_holds_it), CASE(modules));
+                   CASE(arrays_and_mipmaps), CASE(stream_ordered_memory),
+                   CASE(a_pool_that_keeps_memory_holds_it), CASE(modules));
 }

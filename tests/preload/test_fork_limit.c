@@ -38,7 +38,7 @@ SIM_TEST(a_child_of_a_parent_without_cuda)
         CHECK_EQ(guest_card_bytes(0), 100 * MIB);
         CHECK_EQ(write(go[1], "x", 1), 1);
         CHECK_EQ(child_end(), 0);
-        usleep(2000);                   /* after a refusal the dead are looked for again in 1 ms */
+        usleep(2000); /* after a refusal the dead are looked for again in 1 ms */
         CHECK_EQ(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
 }
 

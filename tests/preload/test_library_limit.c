@@ -6,9 +6,10 @@
 
 #include "guest.h"
 
-#define CODE(bytes) ".version 7.0\n.target sm_50\n.address_size 64\n"                      \
-                    ".visible .global .align 4 .b8 table[" #bytes "];\n"                   \
-                    ".visible .entry k() { ret; }\n"
+#define CODE(bytes)                                          \
+        ".version 7.0\n.target sm_50\n.address_size 64\n"    \
+        ".visible .global .align 4 .b8 table[" #bytes "];\n" \
+        ".visible .entry k() { ret; }\n"
 static const char small[] = CODE(4194304), large[] = CODE(67108864);
 
 static CUresult load(CUlibrary *library, const char *code)
@@ -184,23 +185,71 @@ static void check_context(create_fn *create, CUresult (*destroy)(CUcontext conte
         CHECK_EQ(guest_card_bytes(0), 210 * MIB);
 }
 
-static CUresult gl(CUcontext *context) { return cuGLCtxCreate(context, 0, 0); }
-static CUresult gl_v2(CUcontext *context) { return cuGLCtxCreate_v2(context, 0, 0); }
-static CUresult vdpau(CUcontext *context) { return cuVDPAUCtxCreate(context, 0, 0, 0, NULL); }
-static CUresult vdpau_v2(CUcontext *context) { return cuVDPAUCtxCreate_v2(context, 0, 0, 0, NULL); }
-static CUresult v1(CUcontext *context) { return cuCtxCreate(context, 0, 0); }
-static CUresult v2(CUcontext *context) { return cuCtxCreate_v2(context, 0, 0); }
-static CUresult v3(CUcontext *context) { return cuCtxCreate_v3(context, NULL, 0, 0, 0); }
-static CUresult v4(CUcontext *context) { return cuCtxCreate_v4(context, NULL, 0, 0); }
+static CUresult gl(CUcontext *context)
+{
+        return cuGLCtxCreate(context, 0, 0);
+}
+static CUresult gl_v2(CUcontext *context)
+{
+        return cuGLCtxCreate_v2(context, 0, 0);
+}
+static CUresult vdpau(CUcontext *context)
+{
+        return cuVDPAUCtxCreate(context, 0, 0, 0, NULL);
+}
+static CUresult vdpau_v2(CUcontext *context)
+{
+        return cuVDPAUCtxCreate_v2(context, 0, 0, 0, NULL);
+}
+static CUresult v1(CUcontext *context)
+{
+        return cuCtxCreate(context, 0, 0);
+}
+static CUresult v2(CUcontext *context)
+{
+        return cuCtxCreate_v2(context, 0, 0);
+}
+static CUresult v3(CUcontext *context)
+{
+        return cuCtxCreate_v3(context, NULL, 0, 0, 0);
+}
+static CUresult v4(CUcontext *context)
+{
+        return cuCtxCreate_v4(context, NULL, 0, 0);
+}
 
-SIM_TEST(a_context_for_opengl) { check_context(gl, cuCtxDestroy_v2); }
-SIM_TEST(a_context_for_opengl_v2) { check_context(gl_v2, cuCtxDestroy_v2); }
-SIM_TEST(a_context_for_vdpau) { check_context(vdpau, cuCtxDestroy_v2); }
-SIM_TEST(a_context_for_vdpau_v2) { check_context(vdpau_v2, cuCtxDestroy_v2); }
-SIM_TEST(a_context_v1) { check_context(v1, cuCtxDestroy); }
-SIM_TEST(a_context_v2) { check_context(v2, cuCtxDestroy_v2); }
-SIM_TEST(a_context_v3) { check_context(v3, cuCtxDestroy_v2); }
-SIM_TEST(a_context_v4) { check_context(v4, cuCtxDestroy_v2); }
+SIM_TEST(a_context_for_opengl)
+{
+        check_context(gl, cuCtxDestroy_v2);
+}
+SIM_TEST(a_context_for_opengl_v2)
+{
+        check_context(gl_v2, cuCtxDestroy_v2);
+}
+SIM_TEST(a_context_for_vdpau)
+{
+        check_context(vdpau, cuCtxDestroy_v2);
+}
+SIM_TEST(a_context_for_vdpau_v2)
+{
+        check_context(vdpau_v2, cuCtxDestroy_v2);
+}
+SIM_TEST(a_context_v1)
+{
+        check_context(v1, cuCtxDestroy);
+}
+SIM_TEST(a_context_v2)
+{
+        check_context(v2, cuCtxDestroy_v2);
+}
+SIM_TEST(a_context_v3)
+{
+        check_context(v3, cuCtxDestroy_v2);
+}
+SIM_TEST(a_context_v4)
+{
+        check_context(v4, cuCtxDestroy_v2);
+}
 
 static void check_primary(CUresult (*end)(CUdevice device))
 {
@@ -216,14 +265,27 @@ static void check_primary(CUresult (*end)(CUdevice device))
         CHECK_EQ(guest_neighbour_gets(80 * MIB), CUDA_SUCCESS);
 }
 
-SIM_TEST(a_primary_context_released_v1) { check_primary(cuDevicePrimaryCtxRelease); }
-SIM_TEST(a_primary_context_released_v2) { check_primary(cuDevicePrimaryCtxRelease_v2); }
-SIM_TEST(a_primary_context_reset_v1) { check_primary(cuDevicePrimaryCtxReset); }
-SIM_TEST(a_primary_context_reset_v2) { check_primary(cuDevicePrimaryCtxReset_v2); }
+SIM_TEST(a_primary_context_released_v1)
+{
+        check_primary(cuDevicePrimaryCtxRelease);
+}
+SIM_TEST(a_primary_context_released_v2)
+{
+        check_primary(cuDevicePrimaryCtxRelease_v2);
+}
+SIM_TEST(a_primary_context_reset_v1)
+{
+        check_primary(cuDevicePrimaryCtxReset);
+}
+SIM_TEST(a_primary_context_reset_v2)
+{
+        check_primary(cuDevicePrimaryCtxReset_v2);
+}
 
 int main(void)
 {
-        return RUN(CASE(a_library), CASE(a_library_in_a_file), CASE(a_library_counts_in_every_context),
+        return RUN(CASE(a_library), CASE(a_library_in_a_file),
+                   CASE(a_library_counts_in_every_context),
                    CASE(a_library_loaded_before_there_is_a_context),
                    CASE(the_size_of_a_context_is_remembered), CASE(green_contexts),
                    CASE(a_context_for_opengl), CASE(a_context_for_opengl_v2),

@@ -66,7 +66,7 @@ SIM_TEST(a_failed_allocation_gives_its_charge_back)
         CUdeviceptr address;
 
         guest_machine(1);
-        guest_start("2g");                      /* more than the card has */
+        guest_start("2g"); /* more than the card has */
         CHECK_EQ(cuMemAlloc_v2(&address, 1500 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
         CHECK_EQ(cuMemAlloc_v2(&address, 1000 * MIB), CUDA_SUCCESS);
         CHECK_EQ(cuMemFree_v2(address), CUDA_SUCCESS);
@@ -84,7 +84,8 @@ SIM_TEST(pitched_memory_is_charged_with_its_padding)
         guest_start("200m");
         CHECK_EQ(cuMemAllocPitch_v2(&address, &pitch, 1, 400000, 4), CUDA_SUCCESS);
         CHECK_EQ(200 * MIB - free_now(), guest_card_bytes(0));
-        CHECK_EQ(cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX - 3, 2, 4), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX - 3, 2, 4),
+                 CUDA_ERROR_OUT_OF_MEMORY);
         CHECK_EQ(cuMemFree_v2(address), CUDA_SUCCESS);
 }
 

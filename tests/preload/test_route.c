@@ -7,7 +7,8 @@
 
 typedef CUresult alloc_fn(CUdeviceptr *, size_t);
 typedef CUresult getproc_fn(const char *, void **, int, cuuint64_t);
-typedef CUresult getproc2_fn(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
+typedef CUresult getproc2_fn(const char *, void **, int, cuuint64_t,
+                             CUdriverProcAddressQueryResult *);
 
 /* 200 MiB fit, one more does not. */
 static void check_limit_holds(alloc_fn *alloc)
@@ -88,7 +89,8 @@ SIM_TEST(a_look_up_of_the_look_up)
         CHECK_EQ(first("cuGetProcAddress", &function, 12000, 0), CUDA_SUCCESS);
         CHECK(function == (void *)cuGetProcAddress_v2);
         CUdriverProcAddressQueryResult status;
-        CHECK_EQ(((getproc2_fn *)function)("cuMemAlloc", &function, 12000, 0, &status), CUDA_SUCCESS);
+        CHECK_EQ(((getproc2_fn *)function)("cuMemAlloc", &function, 12000, 0, &status),
+                 CUDA_SUCCESS);
         check_limit_holds((alloc_fn *)function);
 }
 

@@ -10,24 +10,22 @@
 #define OK(call) CHECK_EQ((call), CUDA_SUCCESS)
 
 /* Kernels that take their time and compute nothing, and one that adds `n` to a word. */
-static const char exec_ptx[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
-                               ".visible .entry short_kernel() { ret; }\n"
-                               ".visible .entry kernel_2ms() { ret; }\n"
-                               ".visible .entry kernel_20ms() { ret; }\n"
-                               ".visible .entry kernel_50ms() { ret; }\n"
-                               ".visible .entry with_params(.param .u64 p, .param .u32 n) { ret; }\n"
-                               ".visible .entry add(.param .u64 p, .param .u32 n)\n"
-                               "{ .reg .u64 %a; .reg .u32 %v, %n;\n"
-                               "  ld.param.u64 %a, [p]; ld.param.u32 %n, [n];\n"
-                               "  ld.global.u32 %v, [%a]; add.u32 %v, %v, %n;\n"
-                               "  st.global.u32 [%a], %v; ret; }\n";
+static const char exec_ptx[] =
+        ".version 7.0\n.target sm_50\n.address_size 64\n"
+        ".visible .entry short_kernel() { ret; }\n"
+        ".visible .entry kernel_2ms() { ret; }\n"
+        ".visible .entry kernel_20ms() { ret; }\n"
+        ".visible .entry kernel_50ms() { ret; }\n"
+        ".visible .entry with_params(.param .u64 p, .param .u32 n) { ret; }\n"
+        ".visible .entry add(.param .u64 p, .param .u32 n)\n"
+        "{ .reg .u64 %a; .reg .u32 %v, %n;\n"
+        "  ld.param.u64 %a, [p]; ld.param.u32 %n, [n];\n"
+        "  ld.global.u32 %v, [%a]; add.u32 %v, %v, %n;\n"
+        "  st.global.u32 [%a], %v; ret; }\n";
 
 static const struct machine_kernel_time exec_kernels[] = {
-        { "short_kernel", 10 },
-        { "kernel_2ms", 2000 },
-        { "kernel_20ms", 20000 },
-        { "kernel_50ms", 50000 },
-        { "with_params", 10 },
+        { "short_kernel", 10 },   { "kernel_2ms", 2000 }, { "kernel_20ms", 20000 },
+        { "kernel_50ms", 50000 }, { "with_params", 10 },
 };
 
 struct exec_fixture {

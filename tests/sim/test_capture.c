@@ -103,7 +103,8 @@ SIM_TEST(a_branch_that_never_comes_back_is_an_error)
 {
         struct exec_fixture exec = exec_start();
         CUfunction kernel = exec_function(&exec, "short_kernel");
-        CUstream origin = stream_of(CU_STREAM_NON_BLOCKING), side = stream_of(CU_STREAM_NON_BLOCKING);
+        CUstream origin = stream_of(CU_STREAM_NON_BLOCKING),
+                 side = stream_of(CU_STREAM_NON_BLOCKING);
         CUgraph graph = (CUgraph)1;
         CUevent fork;
 
@@ -205,7 +206,8 @@ SIM_TEST(the_legacy_stream_cannot_be_used_beside_a_capturing_one)
 SIM_TEST(outside_work_cannot_be_waited_for)
 {
         struct exec_fixture exec = exec_start();
-        CUstream stream = stream_of(CU_STREAM_NON_BLOCKING), other = stream_of(CU_STREAM_NON_BLOCKING);
+        CUstream stream = stream_of(CU_STREAM_NON_BLOCKING),
+                 other = stream_of(CU_STREAM_NON_BLOCKING);
         CUevent event;
         CUgraph graph;
 
@@ -265,7 +267,8 @@ SIM_TEST(a_capture_can_be_looked_at_and_steered)
         OK(cuGraphKernelNodeGetParams_v2(first, &params));
         CHECK(params.func == kernel);
         OK(cuGraphAddEmptyNode(&extra, graph, &first, 1));
-        OK(cuStreamUpdateCaptureDependencies(stream, &extra, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+        OK(cuStreamUpdateCaptureDependencies(stream, &extra, 1,
+                                             CU_STREAM_SET_CAPTURE_DEPENDENCIES));
         OK(exec_run(kernel, stream));
         OK(cuStreamEndCapture(stream, &ended));
         CHECK(ended == graph);
@@ -284,7 +287,8 @@ SIM_TEST(a_capture_can_continue_a_graph)
 
         OK(cuGraphCreate(&graph, 0));
         OK(cuGraphAddEmptyNode(&root, graph, NULL, 0));
-        OK(cuStreamBeginCaptureToGraph(stream, graph, &root, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED));
+        OK(cuStreamBeginCaptureToGraph(stream, graph, &root, NULL, 1,
+                                       CU_STREAM_CAPTURE_MODE_RELAXED));
         OK(exec_run(exec_function(&exec, "short_kernel"), stream));
         OK(cuStreamEndCapture(stream, &ended));
         CHECK(ended == graph);
@@ -316,12 +320,13 @@ SIM_TEST(memory_can_be_allocated_in_a_capture)
 
 int main(void)
 {
-        return RUN(CASE(captured_work_runs_when_the_graph_is_launched),
-                   CASE(a_fork_by_events_is_two_branches),
-                   CASE(a_branch_that_never_comes_back_is_an_error),
-                   CASE(calls_that_cannot_wait_spoil_the_capture), CASE(modes_say_whose_calls_matter),
-                   CASE(the_legacy_stream_cannot_be_used_beside_a_capturing_one),
-                   CASE(outside_work_cannot_be_waited_for), CASE(two_captures_cannot_merge),
-                   CASE(a_capture_can_be_looked_at_and_steered), CASE(a_capture_can_continue_a_graph),
-                   CASE(memory_can_be_allocated_in_a_capture));
+        return RUN(
+                CASE(captured_work_runs_when_the_graph_is_launched),
+                CASE(a_fork_by_events_is_two_branches),
+                CASE(a_branch_that_never_comes_back_is_an_error),
+                CASE(calls_that_cannot_wait_spoil_the_capture), CASE(modes_say_whose_calls_matter),
+                CASE(the_legacy_stream_cannot_be_used_beside_a_capturing_one),
+                CASE(outside_work_cannot_be_waited_for), CASE(two_captures_cannot_merge),
+                CASE(a_capture_can_be_looked_at_and_steered), CASE(a_capture_can_continue_a_graph),
+                CASE(memory_can_be_allocated_in_a_capture));
 }

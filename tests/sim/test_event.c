@@ -255,7 +255,8 @@ SIM_TEST(an_event_of_another_process_is_waited_for)
 int main(void)
 {
         return RUN(CASE(an_event_of_another_process_is_waited_for),
-                   CASE(an_idle_gpu_is_not_part_of_the_time), CASE(the_time_between_events_is_the_kernels),
+                   CASE(an_idle_gpu_is_not_part_of_the_time),
+                   CASE(the_time_between_events_is_the_kernels),
                    CASE(a_late_look_finds_the_same_time),
                    CASE(a_stream_waits_for_an_event_of_another),
                    CASE(streams_of_two_devices_wait_for_each_other),

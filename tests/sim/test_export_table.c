@@ -49,8 +49,8 @@ SIM_TEST(an_unknown_table_is_refused)
 
 SIM_TEST(a_table_begins_with_its_size_and_has_no_empty_slot)
 {
-        const unsigned char *const ids[] = { runtime_id, tools_id, interface_id, integrity_id,
-                                             blas_id, fft_id };
+        const unsigned char *const ids[] = { runtime_id,   tools_id, interface_id,
+                                             integrity_id, blas_id,  fft_id };
 
         start(1);
         for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -116,7 +116,8 @@ SIM_TEST(no_tool_listens)
 SIM_TEST(cublas_gets_nothing_and_success)
 {
         start(1);
-        CUresult (*slot)(uintptr_t, void **) = (CUresult(*)(uintptr_t, void **))table_of(blas_id)[4];
+        CUresult (*slot)(uintptr_t, void **) =
+                (CUresult(*)(uintptr_t, void **))table_of(blas_id)[4];
         void *pointer = &pointer;
 
         CHECK_EQ(slot(0, &pointer), CUDA_SUCCESS);
@@ -141,8 +142,8 @@ SIM_TEST(cufft_gets_the_functions_of_a_module_and_their_number)
         CHECK_EQ(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
         CHECK_EQ(cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
         CHECK_EQ(cuModuleGetFunction(&function, module, "only"), CUDA_SUCCESS);
-        each = (unsigned (*)(CUcontext, CUmodule, void (*)(void *, CUfunction),
-                             void *))table_of(fft_id)[7];
+        each = (unsigned (*)(CUcontext, CUmodule, void (*)(void *, CUfunction), void *))table_of(
+                fft_id)[7];
         CHECK_EQ(each(context, module, keep, &found), 1);
         CHECK(found == function);
         CHECK_EQ(each(context, NULL, keep, &found), 0);
@@ -188,8 +189,8 @@ SIM_TEST(storage_belongs_to_a_context_and_is_destroyed_with_it)
         CHECK_EQ(get(&value, first, &key), CUDA_SUCCESS);
         CHECK(value == &content);
         CHECK_EQ(get(&value, second, &key), CUDA_ERROR_INVALID_HANDLE);
-        CHECK_EQ(delete(first, &other), CUDA_SUCCESS);
-        CHECK_EQ(delete(first, &other), CUDA_ERROR_INVALID_HANDLE);
+        CHECK_EQ(delete (first, &other), CUDA_SUCCESS);
+        CHECK_EQ(delete (first, &other), CUDA_ERROR_INVALID_HANDLE);
 
         CHECK_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
         CHECK_EQ(destroyed.count, 0);
@@ -346,8 +347,9 @@ static size_t put(unsigned char *message, size_t at, const void *bytes, size_t c
 
 SIM_TEST(md2_of_known_texts_is_known)
 {
-        static const unsigned char of_nothing[16] = { 0x83, 0x50, 0xe5, 0xa3, 0xe2, 0x4c, 0x15, 0x3d,
-                                                      0xf2, 0x27, 0x5c, 0x9f, 0x80, 0x69, 0x27, 0x73 };
+        static const unsigned char of_nothing[16] = { 0x83, 0x50, 0xe5, 0xa3, 0xe2, 0x4c,
+                                                      0x15, 0x3d, 0xf2, 0x27, 0x5c, 0x9f,
+                                                      0x80, 0x69, 0x27, 0x73 };
         static const unsigned char of_abc[16] = { 0xda, 0x85, 0x3b, 0x0d, 0x3f, 0x88, 0xd9, 0x9b,
                                                   0x30, 0x28, 0x3a, 0x69, 0xe6, 0xde, 0xd6, 0xbb };
         unsigned char digest[16];
@@ -401,8 +403,7 @@ int main(void)
                    CASE(a_table_begins_with_its_size_and_has_no_empty_slot),
                    CASE(the_interface_of_12_3_is_not_in_older_drivers),
                    CASE(slot_2_gives_the_primary_context_without_retaining_it),
-                   CASE(no_tool_listens),
-                   CASE(cublas_gets_nothing_and_success),
+                   CASE(no_tool_listens), CASE(cublas_gets_nothing_and_success),
                    CASE(cufft_gets_the_functions_of_a_module_and_their_number),
                    CASE(storage_belongs_to_a_context_and_is_destroyed_with_it),
                    CASE(the_first_two_forms_of_the_digest_are_constants),

@@ -28,7 +28,8 @@ static CUgraph chain(CUfunction function, unsigned count, CUgraphNode *nodes)
 
         OK(cuGraphCreate(&graph, 0));
         for (unsigned i = 0; i < count; i++)
-                OK(cuGraphAddKernelNode_v2(&nodes[i], graph, i ? &nodes[i - 1] : NULL, i != 0, &params));
+                OK(cuGraphAddKernelNode_v2(&nodes[i], graph, i ? &nodes[i - 1] : NULL, i != 0,
+                                           &params));
         return graph;
 }
 
@@ -128,11 +129,17 @@ SIM_TEST(copies_fills_and_kernels_compute_together)
         void *arguments[] = { &word, &n };
         CUDA_KERNEL_NODE_PARAMS kernel = kernel_params(exec_function(&exec, "add"), arguments);
         CUDA_MEMSET_NODE_PARAMS fill = { .value = 7, .elementSize = 4, .width = 4, .height = 1 };
-        CUDA_MEMCPY3D in = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = &seed,
-                             .dstMemoryType = CU_MEMORYTYPE_DEVICE, .WidthInBytes = 4, .Height = 1,
+        CUDA_MEMCPY3D in = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                             .srcHost = &seed,
+                             .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                             .WidthInBytes = 4,
+                             .Height = 1,
                              .Depth = 1 };
-        CUDA_MEMCPY3D out = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .dstHost = &result,
-                              .dstMemoryType = CU_MEMORYTYPE_HOST, .WidthInBytes = 4, .Height = 1,
+        CUDA_MEMCPY3D out = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .dstHost = &result,
+                              .dstMemoryType = CU_MEMORYTYPE_HOST,
+                              .WidthInBytes = 4,
+                              .Height = 1,
                               .Depth = 1 };
         CUgraphNode nodes[5];
         CUgraphExec instance;
@@ -170,7 +177,8 @@ SIM_TEST(copies_fills_and_kernels_compute_together)
 SIM_TEST(an_update_takes_over_a_graph_of_the_same_shape_only)
 {
         struct exec_fixture exec = exec_start();
-        CUfunction quick = exec_function(&exec, "short_kernel"), slow = exec_function(&exec, "kernel_20ms");
+        CUfunction quick = exec_function(&exec, "short_kernel"),
+                   slow = exec_function(&exec, "kernel_20ms");
         CUgraphExecUpdateResultInfo info;
         CUgraphNode nodes[3], others[3];
         CUgraph graph = chain(quick, 2, nodes), same = chain(slow, 2, others);
@@ -192,7 +200,8 @@ SIM_TEST(an_update_takes_over_a_graph_of_the_same_shape_only)
         CHECK_EQ(result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
         OK(cuGraphDestroyNode(nodes[1]));
         OK(cuGraphAddEmptyNode(&nodes[1], graph, &nodes[0], 1));
-        CHECK_EQ(cuGraphExecUpdate_v2(instance, graph, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+        CHECK_EQ(cuGraphExecUpdate_v2(instance, graph, &info),
+                 CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
         CHECK_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
         CHECK(info.errorNode == nodes[1]);
 }
@@ -220,7 +229,8 @@ SIM_TEST(graphs_tell_their_nodes_and_edges)
         OK(cuGraphNodeGetDependencies(nodes[2], found, &count));
         CHECK(found[0] == nodes[1]);
         OK(cuGraphRemoveDependencies(graph, &nodes[1], &nodes[2], 1));
-        CHECK_EQ(cuGraphRemoveDependencies(graph, &nodes[1], &nodes[2], 1), CUDA_ERROR_INVALID_VALUE);
+        CHECK_EQ(cuGraphRemoveDependencies(graph, &nodes[1], &nodes[2], 1),
+                 CUDA_ERROR_INVALID_VALUE);
         OK(cuGraphAddDependencies(graph, &nodes[0], &nodes[2], 1));
         CHECK_EQ(cuGraphAddDependencies(graph, &nodes[0], &nodes[2], 1), CUDA_ERROR_INVALID_VALUE);
         OK(cuGraphNodeGetDependentNodes(nodes[0], NULL, &count));
@@ -298,14 +308,16 @@ SIM_TEST(a_condition_chooses_what_runs)
         for (unsigned i = 0; i < 2; i++) {
                 OK(cuGraphConditionalHandleCreate(&handles[i], graph, exec.context, i == 0,
                                                   CU_GRAPH_COND_ASSIGN_DEFAULT));
-                params.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){
-                        .handle = handles[i], .type = CU_GRAPH_COND_TYPE_IF, .size = 1,
-                        .ctx = exec.context };
+                params.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){ .handle = handles[i],
+                                                                     .type = CU_GRAPH_COND_TYPE_IF,
+                                                                     .size = 1,
+                                                                     .ctx = exec.context };
                 OK(cuGraphAddNode_v2(&nodes[i], graph, NULL, NULL, 0, &params));
                 add_host(params.conditional.phGraph_out[0], NULL, 0, i == 0 ? &yes : &no);
         }
         params.conditional.handle = 12345;
-        CHECK_EQ(cuGraphAddNode_v2(&nodes[0], graph, NULL, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+        CHECK_EQ(cuGraphAddNode_v2(&nodes[0], graph, NULL, NULL, 0, &params),
+                 CUDA_ERROR_INVALID_VALUE);
         OK(cuGraphInstantiateWithFlags(&instance, graph, 0));
         OK(cuGraphLaunch(instance, NULL));
         OK(cuStreamSynchronize(NULL));

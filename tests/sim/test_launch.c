@@ -6,8 +6,10 @@ SIM_TEST(dimensions_beyond_the_limits_are_refused)
         struct exec_fixture exec = exec_start();
         CUfunction f = exec_function(&exec, "short_kernel");
 
-        CHECK_EQ(cuLaunchKernel(f, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
-        CHECK_EQ(cuLaunchKernel(f, 1, 1, 1, 1, 0, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+        CHECK_EQ(cuLaunchKernel(f, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                 CUDA_ERROR_INVALID_VALUE);
+        CHECK_EQ(cuLaunchKernel(f, 1, 1, 1, 1, 0, 1, 0, NULL, NULL, NULL),
+                 CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuLaunchKernel(f, 1, 1, 1, 1025, 1, 1, 0, NULL, NULL, NULL),
                  CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuLaunchKernel(f, 1, 1, 1, 64, 32, 1, 0, NULL, NULL, NULL),
@@ -37,8 +39,8 @@ SIM_TEST(arguments_come_one_by_one_or_in_a_buffer)
                 unsigned n;
         } packed;
         size_t size = 12;
-        void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                          CU_LAUNCH_PARAM_END };
+        void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                          &size, CU_LAUNCH_PARAM_END };
         void *params[] = { &word, &n };
 
         OK(cuMemAlloc_v2(&word, 4));
@@ -50,7 +52,8 @@ SIM_TEST(arguments_come_one_by_one_or_in_a_buffer)
         OK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
         OK(cuMemcpyDtoH_v2(&result, word, 4));
         CHECK_EQ(result, 125);
-        CHECK_EQ(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+        CHECK_EQ(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                 CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra),
                  CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
@@ -84,8 +87,14 @@ SIM_TEST(a_config_with_attributes_launches_and_records_its_event)
         CUfunction kernel = exec_function(&exec, "kernel_2ms");
         CUlaunchAttribute attributes[2] = { { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE },
                                             { .id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT } };
-        CUlaunchConfig config = { .gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
-                                  .blockDimY = 1, .blockDimZ = 1, .attrs = attributes, .numAttrs = 2 };
+        CUlaunchConfig config = { .gridDimX = 4,
+                                  .gridDimY = 1,
+                                  .gridDimZ = 1,
+                                  .blockDimX = 32,
+                                  .blockDimY = 1,
+                                  .blockDimZ = 1,
+                                  .attrs = attributes,
+                                  .numAttrs = 2 };
         CUevent event;
 
         OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
@@ -135,7 +144,8 @@ SIM_TEST(a_function_belongs_to_its_device)
         OK(cuStreamCreate(&stream, 0));
         second = exec_attach(1);
         CHECK_EQ(exec_run(kernel, NULL), CUDA_ERROR_INVALID_HANDLE);
-        CHECK_EQ(exec_run(exec_function(&second, "short_kernel"), stream), CUDA_ERROR_INVALID_HANDLE);
+        CHECK_EQ(exec_run(exec_function(&second, "short_kernel"), stream),
+                 CUDA_ERROR_INVALID_HANDLE);
 }
 
 SIM_TEST(noise_spreads_the_times_around_the_models)

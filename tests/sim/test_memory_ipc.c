@@ -187,7 +187,8 @@ SIM_TEST(a_pool_imports_its_own_pointers_only)
         other = pool_made();
         GOOD(cuMemAllocFromPoolAsync(&a, MIB, pool, NULL));
         GOOD(cuMemPoolExportPointer(&data, a));
-        GOOD(cuMemPoolExportToShareableHandle(&fd, other, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        GOOD(cuMemPoolExportToShareableHandle(&fd, other, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                              0));
         GOOD(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)fd,
                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
         CHECK_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_ERROR_INVALID_VALUE);

@@ -10,28 +10,28 @@
 
 #define PTX_HEAD ".version 7.0\n.target sm_52\n.address_size 64\n"
 
-static const char plain_ptx[] = PTX_HEAD
-        ".visible .global .align 4 .u32 counter = 7;\n"
-        ".visible .global .align 8 .b8 zeros[100];\n"
-        ".visible .const .align 4 .f32 factors[4] = {1.0, 2.0, 3.0, 4.0};\n"
-        ".visible .entry store(.param .u64 to, .param .u32 value)\n"
-        "{\n"
-        "  .reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
-        "  ld.param.u64 %rd1, [to];\n"
-        "  ld.param.u32 %r1, [value];\n"
-        "  cvta.to.global.u64 %rd2, %rd1;\n"
-        "  st.global.u32 [%rd2], %r1;\n"
-        "  ret;\n"
-        "}\n"
-        ".visible .entry count()\n"
-        "{\n"
-        "  .reg .b32 %r<3>;\n"
-        "  ld.global.u32 %r1, [counter];\n"
-        "  add.u32 %r2, %r1, 1;\n"
-        "  st.global.u32 [counter], %r2;\n"
-        "  ret;\n"
-        "}\n"
-        ".visible .entry narrow() .maxntid 128, 1, 1 { ret; }\n";
+static const char plain_ptx[] =
+        PTX_HEAD ".visible .global .align 4 .u32 counter = 7;\n"
+                 ".visible .global .align 8 .b8 zeros[100];\n"
+                 ".visible .const .align 4 .f32 factors[4] = {1.0, 2.0, 3.0, 4.0};\n"
+                 ".visible .entry store(.param .u64 to, .param .u32 value)\n"
+                 "{\n"
+                 "  .reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
+                 "  ld.param.u64 %rd1, [to];\n"
+                 "  ld.param.u32 %r1, [value];\n"
+                 "  cvta.to.global.u64 %rd2, %rd1;\n"
+                 "  st.global.u32 [%rd2], %r1;\n"
+                 "  ret;\n"
+                 "}\n"
+                 ".visible .entry count()\n"
+                 "{\n"
+                 "  .reg .b32 %r<3>;\n"
+                 "  ld.global.u32 %r1, [counter];\n"
+                 "  add.u32 %r2, %r1, 1;\n"
+                 "  st.global.u32 [counter], %r2;\n"
+                 "  ret;\n"
+                 "}\n"
+                 ".visible .entry narrow() .maxntid 128, 1, 1 { ret; }\n";
 
 static void start(void)
 {
@@ -136,12 +136,15 @@ SIM_TEST(what_describes_a_kernel_cannot_be_set_and_the_rest_has_limits)
         CHECK_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS, 8),
                  CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    163 << 10), CUDA_SUCCESS);
+                                    163 << 10),
+                 CUDA_SUCCESS);
         CHECK_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    (163 << 10) + 1), CUDA_ERROR_INVALID_VALUE);
+                                    (163 << 10) + 1),
+                 CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 163 << 10);
         CHECK_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                    101), CUDA_ERROR_INVALID_VALUE);
+                                    101),
+                 CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(cuFuncSetCacheConfig(function, CU_FUNC_CACHE_PREFER_L1), CUDA_SUCCESS);
         CHECK_EQ(cuFuncSetCacheConfig(NULL, CU_FUNC_CACHE_PREFER_L1), CUDA_ERROR_INVALID_HANDLE);
 }
@@ -180,8 +183,9 @@ SIM_TEST(variables_have_their_initial_bytes_and_kernels_see_them)
         CHECK_EQ(cuMemcpyDtoH_v2(values, factors, sizeof values), CUDA_SUCCESS);
         CHECK(values[0] == 1 && values[3] == 4);
 
-        CHECK_EQ(cuLaunchKernel(function_of(module, "count"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
-                 CUDA_SUCCESS);
+        CHECK_EQ(
+                cuLaunchKernel(function_of(module, "count"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                CUDA_SUCCESS);
         CHECK_EQ(word_at(counter), 8);
         CHECK_EQ(cuModuleGetGlobal_v2(&counter, &bytes, module, "nothing"), CUDA_ERROR_NOT_FOUND);
         CHECK_EQ(cuMemFree_v2(counter), CUDA_ERROR_INVALID_VALUE);
@@ -333,29 +337,27 @@ SIM_TEST(a_module_loads_from_a_file)
         unlink(path);
 }
 
-static const char caller_ptx[] = PTX_HEAD
-        ".extern .func (.param .b32 out) twice(.param .b32 in);\n"
-        ".visible .entry run(.param .u64 to, .param .u32 value)\n"
-        "{\n"
-        "  .reg .b64 %rd<2>; .reg .b32 %r<3>;\n"
-        "  ld.param.u64 %rd1, [to];\n"
-        "  ld.param.u32 %r1, [value];\n"
-        "  { .param .b32 a; .param .b32 b;\n"
-        "    st.param.b32 [a], %r1;\n"
-        "    call.uni (b), twice, (a);\n"
-        "    ld.param.b32 %r2, [b]; }\n"
-        "  st.global.u32 [%rd1], %r2;\n"
-        "  ret;\n"
-        "}\n";
-static const char callee_ptx[] = PTX_HEAD
-        ".visible .func (.param .b32 out) twice(.param .b32 in)\n"
-        "{\n"
-        "  .reg .b32 %r<3>;\n"
-        "  ld.param.b32 %r1, [in];\n"
-        "  add.u32 %r2, %r1, %r1;\n"
-        "  st.param.b32 [out], %r2;\n"
-        "  ret;\n"
-        "}\n";
+static const char caller_ptx[] = PTX_HEAD ".extern .func (.param .b32 out) twice(.param .b32 in);\n"
+                                          ".visible .entry run(.param .u64 to, .param .u32 value)\n"
+                                          "{\n"
+                                          "  .reg .b64 %rd<2>; .reg .b32 %r<3>;\n"
+                                          "  ld.param.u64 %rd1, [to];\n"
+                                          "  ld.param.u32 %r1, [value];\n"
+                                          "  { .param .b32 a; .param .b32 b;\n"
+                                          "    st.param.b32 [a], %r1;\n"
+                                          "    call.uni (b), twice, (a);\n"
+                                          "    ld.param.b32 %r2, [b]; }\n"
+                                          "  st.global.u32 [%rd1], %r2;\n"
+                                          "  ret;\n"
+                                          "}\n";
+static const char callee_ptx[] = PTX_HEAD ".visible .func (.param .b32 out) twice(.param .b32 in)\n"
+                                          "{\n"
+                                          "  .reg .b32 %r<3>;\n"
+                                          "  ld.param.b32 %r1, [in];\n"
+                                          "  add.u32 %r2, %r1, %r1;\n"
+                                          "  st.param.b32 [out], %r2;\n"
+                                          "  ret;\n"
+                                          "}\n";
 
 static CUresult add(CUlinkState state, const char *ptx)
 {
@@ -383,8 +385,9 @@ SIM_TEST(linked_parts_call_each_other)
         CHECK_EQ(cuMemAlloc_v2(&to, 4), CUDA_SUCCESS);
         void *params[] = { &to, &value };
 
-        CHECK_EQ(cuLaunchKernel(function_of(module, "run"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
-                 CUDA_SUCCESS);
+        CHECK_EQ(
+                cuLaunchKernel(function_of(module, "run"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+                CUDA_SUCCESS);
         CHECK_EQ(word_at(to), 42);
 }
 
@@ -401,7 +404,7 @@ SIM_TEST(a_damaged_linked_image_is_refused)
         CHECK_EQ(cuLinkComplete(state, &image, &bytes), CUDA_SUCCESS);
         uint64_t *words = image;
 
-        words[3] = UINT64_MAX - 8;       /* where the first part begins */
+        words[3] = UINT64_MAX - 8; /* where the first part begins */
         CHECK_EQ(cuModuleLoadData(&module, image), CUDA_ERROR_INVALID_IMAGE);
         CHECK_EQ(cuLinkDestroy(state), CUDA_SUCCESS);
 }
@@ -425,18 +428,18 @@ SIM_TEST(linking_refuses_bad_parts_and_says_why)
         CHECK_EQ(cuLinkDestroy(NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static const char texture_ptx[] = PTX_HEAD
-        ".visible .global .texref image;\n"
-        ".visible .global .surfref sheet;\n"
-        ".visible .entry fetch(.param .u64 to, .param .u32 at)\n"
-        "{\n"
-        "  .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .f32 %f<5>;\n"
-        "  ld.param.u64 %rd1, [to];\n"
-        "  ld.param.u32 %r1, [at];\n"
-        "  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];\n"
-        "  st.global.f32 [%rd1], %f1;\n"
-        "  ret;\n"
-        "}\n";
+static const char texture_ptx[] =
+        PTX_HEAD ".visible .global .texref image;\n"
+                 ".visible .global .surfref sheet;\n"
+                 ".visible .entry fetch(.param .u64 to, .param .u32 at)\n"
+                 "{\n"
+                 "  .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .f32 %f<5>;\n"
+                 "  ld.param.u64 %rd1, [to];\n"
+                 "  ld.param.u32 %r1, [at];\n"
+                 "  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];\n"
+                 "  st.global.f32 [%rd1], %f1;\n"
+                 "  ret;\n"
+                 "}\n";
 
 SIM_TEST(kernels_read_through_a_texture_reference)
 {
@@ -462,7 +465,8 @@ SIM_TEST(kernels_read_through_a_texture_reference)
         void *params[] = { &to, &at };
 
         CHECK_EQ(cuLaunchKernel(function_of(module, "fetch"), 1, 1, 1, 1, 1, 1, 0, NULL, params,
-                                NULL), CUDA_SUCCESS);
+                                NULL),
+                 CUDA_SUCCESS);
         CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
         CHECK_EQ(cuMemcpyDtoH_v2(&got, to, sizeof got), CUDA_SUCCESS);
         CHECK(got == 3.5f);

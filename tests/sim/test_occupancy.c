@@ -3,18 +3,17 @@
 #include "sim.h"
 
 /* Its machine code would have few registers; 32 at most. */
-static const char ptx[] =
-        ".version 7.0\n.target sm_52\n.address_size 64\n"
-        ".visible .entry light() { ret; }\n"
-        ".visible .entry limited() .maxntid 96, 1, 1 { ret; }\n"
-        ".visible .entry sharing()\n"
-        "{\n"
-        "  .shared .align 4 .b8 tile[16384];\n"
-        "  .reg .b32 %r<2>;\n"
-        "  mov.u32 %r1, tile;\n"
-        "  st.shared.u32 [%r1], %r1;\n"
-        "  ret;\n"
-        "}\n";
+static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                          ".visible .entry light() { ret; }\n"
+                          ".visible .entry limited() .maxntid 96, 1, 1 { ret; }\n"
+                          ".visible .entry sharing()\n"
+                          "{\n"
+                          "  .shared .align 4 .b8 tile[16384];\n"
+                          "  .reg .b32 %r<2>;\n"
+                          "  mov.u32 %r1, tile;\n"
+                          "  st.shared.u32 [%r1], %r1;\n"
+                          "  ret;\n"
+                          "}\n";
 
 static CUmodule module;
 
@@ -42,7 +41,8 @@ static int blocks(const char *name, int threads, size_t dynamic)
         int count = -1;
 
         CHECK_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function_of(name), threads,
-                                                             dynamic), CUDA_SUCCESS);
+                                                             dynamic),
+                 CUDA_SUCCESS);
         return count;
 }
 
@@ -54,7 +54,7 @@ SIM_TEST(blocks_per_multiprocessor_of_an_a100)
         CHECK_EQ(blocks("light", 32, 0), 32);
         CHECK_EQ(blocks("limited", 96, 0), 21);
         CHECK_EQ(blocks("limited", 128, 0), 0);
-        CHECK_EQ(blocks("sharing", 128, 0), 9);          /* 164 KiB over 17 */
+        CHECK_EQ(blocks("sharing", 128, 0), 9); /* 164 KiB over 17 */
         CHECK_EQ(blocks("sharing", 128, 32 << 10), 3);
 }
 
@@ -93,13 +93,15 @@ SIM_TEST(the_block_size_that_fills_the_device)
                  CUDA_SUCCESS);
         CHECK_EQ(block, 1024);
         CHECK_EQ(grid, 2 * 108);
-        CHECK_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function_of("light"), NULL, 0, 200),
-                 CUDA_SUCCESS);
-        CHECK_EQ(block, 128);            /* 16 × 128 fills it; 10 × 192 and 9 × 200 do not */
+        CHECK_EQ(
+                cuOccupancyMaxPotentialBlockSize(&grid, &block, function_of("light"), NULL, 0, 200),
+                CUDA_SUCCESS);
+        CHECK_EQ(block, 128); /* 16 × 128 fills it; 10 × 192 and 9 × 200 do not */
         CHECK_EQ(grid, 16 * 108);
-        CHECK_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function_of("limited"), NULL, 0, 0),
-                 CUDA_SUCCESS);
-        CHECK_EQ(block, 64);             /* 32 × 64 fills it, 21 × 96 does not */
+        CHECK_EQ(
+                cuOccupancyMaxPotentialBlockSize(&grid, &block, function_of("limited"), NULL, 0, 0),
+                CUDA_SUCCESS);
+        CHECK_EQ(block, 64); /* 32 × 64 fills it, 21 × 96 does not */
 }
 
 static size_t per_thread(int threads)
@@ -112,9 +114,10 @@ SIM_TEST(the_block_size_may_decide_the_shared_memory)
         int grid, block;
 
         start("a100-40gb");
-        CHECK_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function_of("light"), per_thread, 0,
-                                                  0), CUDA_SUCCESS);
-        CHECK_EQ(block, 512);            /* 33 KiB: 4 blocks; 1024 would need 65: 2 blocks, over 48 */
+        CHECK_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function_of("light"), per_thread,
+                                                  0, 0),
+                 CUDA_SUCCESS);
+        CHECK_EQ(block, 512); /* 33 KiB: 4 blocks; 1024 would need 65: 2 blocks, over 48 */
         CHECK_EQ(grid, 4 * 108);
 }
 
@@ -134,8 +137,13 @@ SIM_TEST(shared_memory_left_for_so_many_blocks)
 SIM_TEST(clusters_need_a_device_that_has_them)
 {
         CUlaunchAttribute attribute = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
-        CUlaunchConfig config = { .gridDimX = 16, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1024,
-                                  .blockDimY = 1, .blockDimZ = 1, .attrs = &attribute,
+        CUlaunchConfig config = { .gridDimX = 16,
+                                  .gridDimY = 1,
+                                  .gridDimZ = 1,
+                                  .blockDimX = 1024,
+                                  .blockDimY = 1,
+                                  .blockDimZ = 1,
+                                  .attrs = &attribute,
                                   .numAttrs = 1 };
         int size = -1, count = -1;
 
@@ -157,8 +165,12 @@ SIM_TEST(clusters_need_a_device_that_has_them)
 
 SIM_TEST(older_devices_have_no_clusters)
 {
-        CUlaunchConfig config = { .gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 64,
-                                  .blockDimY = 1, .blockDimZ = 1 };
+        CUlaunchConfig config = { .gridDimX = 8,
+                                  .gridDimY = 1,
+                                  .gridDimZ = 1,
+                                  .blockDimX = 64,
+                                  .blockDimY = 1,
+                                  .blockDimZ = 1 };
         int value;
 
         start("a100-40gb");

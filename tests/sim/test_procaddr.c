@@ -17,18 +17,18 @@ static void *ask(const char *name, int version, unsigned flags, int *ret_status)
         return function;
 }
 
-#define ANSWERS(name, version, flags, symbol)                                \
-        do {                                                                 \
-                int status_;                                                 \
+#define ANSWERS(name, version, flags, symbol)                                 \
+        do {                                                                  \
+                int status_;                                                  \
                 CHECK(ask(name, version, flags, &status_) == (void *)symbol); \
-                CHECK_EQ(status_, CU_GET_PROC_ADDRESS_SUCCESS);              \
+                CHECK_EQ(status_, CU_GET_PROC_ADDRESS_SUCCESS);               \
         } while (0)
 
-#define LACKS(name, version, flags, why)                         \
-        do {                                                     \
-                int status_;                                     \
+#define LACKS(name, version, flags, why)                            \
+        do {                                                        \
+                int status_;                                        \
                 CHECK(ask(name, version, flags, &status_) == NULL); \
-                CHECK_EQ(status_, why);                          \
+                CHECK_EQ(status_, why);                             \
         } while (0)
 
 SIM_TEST(the_newest_variant_up_to_the_version_answers)
@@ -179,6 +179,5 @@ int main(void)
                    CASE(the_first_variant_fails_where_the_second_says_why),
                    CASE(the_status_may_be_left_out),
                    CASE(a_driver_does_not_have_what_came_after_it),
-                   CASE(runtime_11_8_finds_everything),
-                   CASE(runtime_13_0_finds_everything));
+                   CASE(runtime_11_8_finds_everything), CASE(runtime_13_0_finds_everything));
 }

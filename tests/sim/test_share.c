@@ -11,8 +11,8 @@ enum { PROCESSES = 2, RUN_MS = 1500, IN_FLIGHT = 32, KERNEL_MS = 2 };
 /* What the processes tell each other. */
 struct board {
         _Atomic unsigned ready;
-        unsigned kernels[PROCESSES];            /* completed while both ran */
-        float kernel_ms[PROCESSES];             /* as events measured one, on average */
+        unsigned kernels[PROCESSES]; /* completed while both ran */
+        float kernel_ms[PROCESSES];  /* as events measured one, on average */
 };
 
 /* Endless kernels: there is always one behind the one that runs. */
@@ -39,7 +39,8 @@ static void worker(struct board *board, unsigned self)
                 if (submitted < IN_FLIGHT)
                         continue;
                 OK(cuEventSynchronize(events[(done + 1) % IN_FLIGHT]));
-                OK(cuEventElapsedTime(&ms, events[done % IN_FLIGHT], events[(done + 1) % IN_FLIGHT]));
+                OK(cuEventElapsedTime(&ms, events[done % IN_FLIGHT],
+                                      events[(done + 1) % IN_FLIGHT]));
                 sum_ms += ms;
                 done++;
         }

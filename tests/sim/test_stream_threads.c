@@ -7,8 +7,8 @@ enum { THREADS = 6, TURNS = 60 };
 
 struct work {
         struct exec_fixture exec;
-        CUstream shared;                /* all threads use it */
-        CUevent event;                  /* and record this */
+        CUstream shared; /* all threads use it */
+        CUevent event;   /* and record this */
         CUdeviceptr word;
         CUfunction kernel, add;
 };
@@ -107,5 +107,6 @@ SIM_TEST(each_thread_captures_for_itself)
 
 int main(void)
 {
-        return RUN(CASE(a_crowd_on_one_stream_loses_no_work), CASE(each_thread_captures_for_itself));
+        return RUN(CASE(a_crowd_on_one_stream_loses_no_work),
+                   CASE(each_thread_captures_for_itself));
 }

@@ -15,7 +15,9 @@ static const struct machine_gpu *card(const char *name)
 static unsigned blocks(const char *name, unsigned threads, unsigned registers, size_t shared)
 {
         const struct occupancy_need need = {
-                .threads = threads, .registers = registers, .dynamic_bytes = shared,
+                .threads = threads,
+                .registers = registers,
+                .dynamic_bytes = shared,
                 .max_dynamic_bytes = 227 << 10,
         };
 
@@ -52,7 +54,7 @@ TEST(registers_limit)
 
 TEST(shared_memory_limits)
 {
-        CHECK_EQ(blocks("a100-40gb", 128, 16, 48 << 10), 3);     /* 49 KiB of 164 with the reserve */
+        CHECK_EQ(blocks("a100-40gb", 128, 16, 48 << 10), 3); /* 49 KiB of 164 with the reserve */
         CHECK_EQ(blocks("a100-40gb", 128, 16, 163 << 10), 1);
         CHECK_EQ(blocks("a100-40gb", 128, 16, 164 << 10), 0);
         CHECK_EQ(blocks("t4-16gb", 128, 16, 32 << 10), 2);
@@ -64,8 +66,9 @@ TEST(a_block_that_cannot_run_counts_as_none)
         CHECK_EQ(blocks("a100-40gb", 0, 16, 0), 0);
         CHECK_EQ(blocks("a100-40gb", 1025, 16, 0), 0);
 
-        const struct occupancy_need need = { .threads = 128, .registers = 16, .dynamic_bytes = 49153,
-                                             .max_dynamic_bytes = 49152 };
+        const struct occupancy_need need = {
+                .threads = 128, .registers = 16, .dynamic_bytes = 49153, .max_dynamic_bytes = 49152
+        };
 
         CHECK_EQ(occupancy_blocks(card("a100-40gb"), &need), 0);
 }
@@ -89,7 +92,9 @@ TEST(many_registers_leave_fewer_threads)
 
 TEST(the_room_for_dynamic_shared_memory_fits_and_one_byte_more_does_not)
 {
-        struct occupancy_need need = { .threads = 128, .registers = 16, .static_bytes = 1000,
+        struct occupancy_need need = { .threads = 128,
+                                       .registers = 16,
+                                       .static_bytes = 1000,
                                        .max_dynamic_bytes = 163 << 10 };
 
         for (unsigned n = 1; n <= 16; n++) {

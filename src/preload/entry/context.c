@@ -18,7 +18,8 @@ static CUresult create_end(struct measure *measure, CUresult result, CUcontext *
                                   measure->ordinal, destroy);
 }
 
-CUresult hook_cuCtxCreate(cuCtxCreate_fn *real, CUcontext *context, unsigned int flags, CUdevice device)
+CUresult hook_cuCtxCreate(cuCtxCreate_fn *real, CUcontext *context, unsigned int flags,
+                          CUdevice device)
 {
         struct measure measure;
         CUresult r = context_charge_begin(&measure, device);
@@ -93,12 +94,13 @@ CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
         uint64_t had = holding_take(key, &earlier) ? earlier.bytes : 0;
         r = measure_end(&measure, real(limit, value), key + 1, place.context, HOLDING_CONTEXT);
         struct charge sum = { .account = (unsigned)(place.account < 0 ? 0 : place.account),
-                              .context = place.context, .is_counted = true };
+                              .context = place.context,
+                              .is_counted = true };
         if (holding_take(key + 1, &earlier))
                 sum.bytes = had + earlier.bytes;
         else
                 sum.bytes = had;
-        if (sum.bytes && ledger_settle(&sum, key, HOLDING_CONTEXT))     /* noted as a part before */
+        if (sum.bytes && ledger_settle(&sum, key, HOLDING_CONTEXT)) /* noted as a part before */
                 region_note(ledger_region(), sum.account, REGION_CONTEXT, -(int64_t)sum.bytes);
         if (r == CUDA_ERROR_OUT_OF_MEMORY)
                 real(limit, before);

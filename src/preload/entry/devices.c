@@ -22,7 +22,7 @@ static struct {
         int count;
         bool has_nvml;
         _Atomic uint64_t totals[ORDINALS];
-        _Atomic uint64_t ended;         /* contexts so far */
+        _Atomic uint64_t ended; /* contexts so far */
 } devices;
 
 /* Lower-case hexadecimal digits of a UUID, without prefix and dashes. */
@@ -42,8 +42,8 @@ static void ordinal_uuid(int ordinal, char text[48])
         CUuuid uuid = { 0 };
         unsigned char bytes[16];
 
-        if (!real_cuda.cuDeviceGetUuid_v2
-            || real_cuda.cuDeviceGetUuid_v2(&uuid, ordinal) != CUDA_SUCCESS)
+        if (!real_cuda.cuDeviceGetUuid_v2 ||
+            real_cuda.cuDeviceGetUuid_v2(&uuid, ordinal) != CUDA_SUCCESS)
                 real_cuda.cuDeviceGetUuid(&uuid, ordinal);
         memcpy(bytes, &uuid, sizeof bytes);
         char *end = text + sprintf(text, "GPU-");
@@ -64,8 +64,8 @@ static unsigned ordinal_position(int ordinal, const char *uuid)
         real_nvml.nvmlDeviceGetCount_v2(&count);
         for (unsigned i = 0; i < count; i++) {
                 nvmlDevice_t device;
-                if (real_nvml.nvmlDeviceGetHandleByIndex_v2(i, &device) != NVML_SUCCESS
-                    || real_nvml.nvmlDeviceGetUUID(device, text, sizeof text) != NVML_SUCCESS)
+                if (real_nvml.nvmlDeviceGetHandleByIndex_v2(i, &device) != NVML_SUCCESS ||
+                    real_nvml.nvmlDeviceGetUUID(device, text, sizeof text) != NVML_SUCCESS)
                         continue;
                 uuid_digits(text, seen);
                 if (strcmp(wanted, seen) == 0) {
@@ -115,7 +115,8 @@ int devices_count(void)
 int devices_account(int ordinal)
 {
         return ordinal >= 0 && ordinal < devices.count && ordinal < ORDINALS
-               ? devices.accounts[ordinal] : DEVICES_NONE;
+                       ? devices.accounts[ordinal]
+                       : DEVICES_NONE;
 }
 
 struct place devices_current(void)
@@ -149,11 +150,11 @@ struct place devices_of_stream(CUstream stream)
         struct place place = devices_current();
         CUcontext context = NULL, popped;
 
-        if (!limits_are_set() || !stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD
-            || !real_cuda.cuStreamGetCtx
-            || real_cuda.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS || !context
-            || (uint64_t)(uintptr_t)context == place.context
-            || real_cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+        if (!limits_are_set() || !stream || stream == CU_STREAM_LEGACY ||
+            stream == CU_STREAM_PER_THREAD || !real_cuda.cuStreamGetCtx ||
+            real_cuda.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS || !context ||
+            (uint64_t)(uintptr_t)context == place.context ||
+            real_cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
                 return place;
         place = devices_current();
         real_cuda.cuCtxPopCurrent_v2(&popped);

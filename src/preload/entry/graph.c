@@ -7,11 +7,13 @@ static void node_need(struct graph_need *ret_need, const CUgraphNodeParams *para
 {
         *ret_need = (struct graph_need){ 0 };
         if (params && limits_are_set() && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-                graph_need_one(ret_need, params->alloc.poolProps.location.id, params->alloc.bytesize);
+                graph_need_one(ret_need, params->alloc.poolProps.location.id,
+                               params->alloc.bytesize);
 }
 
 CUresult hook_cuGraphAddNode(cuGraphAddNode_fn *real, CUgraphNode *node, CUgraph graph,
-                             const CUgraphNode *dependencies, size_t count, CUgraphNodeParams *params)
+                             const CUgraphNode *dependencies, size_t count,
+                             CUgraphNodeParams *params)
 {
         struct graph_charge charge;
         struct graph_need need;
@@ -42,8 +44,8 @@ CUresult hook_cuGraphAddNode_v2(cuGraphAddNode_v2_fn *real, CUgraphNode *node, C
 }
 
 /* Uploaded at once, an instance gets its memory now; otherwise it is looked at afterwards. */
-static CUresult instantiate_begin(struct graph_need *need, struct graph_charge *charge, CUgraph graph,
-                                  uint64_t flags)
+static CUresult instantiate_begin(struct graph_need *need, struct graph_charge *charge,
+                                  CUgraph graph, uint64_t flags)
 {
         graph_need_of(need, graph);
         if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
@@ -83,19 +85,21 @@ CUresult hook_cuGraphInstantiate_v2(cuGraphInstantiate_v2_fn *real, CUgraphExec 
                                     CUgraph graph, CUgraphNode *error_node, char *log,
                                     size_t log_bytes)
 {
-        return hook_cuGraphInstantiate((cuGraphInstantiate_fn *)real, instance, graph, error_node, log,
-                                       log_bytes);
+        return hook_cuGraphInstantiate((cuGraphInstantiate_fn *)real, instance, graph, error_node,
+                                       log, log_bytes);
 }
 
-CUresult hook_cuGraphInstantiateWithFlags(cuGraphInstantiateWithFlags_fn *real, CUgraphExec *instance,
-                                          CUgraph graph, unsigned long long flags)
+CUresult hook_cuGraphInstantiateWithFlags(cuGraphInstantiateWithFlags_fn *real,
+                                          CUgraphExec *instance, CUgraph graph,
+                                          unsigned long long flags)
 {
         struct graph_charge charge;
         struct graph_need need;
         CUresult r = instantiate_begin(&need, &charge, graph, flags);
 
         return r != CUDA_SUCCESS
-               ? r : instantiate_end(&need, &charge, real(instance, graph, flags), instance);
+                       ? r
+                       : instantiate_end(&need, &charge, real(instance, graph, flags), instance);
 }
 
 CUresult hook_cuGraphInstantiateWithParams(cuGraphInstantiateWithParams_fn *real,
@@ -107,7 +111,8 @@ CUresult hook_cuGraphInstantiateWithParams(cuGraphInstantiateWithParams_fn *real
         CUresult r = instantiate_begin(&need, &charge, graph, params ? params->flags : 0);
 
         return r != CUDA_SUCCESS
-               ? r : instantiate_end(&need, &charge, real(instance, graph, params), instance);
+                       ? r
+                       : instantiate_end(&need, &charge, real(instance, graph, params), instance);
 }
 
 /* The arguments of both are the same, and so is what may happen to memory. */

@@ -9,10 +9,10 @@
 #include "presence.h"
 
 static struct {
-        _Atomic bool is_used;           /* a graph has had memory: from then on we look */
+        _Atomic bool is_used; /* a graph has had memory: from then on we look */
         struct lock lock;
-        uint64_t bytes[GRAPH_DEVICES];  /* charged */
-        _Atomic uint64_t launched;      /* the instance that last got all it needs, and has it still */
+        uint64_t bytes[GRAPH_DEVICES]; /* charged */
+        _Atomic uint64_t launched; /* the instance that last got all it needs, and has it still */
 } pools;
 
 static uint64_t pool_figure(int ordinal, CUgraphMem_attribute attribute)
@@ -36,7 +36,7 @@ void graph_need_one(struct graph_need *ret_need, int ordinal, uint64_t bytes)
 {
         *ret_need = (struct graph_need){ 0 };
         if (ordinal < 0 || ordinal >= GRAPH_DEVICES)
-                return;                 /* nonsense: the driver says so */
+                return; /* nonsense: the driver says so */
         ret_need->devices = UINT64_C(1) << ordinal;
         ret_need->bytes[ordinal] = bytes;
 }
@@ -51,8 +51,8 @@ static void need_add(struct graph_need *need, CUgraphNode node)
         if (ordinal < 0 || ordinal >= GRAPH_DEVICES)
                 return;
         need->devices |= UINT64_C(1) << ordinal;
-        need->bytes[ordinal] += (params.bytesize + LEDGER_GRANULE_BYTES - 1) / LEDGER_GRANULE_BYTES
-                                * LEDGER_GRANULE_BYTES;
+        need->bytes[ordinal] += (params.bytesize + LEDGER_GRANULE_BYTES - 1) /
+                                LEDGER_GRANULE_BYTES * LEDGER_GRANULE_BYTES;
 }
 
 static void need_walk(struct graph_need *need, CUgraph graph)
@@ -62,8 +62,8 @@ static void need_walk(struct graph_need *need, CUgraph graph)
         if (real_cuda.cuGraphGetNodes(graph, NULL, &count) != CUDA_SUCCESS || !count)
                 return;
         size_t bytes = count * sizeof(CUgraphNode);
-        CUgraphNode *nodes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                                  -1, 0);
+        CUgraphNode *nodes =
+                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (nodes == MAP_FAILED)
                 return;
         if (real_cuda.cuGraphGetNodes(graph, nodes, &count) != CUDA_SUCCESS)
@@ -75,8 +75,8 @@ static void need_walk(struct graph_need *need, CUgraph graph)
                         continue;
                 if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
                         need_add(need, nodes[i]);
-                else if (type == CU_GRAPH_NODE_TYPE_GRAPH
-                         && real_cuda.cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CUDA_SUCCESS)
+                else if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
+                         real_cuda.cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CUDA_SUCCESS)
                         need_walk(need, child);
         }
         munmap(nodes, bytes);
@@ -99,8 +99,8 @@ void graph_need_of_instance(struct graph_need *ret_need, CUgraphExec instance)
         struct holding note;
 
         ret_need->devices = 0;
-        if (!atomic_load_explicit(&pools.is_used, memory_order_relaxed)
-            || !holding_find(instance_key(instance, -1), &note))
+        if (!atomic_load_explicit(&pools.is_used, memory_order_relaxed) ||
+            !holding_find(instance_key(instance, -1), &note))
                 return;
         *ret_need = (struct graph_need){ 0 };
         /* Launched again, with nothing in between that could have taken its memory. */
@@ -133,7 +133,8 @@ static CUresult admit(const struct graph_need *need, bool is_spare_used,
                         continue;
                 uint64_t spare = is_spare_used ? pool_spare(i) : 0;
                 uint64_t bytes = need->bytes[i] > spare ? need->bytes[i] - spare : 0;
-                CUresult r = gate_memory_admit(devices_account(i), 0, bytes, &ret_charge->charges[i]);
+                CUresult r =
+                        gate_memory_admit(devices_account(i), 0, bytes, &ret_charge->charges[i]);
                 if (r != CUDA_SUCCESS) {
                         charge_cancel(ret_charge);
                         return r;
@@ -161,7 +162,8 @@ static bool pool_shrink(int ordinal, uint64_t now)
 {
         if (now >= pools.bytes[ordinal])
                 return false;
-        region_refund(ledger_region(), (unsigned)devices_account(ordinal), pools.bytes[ordinal] - now);
+        region_refund(ledger_region(), (unsigned)devices_account(ordinal),
+                      pools.bytes[ordinal] - now);
         pools.bytes[ordinal] = now;
         return true;
 }
@@ -190,7 +192,9 @@ CUresult graph_account_settle(struct graph_charge *charge, CUresult result)
 
 static void note(uint64_t key, uint64_t number)
 {
-        struct holding holding = { .key = key, .count = 1, .kind = HOLDING_GRAPH, .number = number };
+        struct holding holding = {
+                .key = key, .count = 1, .kind = HOLDING_GRAPH, .number = number
+        };
 
         holding_add(&holding);
 }
@@ -231,7 +235,8 @@ bool graph_account_refresh(void)
         lock_take(&pools.lock);
         for (int i = 0; i < GRAPH_DEVICES; i++)
                 if (pools.bytes[i])
-                        has_shrunk |= pool_shrink(i, pool_figure(i, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT));
+                        has_shrunk |= pool_shrink(
+                                i, pool_figure(i, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT));
         lock_give(&pools.lock);
         return has_shrunk;
 }

@@ -11,7 +11,7 @@ enum { GRAPH_DEVICES = 64 };
 
 /* What the allocations of a graph add up to, device by device (CUDA's numbers). */
 struct graph_need {
-        uint64_t devices;               /* a bit each */
+        uint64_t devices; /* a bit each */
         uint64_t bytes[GRAPH_DEVICES];
 };
 

@@ -3,8 +3,8 @@
 #include "limits.h"
 #include "presence.h"
 
-CUresult hook_cuGraphAddMemAllocNode(cuGraphAddMemAllocNode_fn *real, CUgraphNode *node, CUgraph graph,
-                                     const CUgraphNode *dependencies, size_t count,
+CUresult hook_cuGraphAddMemAllocNode(cuGraphAddMemAllocNode_fn *real, CUgraphNode *node,
+                                     CUgraph graph, const CUgraphNode *dependencies, size_t count,
                                      CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
         struct graph_charge charge;

@@ -1,6 +1,6 @@
 /* Libraries: loaded for all contexts at once, so that no launch takes memory unasked. */
-#include "library_account.h"
 #include "ledger.h"
+#include "library_account.h"
 #include "limits.h"
 
 static CUresult load_end(CUresult result, CUlibrary *library)
@@ -14,11 +14,13 @@ static CUresult load_end(CUresult result, CUlibrary *library)
 }
 
 CUresult hook_cuLibraryLoadData(cuLibraryLoadData_fn *real, CUlibrary *library, const void *code,
-                                CUjit_option *jit_options, void **jit_values, unsigned int jit_count,
-                                CUlibraryOption *options, void **values, unsigned int count)
+                                CUjit_option *jit_options, void **jit_values,
+                                unsigned int jit_count, CUlibraryOption *options, void **values,
+                                unsigned int count)
 {
-        return load_end(real(library, code, jit_options, jit_values, jit_count, options, values, count),
-                        library);
+        return load_end(
+                real(library, code, jit_options, jit_values, jit_count, options, values, count),
+                library);
 }
 
 CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *library,
@@ -26,8 +28,9 @@ CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *l
                                     unsigned int jit_count, CUlibraryOption *options, void **values,
                                     unsigned int count)
 {
-        return load_end(real(library, path, jit_options, jit_values, jit_count, options, values, count),
-                        library);
+        return load_end(
+                real(library, path, jit_options, jit_values, jit_count, options, values, count),
+                library);
 }
 
 CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)

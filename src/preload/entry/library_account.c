@@ -8,8 +8,11 @@
 enum { CONTEXTS = 1024, LIBRARIES = 16384 };
 
 static struct {
-        struct lock lock;               /* held over the driver's calls: pairs are loaded once */
-        struct { CUcontext context; CUdevice device; } contexts[CONTEXTS];
+        struct lock lock; /* held over the driver's calls: pairs are loaded once */
+        struct {
+                CUcontext context;
+                CUdevice device;
+        } contexts[CONTEXTS];
         CUlibrary libraries[LIBRARIES];
         unsigned context_count, library_count;
 } known;

@@ -15,7 +15,7 @@ CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_byte
                 return CUDA_ERROR_OUT_OF_MEMORY;
         presence_lock();
         if (!own_figure(ordinal, &measure->before_bytes)) {
-                presence_unlock();      /* not to be known: the node's agent compares from outside */
+                presence_unlock(); /* not to be known: the node's agent compares from outside */
                 return CUDA_SUCCESS;
         }
         unsigned account = (unsigned)measure->account;
@@ -50,7 +50,8 @@ CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uin
         }
         ledger_measured((unsigned)measure->account);
         presence_unlock();
-        if (result == CUDA_SUCCESS && taken > had && limits_bytes((unsigned)measure->account) != UINT64_MAX)
+        if (result == CUDA_SUCCESS && taken > had &&
+            limits_bytes((unsigned)measure->account) != UINT64_MAX)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         return result;
 }

@@ -7,8 +7,8 @@ struct measure {
         int ordinal;
         int account;
         uint64_t before_bytes;
-        uint64_t taken_bytes;           /* the answer */
-        bool is_active;                 /* false: nothing to account for */
+        uint64_t taken_bytes; /* the answer */
+        bool is_active;       /* false: nothing to account for */
         struct charge charge;
 };
 

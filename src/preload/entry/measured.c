@@ -12,7 +12,8 @@ CUresult measured_begin(struct measure *measure, struct place *ret_place)
 }
 
 CUresult measured_end(struct measure *measure, const struct place *place, CUresult result,
-                      const void *handle, enum holding_kind kind, CUresult (*undo)(const void *handle))
+                      const void *handle, enum holding_kind kind,
+                      CUresult (*undo)(const void *handle))
 {
         uint64_t key = (uint64_t)(uintptr_t)handle;
         CUresult r = measure_end(measure, result, key, place->context, kind);

@@ -16,9 +16,9 @@ static unsigned samples_own(nvmlDeviceGetProcessUtilization_fn *real, nvmlDevice
                             nvmlReturn_t *ret_result)
 {
         unsigned count = SAMPLES_MOST;
-        nvmlProcessUtilizationSample_t *samples = mmap(NULL, SAMPLES_MOST * sizeof *samples,
-                                                       PROT_READ | PROT_WRITE,
-                                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        nvmlProcessUtilizationSample_t *samples =
+                mmap(NULL, SAMPLES_MOST * sizeof *samples, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (samples == MAP_FAILED) {
                 *ret_result = NVML_ERROR_MEMORY;
@@ -46,7 +46,8 @@ unsigned nvml_load_percent(nvmlDevice_t device)
 
         if (!real_nvml.nvmlDeviceGetProcessUtilization)
                 return 0;
-        unsigned count = samples_own(real_nvml.nvmlDeviceGetProcessUtilization, device, 0, &samples, &r);
+        unsigned count =
+                samples_own(real_nvml.nvmlDeviceGetProcessUtilization, device, 0, &samples, &r);
         for (unsigned i = 0; i < count; i++)
                 sum += samples[i].smUtil;
         samples_free(samples);

@@ -32,8 +32,8 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo(nvmlDeviceGetMemoryInfo_fn *real, nvml
         return r;
 }
 
-nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real, nvmlDevice_t device,
-                                             nvmlMemory_v2_t *memory)
+nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real,
+                                             nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
         nvmlReturn_t r = real(device, memory);
 
@@ -41,7 +41,8 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real
                 return r;
         /* What firmware keeps of the card is not the container's. */
         struct figures figures = { .total = memory->total - memory->reserved };
-        bool is_whole = gate_memory_total(nvml_view_account(device), figures.total) == figures.total;
+        bool is_whole =
+                gate_memory_total(nvml_view_account(device), figures.total) == figures.total;
         figures_limit(device, &figures);
         memory->reserved = is_whole ? memory->reserved : 0;
         memory->total = figures.total + memory->reserved;

@@ -7,7 +7,7 @@
 
 enum {
         SLOTS_MOST = 1024,
-        SLOT_COMPUTE = 213,             /* in nvidia-smi's release 535, to which the id belongs */
+        SLOT_COMPUTE = 213, /* in nvidia-smi's release 535, to which the id belongs */
         SLOT_MPS = 214,
         SLOT_GRAPHICS = 215,
         ENTRY_BYTES = 4128,
@@ -44,7 +44,8 @@ nvmlReturn_t hook_nvmlInternalGetExportTable(nvmlInternalGetExportTable_fn *real
 {
         nvmlReturn_t r = real(table, id);
 
-        if (r != NVML_SUCCESS || !nvml_view_is_limited() || memcmp(id, private_id, sizeof private_id))
+        if (r != NVML_SUCCESS || !nvml_view_is_limited() ||
+            memcmp(id, private_id, sizeof private_id))
                 return r;
         uint64_t bytes = *(const uint64_t *)*table;
         if (bytes / sizeof(void *) <= SLOT_GRAPHICS || bytes > sizeof private_table.copy)

@@ -70,7 +70,7 @@ unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t
         return kept;
 }
 
-enum { LIST_MOST = 4096 };              /* processes on one card */
+enum { LIST_MOST = 4096 }; /* processes on one card */
 
 static nvmlReturn_t list_answer(char *all, unsigned found, size_t stride, unsigned *count,
                                 void *entries)

@@ -32,16 +32,16 @@ static bool is_captured(CUstream stream)
 {
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-        return stream && stream != CU_STREAM_LEGACY && real_cuda.cuStreamIsCapturing
-               && real_cuda.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS
-               && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        return stream && stream != CU_STREAM_LEGACY && real_cuda.cuStreamIsCapturing &&
+               real_cuda.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+               status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, size_t bytes,
                               CUstream stream)
 {
-        CUstream meant = stream || real != real_cuda.cuMemAllocAsync_ptsz ? stream
-                                                                          : CU_STREAM_PER_THREAD;
+        CUstream meant =
+                stream || real != real_cuda.cuMemAllocAsync_ptsz ? stream : CU_STREAM_PER_THREAD;
         struct place place = devices_of_stream(meant);
         CUmemoryPool pool = NULL;
         struct graph_charge node;
@@ -54,7 +54,8 @@ CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, si
                 graph_need_one(&need, place.ordinal, bytes);
                 CUresult r = graph_account_admit_node(&need, &node);
                 return r != CUDA_SUCCESS
-                       ? r : graph_account_settle(&node, real(address, bytes, stream));
+                               ? r
+                               : graph_account_settle(&node, real(address, bytes, stream));
         }
         real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
         CUresult r = gate_memory_admit(place.account, 0, bytes, &charge);
@@ -68,7 +69,8 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
                                       size_t bytes, CUmemoryPool pool, CUstream stream)
 {
         CUstream meant = stream || real != real_cuda.cuMemAllocFromPoolAsync_ptsz
-                         ? stream : CU_STREAM_PER_THREAD;
+                                 ? stream
+                                 : CU_STREAM_PER_THREAD;
         struct place place = devices_of_stream(meant);
         struct graph_charge node;
         struct graph_need need;
@@ -84,7 +86,8 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
                 graph_need_one(&need, ordinal, bytes);
                 CUresult r = graph_account_admit_node(&need, &node);
                 return r != CUDA_SUCCESS
-                       ? r : graph_account_settle(&node, real(address, bytes, pool, stream));
+                               ? r
+                               : graph_account_settle(&node, real(address, bytes, pool, stream));
         }
         CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
         if (r != CUDA_SUCCESS)
@@ -110,7 +113,8 @@ CUresult hook_cuMemPoolCreate(cuMemPoolCreate_fn *real, CUmemoryPool *pool,
 
         if (r == CUDA_SUCCESS && limits_are_set() && properties)
                 pool_account_new(*pool, properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                                        ? properties->location.id : POOL_ON_HOST);
+                                                ? properties->location.id
+                                                : POOL_ON_HOST);
         return r;
 }
 

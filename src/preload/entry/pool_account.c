@@ -12,11 +12,11 @@ enum { POOLS = 256 };
 
 struct row {
         CUmemoryPool pool;
-        int ordinal;                    /* CUDA's number of its device, or POOL_ON_HOST */
+        int ordinal; /* CUDA's number of its device, or POOL_ON_HOST */
         int account;
-        uint64_t bytes;                 /* charged */
-        unsigned live;                  /* allocations */
-        bool is_gone;                   /* destroyed: lives on until the last of them is freed */
+        uint64_t bytes; /* charged */
+        unsigned live;  /* allocations */
+        bool is_gone;   /* destroyed: lives on until the last of them is freed */
 };
 
 static struct {
@@ -38,12 +38,13 @@ static struct row *row_make(CUmemoryPool pool, int ordinal)
         struct row *row = row_find(pool);
 
         if (!row)
-                row = row_find(NULL);   /* a destroyed one's place */
+                row = row_find(NULL); /* a destroyed one's place */
         if (!row && pools.count < POOLS)
                 row = &pools.rows[pools.count++];
         if (row && !row->pool)
-                *row = (struct row){ .pool = pool, .ordinal = ordinal,
-                                      .account = devices_account(ordinal) };
+                *row = (struct row){ .pool = pool,
+                                     .ordinal = ordinal,
+                                     .account = devices_account(ordinal) };
         return row;
 }
 
@@ -102,7 +103,9 @@ static bool row_shrink(struct row *row)
 CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal,
                            CUdeviceptr address)
 {
-        struct holding note = { .key = address, .count = 1, .kind = HOLDING_POOL,
+        struct holding note = { .key = address,
+                                .count = 1,
+                                .kind = HOLDING_POOL,
                                 .device = (uint16_t)charge->account,
                                 .number = (uint64_t)(uintptr_t)pool };
         bool is_within = true;
@@ -178,7 +181,7 @@ CUresult pool_account_free_end(CUresult result, const struct holding *note)
         else if (note->key)
                 ledger_release_taken(note);
         else if (result == CUDA_SUCCESS)
-                graph_account_refresh();        /* not noted: a graph's */
+                graph_account_refresh(); /* not noted: a graph's */
         presence_leave();
         return result;
 }
@@ -188,7 +191,7 @@ bool pool_account_refresh_all(void)
         bool has_shrunk = false;
 
         if (!atomic_load_explicit(&pools.count, memory_order_relaxed))
-                return false;           /* no pool was ever used: nothing to ask the driver */
+                return false; /* no pool was ever used: nothing to ask the driver */
         lock_take(&pools.lock);
         for (unsigned i = 0; i < pools.count; i++)
                 if (pools.rows[i].pool && pools.rows[i].bytes)

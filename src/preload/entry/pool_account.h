@@ -3,7 +3,7 @@
 
 #include "gate_memory.h"
 
-enum { POOL_ON_HOST = -2, POOL_UNKNOWN = -3 };  /* instead of a device's number */
+enum { POOL_ON_HOST = -2, POOL_UNKNOWN = -3 }; /* instead of a device's number */
 
 /* A pool that the program made, on this device (CUDA's number). */
 void pool_account_new(CUmemoryPool pool, int ordinal);

@@ -10,9 +10,9 @@ static bool is_active(CUdevice device)
         unsigned flags = 0;
         int active = 0;
 
-        return real_cuda.cuDevicePrimaryCtxGetState
-               && real_cuda.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS
-               && active;
+        return real_cuda.cuDevicePrimaryCtxGetState &&
+               real_cuda.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS &&
+               active;
 }
 
 static CUresult release(CUcontext context, CUdevice device)
@@ -32,7 +32,8 @@ CUresult hook_cuDevicePrimaryCtxRetain(cuDevicePrimaryCtxRetain_fn *real, CUcont
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(context, device);
-        return context_charge_end(&measure, r, r == CUDA_SUCCESS ? *context : NULL, device, release);
+        return context_charge_end(&measure, r, r == CUDA_SUCCESS ? *context : NULL, device,
+                                  release);
 }
 
 /* What was held in the primary context goes when it does. It is current nowhere that matters: its

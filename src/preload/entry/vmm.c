@@ -10,7 +10,8 @@
 static int location_ordinal(const CUmemAllocationProp *properties)
 {
         return properties && properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
-               ? properties->location.id : -1;
+                       ? properties->location.id
+                       : -1;
 }
 
 CUresult hook_cuMemCreate(cuMemCreate_fn *real, CUmemGenericAllocationHandle *handle, size_t bytes,
@@ -19,7 +20,7 @@ CUresult hook_cuMemCreate(cuMemCreate_fn *real, CUmemGenericAllocationHandle *ha
         struct charge charge;
         int ordinal = location_ordinal(properties);
 
-        if (ordinal < 0)                /* host memory, or nonsense: the driver says which */
+        if (ordinal < 0) /* host memory, or nonsense: the driver says which */
                 return real(handle, bytes, properties, flags);
         CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
         if (r != CUDA_SUCCESS)

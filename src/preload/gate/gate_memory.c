@@ -40,7 +40,7 @@ CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct c
 {
         *ret_charge = (struct charge){ 0 };
         if (!limits_are_set() || !ledger_is_open())
-                return CUDA_SUCCESS;    /* not initialised, or forked: the driver refuses */
+                return CUDA_SUCCESS; /* not initialised, or forked: the driver refuses */
         if (account < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
 
@@ -52,7 +52,8 @@ CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct c
         }
         presence_leave();
         log_info("%zu bytes refused on device %d: %llu of %llu are held", bytes, account,
-                 (unsigned long long)ledger_used_bytes((unsigned)account), (unsigned long long)limit);
+                 (unsigned long long)ledger_used_bytes((unsigned)account),
+                 (unsigned long long)limit);
         return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -80,7 +81,8 @@ void gate_memory_settle_as(struct charge *charge, CUresult result, CUdeviceptr a
 
 void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address)
 {
-        if (!charge->is_counted || result != CUDA_SUCCESS || charge->bytes != LEDGER_GRANULE_BYTES) {
+        if (!charge->is_counted || result != CUDA_SUCCESS ||
+            charge->bytes != LEDGER_GRANULE_BYTES) {
                 gate_memory_settle_as(charge, result, address, HOLDING_DEVICE);
                 return;
         }

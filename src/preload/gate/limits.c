@@ -13,16 +13,16 @@
 #include "share.h"
 
 static struct {
-        struct share share;             /* file ≠ NULL: the authority */
-        struct share_copy environment;  /* otherwise */
+        struct share share;            /* file ≠ NULL: the authority */
+        struct share_copy environment; /* otherwise */
         bool is_set;
         char region[SHARE_TEXT];
 } limits;
 
 static const struct share_device *limits_device(unsigned account)
 {
-        const struct share_copy *copy = limits.share.file ? share_current(&limits.share)
-                                                          : &limits.environment;
+        const struct share_copy *copy =
+                limits.share.file ? share_current(&limits.share) : &limits.environment;
 
         return account < copy->device_count ? &copy->devices[account] : NULL;
 }
@@ -62,8 +62,8 @@ static int ratio_read(int device, struct share_device *row, struct err *e)
         return 0;
 }
 
-static int flag_read(enum setting setting, int device, const char *yes, const char *no, uint32_t flag,
-                     struct share_device *row, struct err *e)
+static int flag_read(enum setting setting, int device, const char *yes, const char *no,
+                     uint32_t flag, struct share_device *row, struct err *e)
 {
         char name[64];
         const char *text = setting_get(setting, device, name);
@@ -73,7 +73,8 @@ static int flag_read(enum setting setting, int device, const char *yes, const ch
         if (strcasecmp(text, yes) == 0 || strcmp(text, "1") == 0)
                 row->flags |= flag;
         else if (strcasecmp(text, no) != 0 && strcmp(text, "0") != 0)
-                return err_set(e, -EINVAL, "%s: '%.40s' is neither '%s' nor '%s'", name, text, yes, no);
+                return err_set(e, -EINVAL, "%s: '%.40s' is neither '%s' nor '%s'", name, text, yes,
+                               no);
         return 0;
 }
 
@@ -89,7 +90,8 @@ static int device_read(int device, struct share_device *row, struct err *e)
         row->physical_bytes = row->limit_bytes;
         r = ratio_read(device, row, e);
         if (r == 0)
-                r = flag_read(SETTING_MEMORY_OVERSOLD, device, "true", "false", SHARE_OVERSOLD, row, e);
+                r = flag_read(SETTING_MEMORY_OVERSOLD, device, "true", "false", SHARE_OVERSOLD, row,
+                              e);
         if (r == 0)
                 r = flag_read(SETTING_CONTEXT_MEMORY, device, "exempt", "count",
                               SHARE_CONTEXT_EXEMPT, row, e);

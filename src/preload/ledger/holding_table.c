@@ -13,7 +13,7 @@ enum { PARTS = 64, FIRST_PLACES = 128 };
 struct part {
         _Alignas(64) struct brief_lock lock;
         struct holding *places;
-        uint64_t capacity;              /* a power of two, or 0 */
+        uint64_t capacity; /* a power of two, or 0 */
         uint64_t used;
 };
 static struct part holding_parts[PARTS];
@@ -46,7 +46,8 @@ static bool part_grow(struct part *part)
         struct part grown = { .capacity = part->capacity ? part->capacity * 2 : FIRST_PLACES };
         size_t bytes = grown.capacity * sizeof *grown.places;
 
-        grown.places = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        grown.places =
+                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (grown.places == MAP_FAILED)
                 return false;
         for (uint64_t i = 0; i < part->capacity; i++) {

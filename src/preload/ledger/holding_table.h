@@ -5,25 +5,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HOLDING_BLOCK_SHIFT = 21 };       /* blocks of 2 MiB */
+enum { HOLDING_BLOCK_SHIFT = 21 }; /* blocks of 2 MiB */
 
 enum holding_kind {
-        HOLDING_DEVICE,                 /* charged by itself */
-        HOLDING_SMALL,                  /* lies in a block that is charged */
-        HOLDING_BLOCK,                  /* such a block; `count` of them lie in it */
-        HOLDING_MANAGED,                /* a fall-back into managed memory */
-        HOLDING_CONTEXT, HOLDING_MODULE,
-        HOLDING_POOL, HOLDING_ARRAY, HOLDING_HANDLE, HOLDING_GRAPH, HOLDING_IMPORTED,
+        HOLDING_DEVICE,  /* charged by itself */
+        HOLDING_SMALL,   /* lies in a block that is charged */
+        HOLDING_BLOCK,   /* such a block; `count` of them lie in it */
+        HOLDING_MANAGED, /* a fall-back into managed memory */
+        HOLDING_CONTEXT,
+        HOLDING_MODULE,
+        HOLDING_POOL,
+        HOLDING_ARRAY,
+        HOLDING_HANDLE,
+        HOLDING_GRAPH,
+        HOLDING_IMPORTED,
 };
 
 struct holding {
-        uint64_t key;                   /* address or handle; 0: an empty place */
-        uint64_t bytes;                 /* charged */
+        uint64_t key;   /* address or handle; 0: an empty place */
+        uint64_t bytes; /* charged */
         uint32_t count;
-        uint16_t device;                /* account */
-        uint16_t kind;                  /* enum holding_kind */
-        uint64_t context;               /* goes with it; 0: with none */
-        uint64_t number;                /* for the kind's own use */
+        uint16_t device;  /* account */
+        uint16_t kind;    /* enum holding_kind */
+        uint64_t context; /* goes with it; 0: with none */
+        uint64_t number;  /* for the kind's own use */
 };
 
 /* False: out of memory; nothing was added. A key that is there already is replaced. */

@@ -43,7 +43,7 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
         if (r < 0)
                 return r;
         fork_watch();
-        if (ledger.slot)                /* cuInit again */
+        if (ledger.slot) /* cuInit again */
                 return 0;
         presence_start();
         r = region_join(&ledger);
@@ -64,12 +64,14 @@ struct region *ledger_region(void)
         return &ledger;
 }
 
-int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes, struct charge *ret_charge)
+int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
+                   struct charge *ret_charge)
 {
         int r = region_charge(&ledger, account, bytes, limit_bytes);
 
         if (r == 0)
-                *ret_charge = (struct charge){ .account = account, .bytes = bytes, .is_counted = true };
+                *ret_charge =
+                        (struct charge){ .account = account, .bytes = bytes, .is_counted = true };
         return r;
 }
 
@@ -86,7 +88,7 @@ void ledger_adjust(struct charge *charge, uint64_t bytes)
                 return;
         if (bytes < charge->bytes)
                 region_refund(&ledger, charge->account, charge->bytes - bytes);
-        else            /* the driver has taken it: it counts, limit or not */
+        else /* the driver has taken it: it counts, limit or not */
                 region_charge(&ledger, charge->account, bytes - charge->bytes, UINT64_MAX);
         charge->bytes = bytes;
 }
@@ -157,11 +159,17 @@ static uint64_t block_key(uint64_t address)
 
 bool ledger_settle_small(struct charge *charge, uint64_t address)
 {
-        struct holding small = { .key = address, .count = 1, .device = (uint16_t)charge->account,
-                                 .kind = HOLDING_SMALL, .context = charge->context };
+        struct holding small = { .key = address,
+                                 .count = 1,
+                                 .device = (uint16_t)charge->account,
+                                 .kind = HOLDING_SMALL,
+                                 .context = charge->context };
         /* No context: the block goes when the last one in it goes. */
-        struct holding block = { .key = block_key(address), .bytes = charge->bytes, .count = 1,
-                                 .device = (uint16_t)charge->account, .kind = HOLDING_BLOCK };
+        struct holding block = { .key = block_key(address),
+                                 .bytes = charge->bytes,
+                                 .count = 1,
+                                 .device = (uint16_t)charge->account,
+                                 .kind = HOLDING_BLOCK };
         bool is_known;
 
         if (!holding_add_in_block(&small, &block, &is_known))
@@ -220,9 +228,10 @@ int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_b
         }
         for (;;) {
                 uint64_t used = region_used_bytes(&ledger, account);
-                uint64_t rest = limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
+                uint64_t rest =
+                        limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
                 if (limit_bytes == UINT64_MAX)
-                        rest = least_bytes;     /* no limit: nothing to hold others off from */
+                        rest = least_bytes; /* no limit: nothing to hold others off from */
                 if (rest < least_bytes) {
                         ledger_measured(account);
                         return -ENOMEM;

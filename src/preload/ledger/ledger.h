@@ -9,14 +9,14 @@
 #include "holding_table.h"
 #include "region.h"
 
-enum { LEDGER_GRANULE_BYTES = 2 << 20 };        /* what the driver takes from a card at a time */
+enum { LEDGER_GRANULE_BYTES = 2 << 20 }; /* what the driver takes from a card at a time */
 
 /* Bytes set aside before the driver is asked; settled or given back afterwards. */
 struct charge {
         unsigned account;
         uint64_t bytes;
-        uint64_t context;               /* the CUDA context it belongs to; 0: none */
-        bool is_counted;                /* false: nothing was set aside */
+        uint64_t context; /* the CUDA context it belongs to; 0: none */
+        bool is_counted;  /* false: nothing was set aside */
 };
 
 /* Opens the account and takes this process's place in it. Once per process; again in a forked
@@ -25,7 +25,8 @@ int ledger_open(const char *path, unsigned device_count, struct err *e);
 bool ledger_is_open(void);
 
 /* Sets bytes aside if the container stays within `limit_bytes`. -ENOMEM. */
-int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes, struct charge *ret_charge);
+int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
+                   struct charge *ret_charge);
 void ledger_give_back(struct charge *charge);
 /* The driver took less (or, measured, more) than was set aside. */
 void ledger_adjust(struct charge *charge, uint64_t bytes);

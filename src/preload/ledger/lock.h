@@ -8,15 +8,17 @@
 #include <unistd.h>
 
 struct lock {
-        _Atomic unsigned word;          /* 0 free, 1 held, 2 held and waited for */
+        _Atomic unsigned word; /* 0 free, 1 held, 2 held and waited for */
 };
 
 static inline void lock_take(struct lock *lock)
 {
         unsigned seen = 0;
 
-        if (__builtin_expect(atomic_compare_exchange_strong_explicit(
-                    &lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed), 1))
+        if (__builtin_expect(atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1,
+                                                                     memory_order_acquire,
+                                                                     memory_order_relaxed),
+                             1))
                 return;
         while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
                 syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
@@ -24,6 +26,7 @@ static inline void lock_take(struct lock *lock)
 
 static inline void lock_give(struct lock *lock)
 {
-        if (__builtin_expect(atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2, 0))
+        if (__builtin_expect(atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2,
+                             0))
                 syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

@@ -8,15 +8,16 @@
 #include <stdatomic.h>
 
 /* Keys of the three kinds; addresses and handles of the driver have none of these bits. */
-#define HANDLE_KEY(handle) ((handle) | UINT64_C(1) << 62)
+#define HANDLE_KEY(handle)   ((handle) | UINT64_C(1) << 62)
 #define MAPPING_KEY(address) ((address) | 2)
-#define NUMBER_KEY(number) ((number) << 2 | UINT64_C(3) << 62)
+#define NUMBER_KEY(number)   ((number) << 2 | UINT64_C(3) << 62)
 
 static void note(uint64_t key, uint64_t number, uint64_t bytes)
 {
         /* Not charged: the length of a mapping is kept where a charge has its bytes. */
-        struct holding holding = { .key = key, .bytes = bytes, .count = 1, .kind = HOLDING_HANDLE,
-                                   .number = number };
+        struct holding holding = {
+                .key = key, .bytes = bytes, .count = 1, .kind = HOLDING_HANDLE, .number = number
+        };
 
         holding_add(&holding);
 }

@@ -15,7 +15,7 @@
 
 #include "lock.h"
 
-enum { CELLS = 256 };                   /* the last is shared by the threads that got none */
+enum { CELLS = 256 }; /* the last is shared by the threads that got none */
 enum { MEMBARRIER_PRIVATE = 1 << 3, MEMBARRIER_REGISTER_PRIVATE = 1 << 4 };
 
 struct cell {
@@ -43,8 +43,8 @@ static struct cell *own_cell(void)
 
         if (__builtin_expect(!cell, 0)) {
                 unsigned number = atomic_load(&presence.next);
-                while (number < CELLS - 1
-                       && !atomic_compare_exchange_weak(&presence.next, &number, number + 1))
+                while (number < CELLS - 1 &&
+                       !atomic_compare_exchange_weak(&presence.next, &number, number + 1))
                         continue;
                 cell = &presence.cells[number];
         }
@@ -54,8 +54,8 @@ static struct cell *own_cell(void)
 /* Is a plain store enough? Only in a cell that no other thread writes. */
 static bool is_plain(const struct cell *cell)
 {
-        return cell != &presence.cells[CELLS - 1]
-               && atomic_load_explicit(&presence.has_membarrier, memory_order_relaxed);
+        return cell != &presence.cells[CELLS - 1] &&
+               atomic_load_explicit(&presence.has_membarrier, memory_order_relaxed);
 }
 
 static void cell_add(struct cell *cell, unsigned change)
@@ -66,7 +66,7 @@ static void cell_add(struct cell *cell, unsigned change)
         }
         unsigned inside = atomic_load_explicit(&cell->inside, memory_order_relaxed);
         atomic_store_explicit(&cell->inside, inside + change, memory_order_release);
-        atomic_signal_fence(memory_order_seq_cst);      /* the compiler keeps the order, too */
+        atomic_signal_fence(memory_order_seq_cst); /* the compiler keeps the order, too */
 }
 
 void presence_enter(void)
@@ -110,6 +110,6 @@ void presence_clear(void)
         for (unsigned i = 0; i < CELLS; i++)
                 atomic_store(&presence.cells[i].inside, 0);
         atomic_store(&presence.is_locked, false);
-        atomic_store(&presence.has_membarrier, false);  /* until it is registered again */
+        atomic_store(&presence.has_membarrier, false); /* until it is registered again */
         presence.lock = (struct lock){ 0 };
 }

@@ -7,11 +7,11 @@
 
 struct index_row {
         const char *name;
-        void *shell;                    /* what programs get instead; NULL: we only call it */
-        size_t place;                   /* of the real one in struct real_…; INDEX_NONE: refused */
+        void *shell;  /* what programs get instead; NULL: we only call it */
+        size_t place; /* of the real one in struct real_…; INDEX_NONE: refused */
 };
 
-extern const struct index_row index_cuda[], index_nvml[];       /* sorted by name */
+extern const struct index_row index_cuda[], index_nvml[]; /* sorted by name */
 extern const unsigned index_cuda_count, index_nvml_count;
 
 /* NULL: not one of ours. Never touches the heap, works before anything is started. */

@@ -13,9 +13,9 @@ struct search {
 };
 
 struct symbols {
-        const ElfW(Sym) *table;
+        const ElfW(Sym) * table;
         const char *names;
-        const uint32_t *hash;           /* DT_GNU_HASH */
+        const uint32_t *hash; /* DT_GNU_HASH */
 };
 
 static const void *dynamic_address(const struct dl_phdr_info *object, ElfW(Addr) value)
@@ -24,7 +24,7 @@ static const void *dynamic_address(const struct dl_phdr_info *object, ElfW(Addr)
         return (const void *)(value < object->dlpi_addr ? value + object->dlpi_addr : value);
 }
 
-static void symbols_read(const struct dl_phdr_info *object, const ElfW(Dyn) *dynamic,
+static void symbols_read(const struct dl_phdr_info *object, const ElfW(Dyn) * dynamic,
                          struct symbols *ret)
 {
         for (; dynamic->d_tag != DT_NULL; dynamic++) {
@@ -48,7 +48,7 @@ static uint32_t gnu_hash(const char *name)
 }
 
 /* Any version will do: the versions of these functions differ in name alone. */
-static const ElfW(Sym) *symbols_find(const struct symbols *symbols, const char *name)
+static const ElfW(Sym) * symbols_find(const struct symbols *symbols, const char *name)
 {
         uint32_t buckets = symbols->hash[0], first = symbols->hash[1], words = symbols->hash[2];
         const uint32_t *bucket = symbols->hash + 4 + words * (sizeof(ElfW(Addr)) / 4);
@@ -57,8 +57,8 @@ static const ElfW(Sym) *symbols_find(const struct symbols *symbols, const char *
 
         for (uint32_t i = bucket[wanted % buckets]; i >= first; i++) {
                 const ElfW(Sym) *symbol = &symbols->table[i];
-                if ((chain[i - first] | 1) == (wanted | 1) && symbol->st_shndx != SHN_UNDEF
-                    && strcmp(symbols->names + symbol->st_name, name) == 0)
+                if ((chain[i - first] | 1) == (wanted | 1) && symbol->st_shndx != SHN_UNDEF &&
+                    strcmp(symbols->names + symbol->st_name, name) == 0)
                         return symbol;
                 if (chain[i - first] & 1)
                         break;
@@ -78,8 +78,9 @@ static int object_visit(struct dl_phdr_info *object, size_t size, void *closure)
                 return 0;
         for (unsigned i = 0; i < object->dlpi_phnum; i++)
                 if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-                        symbols_read(object, (const ElfW(Dyn) *)(object->dlpi_addr
-                                                                 + object->dlpi_phdr[i].p_vaddr),
+                        symbols_read(object,
+                                     (const ElfW(Dyn) *)(object->dlpi_addr +
+                                                         object->dlpi_phdr[i].p_vaddr),
                                      &symbols);
         if (!symbols.table || !symbols.names || !symbols.hash)
                 return 0;

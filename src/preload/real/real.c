@@ -11,10 +11,12 @@
 struct real_cuda real_cuda;
 struct real_nvml real_nvml;
 
-enum { SHELLS = 1024 };                 /* a power of two, more than twice the rows */
+enum { SHELLS = 1024 }; /* a power of two, more than twice the rows */
 
 /* The driver's addresses of what we replace: open addressing, written once, then only read. */
-static struct { void *address, *shell; } real_shells[SHELLS];
+static struct {
+        void *address, *shell;
+} real_shells[SHELLS];
 
 static void *once(void **place, const char *name)
 {

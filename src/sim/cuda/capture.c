@@ -218,8 +218,8 @@ static CUresult wait_outside(struct stream *stream, const struct event *event)
 /* Both locks are held. */
 static CUresult wait_inside(struct stream *stream, const struct event *event)
 {
-        struct session *session = event->capture.session ? session_find(event->capture.session)
-                                                         : NULL;
+        struct session *session =
+                event->capture.session ? session_find(event->capture.session) : NULL;
 
         if (!session)
                 return wait_outside(stream, event);

@@ -19,7 +19,8 @@ CUresult capture_add_copy(struct stream *stream, const CUDA_MEMCPY3D_PEER *copy)
 CUresult capture_add_fill(struct stream *stream, CUdeviceptr to, size_t pitch, unsigned value,
                           unsigned element_bytes, size_t width, size_t height);
 CUresult capture_add_host(struct stream *stream, CUhostFn function, void *closure);
-CUresult capture_add_alloc(struct stream *stream, struct pool *pool, size_t bytes, CUdeviceptr *ret);
+CUresult capture_add_alloc(struct stream *stream, struct pool *pool, size_t bytes,
+                           CUdeviceptr *ret);
 CUresult capture_add_free(struct stream *stream, CUdeviceptr address);
 CUresult capture_add_empty(struct stream *stream);
 CUresult capture_add_memops(struct stream *stream, CUstreamBatchMemOpParams *ops, unsigned count);

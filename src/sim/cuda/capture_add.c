@@ -137,7 +137,8 @@ CUresult capture_add_memops(struct stream *stream, CUstreamBatchMemOpParams *ops
         CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
 
         params.memOp = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ .ctx = (CUcontext)stream->context,
-                                                        .count = count, .paramArray = ops };
+                                                        .count = count,
+                                                        .paramArray = ops };
         return capture_add(stream, &params);
 }
 

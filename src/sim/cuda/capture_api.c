@@ -98,7 +98,8 @@ static CUresult mark_ancestors(const struct graph *graph, bool *is_reached)
                 if (!is_reached[order[i]->index])
                         continue;
                 for (size_t j = 0; j < order[i]->before.count; j++)
-                        is_reached[((struct edge *)vec_at(&order[i]->before, j))->node->index] = true;
+                        is_reached[((struct edge *)vec_at(&order[i]->before, j))->node->index] =
+                                true;
         }
         return CUDA_SUCCESS;
 }

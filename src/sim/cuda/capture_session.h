@@ -11,10 +11,10 @@
 struct session {
         uint64_t number;
         CUstreamCaptureMode mode;
-        pthread_t thread;               /* that began it */
+        pthread_t thread; /* that began it */
         struct stream *origin;
         struct graph *graph;
-        bool is_into_graph;             /* the caller's graph */
+        bool is_into_graph; /* the caller's graph */
         bool is_invalid;
         struct capture *streams;
         struct session *next;
@@ -23,14 +23,14 @@ struct session {
 /* A stream that takes part: what its next node comes after. */
 struct capture {
         struct session *session;
-        struct stream *stream;          /* NULL: destroyed since */
-        struct vec nodes;               /* of struct node * */
-        struct vec edges;               /* of CUgraphEdgeData, as many */
+        struct stream *stream; /* NULL: destroyed since */
+        struct vec nodes;      /* of struct node * */
+        struct vec edges;      /* of CUgraphEdgeData, as many */
         struct capture *next;
 };
 
 struct capture_state {
-        pthread_mutex_t lock;           /* guards sessions and the graphs they fill */
+        pthread_mutex_t lock; /* guards sessions and the graphs they fill */
         struct session *sessions;
         _Atomic unsigned count;
         uint64_t number;
@@ -46,7 +46,7 @@ CUresult capture_depend(struct capture *capture, struct node *const *nodes,
                         const CUgraphEdgeData *edges, size_t count);
 /* NULL: it has ended. */
 struct session *session_find(uint64_t number);
-void session_end(struct session *session);      /* the graph is freed unless taken */
+void session_end(struct session *session); /* the graph is freed unless taken */
 
 /* Without the lock: adds a node to the stream's capture. May answer in *params. */
 CUresult capture_add(struct stream *stream, CUgraphNodeParams *params);

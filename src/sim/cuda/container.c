@@ -14,7 +14,7 @@ struct header {
         char magic[8];
         uint32_t version;
         uint32_t count;
-        uint64_t bytes;                 /* of the whole */
+        uint64_t bytes; /* of the whole */
 };
 
 struct row {
@@ -56,7 +56,8 @@ int container_write(const struct container_part *parts, size_t count, void **ret
         if (!image)
                 return -ENOMEM;
 
-        struct header header = { .version = CONTAINER_VERSION, .count = (uint32_t)count,
+        struct header header = { .version = CONTAINER_VERSION,
+                                 .count = (uint32_t)count,
                                  .bytes = bytes };
 
         memcpy(header.magic, container_magic, sizeof header.magic);

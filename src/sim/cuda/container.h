@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct container_part {
-        bool is_ptx;                    /* otherwise an image of any other kind */
+        bool is_ptx; /* otherwise an image of any other kind */
         const void *bytes;
         size_t length;
 };
@@ -16,7 +16,7 @@ struct container_part {
 int container_write(const struct container_part *parts, size_t count, void **ret_image,
                     size_t *ret_bytes);
 
-bool container_is(const void *image, size_t bytes);     /* bytes 0: not known */
+bool container_is(const void *image, size_t bytes); /* bytes 0: not known */
 /* The number of parts. -EINVAL: damaged, or longer than `bytes`. */
 int container_count(const void *image, size_t bytes);
 /* Parts point into the image. Only after container_count() has accepted it. */

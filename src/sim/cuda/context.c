@@ -18,7 +18,7 @@ static _Thread_local struct {
         unsigned depth;
 } context_stack;
 
-static struct context *context_list;    /* guarded by driver.lock */
+static struct context *context_list; /* guarded by driver.lock */
 
 struct context *context_current(void)
 {
@@ -224,7 +224,7 @@ CUresult context_set_limit(struct context *context, CUlimit limit, size_t value)
                                         new_bytes - old_bytes) < 0)
                                 return CUDA_ERROR_OUT_OF_MEMORY;
                 } else {
-                        value = before;         /* never shrinks, as on hardware */
+                        value = before; /* never shrinks, as on hardware */
                         new_bytes = old_bytes;
                 }
                 context->limit_bytes += new_bytes - old_bytes;

@@ -18,25 +18,25 @@ struct allocation;
 struct holdings;
 
 struct context {
-        uint32_t magic;                 /* first: a handle that is no context is told apart */
+        uint32_t magic; /* first: a handle that is no context is told apart */
         unsigned flags;
         struct device *device;
-        bool is_active;                 /* false: a primary context that nobody has retained */
+        bool is_active; /* false: a primary context that nobody has retained */
         bool is_primary;
         bool is_green;
         unsigned api_version;
-        uint64_t number;                /* cuCtxGetId */
-        _Atomic int error;              /* sticky CUresult of a kernel that failed; 0: none */
+        uint64_t number;   /* cuCtxGetId */
+        _Atomic int error; /* sticky CUresult of a kernel that failed; 0: none */
         size_t limits[CONTEXT_LIMITS];
-        uint64_t charged_bytes;         /* what the context itself takes on the card */
-        uint64_t limit_bytes;           /* what cuCtxSetLimit added to that */
-        unsigned sm_count;              /* green: its share */
+        uint64_t charged_bytes; /* what the context itself takes on the card */
+        uint64_t limit_bytes;   /* what cuCtxSetLimit added to that */
+        unsigned sm_count;      /* green: its share */
         unsigned cache_config;
-        struct stream *legacy;          /* the NULL stream */
-        struct stream *streams;         /* all others; guarded by work.c */
+        struct stream *legacy;  /* the NULL stream */
+        struct stream *streams; /* all others; guarded by work.c */
         struct module *modules;
-        struct holdings *holdings;      /* memory.c: what it has allocated; NULL: nothing yet */
-        uint64_t peers;                 /* devices whose memory it may use, one bit each */
+        struct holdings *holdings; /* memory.c: what it has allocated; NULL: nothing yet */
+        uint64_t peers;            /* devices whose memory it may use, one bit each */
         struct context *next;
 };
 
@@ -57,6 +57,6 @@ struct context *context_primary(struct device *device);
 CUresult context_retain_primary(struct device *device, struct context **ret_context);
 
 /* Called when a context goes: each owner frees what it keeps for it. */
-void memory_context_done(struct context *context);      /* memory.c */
-void module_context_done(struct context *context);      /* module.c */
+void memory_context_done(struct context *context);       /* memory.c */
+void module_context_done(struct context *context);       /* module.c */
 void export_table_context_done(struct context *context); /* export_table.c: context-local storage */

@@ -11,11 +11,12 @@ static bool flags_are_valid(unsigned flags)
 {
         unsigned schedule = flags & CU_CTX_SCHED_MASK;
 
-        return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK)
-               && (schedule == 0 || (schedule & (schedule - 1)) == 0);
+        return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) &&
+               (schedule == 0 || (schedule & (schedule - 1)) == 0);
 }
 
-static CUresult context_create(CUcontext *handle, unsigned flags, CUdevice ordinal, unsigned version)
+static CUresult context_create(CUcontext *handle, unsigned flags, CUdevice ordinal,
+                               unsigned version)
 {
         struct device *device = driver_device(ordinal);
 
@@ -67,7 +68,7 @@ CUresult sim_cuCtxCreate_v4(CUcontext *handle, CUctxCreateParams *parameters, un
                             CUdevice device)
 {
         if (parameters && parameters->cigParams)
-                return CUDA_ERROR_NOT_SUPPORTED;        /* needs a graphics client */
+                return CUDA_ERROR_NOT_SUPPORTED; /* needs a graphics client */
         CUresult r = parameters ? affinity_check(parameters->execAffinityParams,
                                                  parameters->numExecAffinityParams)
                                 : CUDA_SUCCESS;
@@ -331,7 +332,7 @@ CUresult sim_cuCtxGetSharedMemConfig(CUsharedconfig *config)
         CUresult r = config ? context_need(&context) : CUDA_ERROR_INVALID_VALUE;
 
         if (r == CUDA_SUCCESS)
-                *config = (CUsharedconfig)1;    /* four-byte banks, all that today's cards have */
+                *config = (CUsharedconfig)1; /* four-byte banks, all that today's cards have */
         return r;
 }
 

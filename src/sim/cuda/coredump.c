@@ -15,7 +15,7 @@ enum { NAME_BYTES = 1024 };
 static struct {
         pthread_mutex_t lock;
         bool flags[CU_COREDUMP_ENABLE_USER_TRIGGER + 1];
-        char names[2][NAME_BYTES];      /* file, pipe; empty: the default */
+        char names[2][NAME_BYTES]; /* file, pipe; empty: the default */
         unsigned generation;
 } coredump = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -32,7 +32,8 @@ static void name_default(CUcoredumpSettings attribute, char name[NAME_BYTES])
 }
 
 /* The setting's bytes; `name` is room for a default. NULL: no such attribute. */
-static const void *setting_get(CUcoredumpSettings attribute, char name[NAME_BYTES], size_t *ret_bytes)
+static const void *setting_get(CUcoredumpSettings attribute, char name[NAME_BYTES],
+                               size_t *ret_bytes)
 {
         switch (attribute) {
         case CU_COREDUMP_ENABLE_ON_EXCEPTION:

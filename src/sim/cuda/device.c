@@ -37,8 +37,10 @@ static void device_name(const struct device *device, char *text, size_t size)
         }
         for (unsigned i = 0; i < 7; i++)
                 if (gpu->instances[i].is_used && gpu->instances[i].unit == device->unit)
-                        snprintf(text, size, "%s MIG %ug.%llugb", gpu->name, gpu->instances[i].slices,
-                                 (unsigned long long)((unit->memory_bytes + (UINT64_C(1) << 29)) >> 30));
+                        snprintf(text, size, "%s MIG %ug.%llugb", gpu->name,
+                                 gpu->instances[i].slices,
+                                 (unsigned long long)((unit->memory_bytes + (UINT64_C(1) << 29)) >>
+                                                      30));
 }
 
 CUresult sim_cuDeviceGetName(char *name, int length, CUdevice ordinal)
@@ -182,7 +184,7 @@ CUresult sim_cuDeviceGetExecAffinitySupport(int *value, CUexecAffinityType type,
         if (!driver_device(ordinal))
                 return CUDA_ERROR_INVALID_DEVICE;
         (void)type;
-        *value = 0;                     /* only under MPS */
+        *value = 0; /* only under MPS */
         return CUDA_SUCCESS;
 }
 
@@ -209,8 +211,8 @@ static bool gpus_are_linked(const struct machine_gpu *a, unsigned other)
 
 static bool devices_are_peers(const struct device *a, const struct device *b)
 {
-        return a->gpu != b->gpu && a->unit % MACHINE_UNITS_PER_GPU == 0
-               && b->unit % MACHINE_UNITS_PER_GPU == 0;
+        return a->gpu != b->gpu && a->unit % MACHINE_UNITS_PER_GPU == 0 &&
+               b->unit % MACHINE_UNITS_PER_GPU == 0;
 }
 
 CUresult sim_cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer_ordinal)
@@ -236,15 +238,15 @@ CUresult sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute
                 return CUDA_ERROR_INVALID_DEVICE;
         bool is_linked = gpus_are_linked(device_gpu(device), peer->gpu);
         switch ((int)attribute) {
-        case 1:                         /* performance rank: 0 is best */
+        case 1: /* performance rank: 0 is best */
                 *value = is_linked ? 0 : 1;
                 return CUDA_SUCCESS;
-        case 2:                         /* access supported */
-        case 4:                         /* CUDA arrays */
+        case 2: /* access supported */
+        case 4: /* CUDA arrays */
                 *value = devices_are_peers(device, peer);
                 return CUDA_SUCCESS;
-        case 3:                         /* native atomics */
-        case 5:                         /* only some native atomics */
+        case 3: /* native atomics */
+        case 5: /* only some native atomics */
                 *value = is_linked && attribute == 3;
                 return CUDA_SUCCESS;
         default:

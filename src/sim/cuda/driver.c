@@ -58,8 +58,8 @@ void driver_say(const char *format, ...)
 static bool needs_gpu(const char *function)
 {
         static const char *const host_only[] = {
-                "cuCtxGet", "cuCtxPop", "cuCtxPush", "cuCtxSetCurrent", "cuDevice", "cuDriver", "cuGet",
-                "cuInit",
+                "cuCtxGet", "cuCtxPop", "cuCtxPush", "cuCtxSetCurrent",
+                "cuDevice", "cuDriver", "cuGet",     "cuInit",
         };
 
         for (size_t i = 0; i < sizeof host_only / sizeof host_only[0]; i++)

@@ -16,16 +16,16 @@ struct pool;
 /* A CUDA device as this process counts them, after CUDA_VISIBLE_DEVICES. */
 struct device {
         int ordinal;
-        unsigned gpu;                   /* index in the machine */
-        unsigned unit;                  /* the GPU itself, or a MIG GPU instance */
-        unsigned compute_instance;      /* of the GPU instance; 0 for a whole GPU */
-        uint32_t channel;               /* of this process on the unit; made with the first context */
-        struct context *primary;        /* NULL: never asked for; see context_primary() */
+        unsigned gpu;              /* index in the machine */
+        unsigned unit;             /* the GPU itself, or a MIG GPU instance */
+        unsigned compute_instance; /* of the GPU instance; 0 for a whole GPU */
+        uint32_t channel;          /* of this process on the unit; made with the first context */
+        struct context *primary;   /* NULL: never asked for; see context_primary() */
         unsigned primary_references;
         unsigned primary_flags;
         struct pool *_Atomic default_pool; /* memory owns these two */
         struct pool *_Atomic current_pool;
-        uint64_t graph_memory[4];       /* CUgraphMem_attribute */
+        uint64_t graph_memory[4]; /* CUgraphMem_attribute */
 };
 
 struct driver {

@@ -10,7 +10,10 @@ struct error_row {
         const char *phrase;
 };
 
-#define ROW(name, phrase) { name, #name, phrase }
+#define ROW(name, phrase)           \
+        {                           \
+                name, #name, phrase \
+        }
 
 /* Sorted by code. Programs and their users search for the short phrases. */
 static const struct error_row error_rows[] = {

@@ -10,10 +10,10 @@
 /* An event's row in the machine's table: detail 0 counts records, detail 1 is the newest of them
  * that was passed. Whoever records sees to it that the second follows the first. */
 struct event_share {
-        struct machine_export *row;     /* NULL: the event is this process's own */
+        struct machine_export *row; /* NULL: the event is this process's own */
         uint32_t index;
         uint64_t number;
-        bool is_owner;                  /* it goes with this event */
+        bool is_owner; /* it goes with this event */
 };
 
 /* A row of one's own. OUT_OF_MEMORY: the table is full. */

@@ -22,7 +22,7 @@ typedef void (*table_slot)(void);
 typedef void (*storage_destructor)(CUcontext context, void *key, void *value);
 
 enum {
-        RUNTIME_SLOTS = 20,             /* 535 has 11; runtimes since 13.4 use slot 12 */
+        RUNTIME_SLOTS = 20, /* 535 has 11; runtimes since 13.4 use slot 12 */
         BLAS_SLOTS = 77,
         FFT_SLOTS = 88,
         FLAG_BYTES = 64 << 10,
@@ -46,8 +46,8 @@ struct loaded_image {
 static struct {
         pthread_mutex_t lock;
         struct storage *first;
-        struct vec images;              /* struct loaded_image */
-        uint32_t flags[2][FLAG_BYTES / sizeof(uint32_t)];       /* always zero: no tool listens */
+        struct vec images;                                /* struct loaded_image */
+        uint32_t flags[2][FLAG_BYTES / sizeof(uint32_t)]; /* always zero: no tool listens */
 } export_table = { .lock = PTHREAD_MUTEX_INITIALIZER, .images = VEC_OF(struct loaded_image) };
 
 static CUresult slot_unused(void)
@@ -178,10 +178,8 @@ static CUresult slot_flags_second(void **ret_flags, size_t *ret_size)
 }
 
 static const table_slot tools_table[7] = {
-        (table_slot)sizeof tools_table,
-        [1] = (table_slot)slot_unused,
-        [2] = (table_slot)slot_flags_first,
-        [3 ... 5] = (table_slot)slot_unused,
+        (table_slot)sizeof tools_table,      [1] = (table_slot)slot_unused,
+        [2] = (table_slot)slot_flags_first,  [3 ... 5] = (table_slot)slot_unused,
         [6] = (table_slot)slot_flags_second,
 };
 
@@ -358,14 +356,18 @@ static CUresult slot_integrity(uint32_t version, uint64_t unix_seconds, uint64_t
                 const void *runtime, *integrity, *function;
                 uint64_t unix_seconds;
         } facts = {
-                .driver_version = driver_version(), .version = version,
-                .process = (uint32_t)getpid(), .thread = (uint32_t)pthread_self(),
-                .runtime = runtime_table, .integrity = integrity_table,
-                .function = (const void *)integrity_table[1], .unix_seconds = unix_seconds,
+                .driver_version = driver_version(),
+                .version = version,
+                .process = (uint32_t)getpid(),
+                .thread = (uint32_t)pthread_self(),
+                .runtime = runtime_table,
+                .integrity = integrity_table,
+                .function = (const void *)integrity_table[1],
+                .unix_seconds = unix_seconds,
         };
         struct md2 md2;
 
-        if (version % 10 < 2) {         /* the first two forms of the check: constants */
+        if (version % 10 < 2) { /* the first two forms of the check: constants */
                 ret_digest[0] = version % 10 == 0 ? 0x3341181c03cb675c : 0x1841181c03cb675c;
                 ret_digest[1] = 0x8ed383aa1f4cd1e8;
                 return CUDA_SUCCESS;
@@ -419,25 +421,40 @@ static const table_slot fft_table[FFT_SLOTS] = {
 static const struct {
         uint8_t id[16];
         const table_slot *table;
-        unsigned since;                 /* driver version */
+        unsigned since; /* driver version */
 } tables[] = {
-        { { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
-            0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9 }, runtime_table, 0 },
-        { { 0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74,
-            0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66 }, tools_table, 0 },
-        { { 0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47,
-            0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc }, thread_table, 0 },
-        { { 0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11,
-            0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93 }, storage_table, 0 },
-        { { 0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43,
-            0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e }, interface_table,
+        { { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd,
+            0x9d, 0xf9 },
+          runtime_table,
+          0 },
+        { { 0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c,
+            0x0a, 0x66 },
+          tools_table,
+          0 },
+        { { 0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a,
+            0xec, 0xdc },
+          thread_table,
+          0 },
+        { { 0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8,
+            0x95, 0x93 },
+          storage_table,
+          0 },
+        { { 0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d,
+            0xfa, 0x7e },
+          interface_table,
           VERSION_INTERFACE_12_3 },
-        { { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b,
-            0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2 }, integrity_table, 0 },
-        { { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
-            0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2 }, blas_table, 0 },
-        { { 0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d,
-            0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e }, fft_table, 0 },
+        { { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66,
+            0xe1, 0xf2 },
+          integrity_table,
+          0 },
+        { { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24,
+            0xc8, 0xf2 },
+          blas_table,
+          0 },
+        { { 0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1,
+            0x99, 0x1e },
+          fft_table,
+          0 },
 };
 
 CUresult sim_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)

@@ -15,7 +15,7 @@ enum {
         /* The time model, docs/simulator.md. */
         LAUNCH_NS = 2000,
         WAVE_NS = 1000,
-        THREAD_CYCLES = 128,            /* of one core */
+        THREAD_CYCLES = 128, /* of one core */
 };
 
 static struct {
@@ -128,8 +128,8 @@ void function_attributes(const struct program_kernel *kernel, const struct machi
 }
 
 CUresult function_set_attribute(_Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX],
-                                const struct machine_gpu *gpu,
-                                CUfunction_attribute attribute, int value)
+                                const struct machine_gpu *gpu, CUfunction_attribute attribute,
+                                int value)
 {
         int low = 0, high;
 
@@ -182,7 +182,7 @@ uint64_t function_duration_ns(const struct function *function, const struct devi
 {
         typedef unsigned __int128 wide;
         const struct machine_gpu *gpu = device_gpu(device);
-        const wide limit = (wide)1 << 60;       /* 36 years */
+        const wide limit = (wide)1 << 60; /* 36 years */
 
         if (function->has_fixed_duration)
                 return function->fixed_duration_ns;

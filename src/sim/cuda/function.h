@@ -21,12 +21,12 @@ struct function_parameter {
 struct function {
         uint32_t magic;
         struct module *module;
-        const char *name;               /* the program's */
-        const struct ptx_kernel *ptx;   /* NULL: no PTX, costs time only */
-        const char *reason;             /* why it cannot be interpreted; NULL: it can */
-        _Atomic bool is_said;           /* the reason was printed */
-        _Atomic bool is_loaded;         /* lazy loading: somebody has asked for it or run it */
-        bool has_fixed_duration;        /* --kernel NAME=MICROSECONDS */
+        const char *name;             /* the program's */
+        const struct ptx_kernel *ptx; /* NULL: no PTX, costs time only */
+        const char *reason;           /* why it cannot be interpreted; NULL: it can */
+        _Atomic bool is_said;         /* the reason was printed */
+        _Atomic bool is_loaded;       /* lazy loading: somebody has asked for it or run it */
+        bool has_fixed_duration;      /* --kernel NAME=MICROSECONDS */
         uint64_t fixed_duration_ns;
         _Atomic uint64_t beyond_threads; /* so many threads were beyond the budget; 0: none yet */
         unsigned parameter_count;
@@ -34,7 +34,7 @@ struct function {
         const struct function_parameter *parameters;
         const struct program_kernel *kernel;
         _Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX];
-        struct function *next;          /* in the pool */
+        struct function *next; /* in the pool */
 };
 
 /* The function behind a CUfunction, or behind a CUkernel on the current context, whose library is
@@ -53,8 +53,8 @@ void function_attributes(const struct program_kernel *kernel, const struct machi
                          _Atomic int ret_attributes[CU_FUNC_ATTRIBUTE_MAX]);
 /* Checks and stores; the attributes that describe the kernel are refused. */
 CUresult function_set_attribute(_Atomic int attributes[CU_FUNC_ATTRIBUTE_MAX],
-                                const struct machine_gpu *gpu,
-                                CUfunction_attribute attribute, int value);
+                                const struct machine_gpu *gpu, CUfunction_attribute attribute,
+                                int value);
 
 /* Simulated time of a launch by the model (docs/simulator.md): grid × block on this device. */
 uint64_t function_duration_ns(const struct function *function, const struct device *device,

@@ -100,7 +100,8 @@ CUresult edge_add(struct node *from, struct node *to, const CUgraphEdgeData *dat
 {
         struct edge forward = { .node = to }, backward = { .node = from };
 
-        if (from == to || from->graph != to->graph || edge_find(&to->before, from) < to->before.count)
+        if (from == to || from->graph != to->graph ||
+            edge_find(&to->before, from) < to->before.count)
                 return CUDA_ERROR_INVALID_VALUE;
         if (data)
                 forward.data = backward.data = *data;
@@ -178,7 +179,8 @@ CUresult node_new(struct graph *graph, const CUgraphNode *before, const CUgraphE
         for (size_t i = 0; r == CUDA_SUCCESS && i < count; i++) {
                 struct node *from = node_get(before[i]);
 
-                r = from ? edge_add(from, node, edges ? &edges[i] : NULL) : CUDA_ERROR_INVALID_VALUE;
+                r = from ? edge_add(from, node, edges ? &edges[i] : NULL)
+                         : CUDA_ERROR_INVALID_VALUE;
                 if (r != CUDA_SUCCESS)
                         node_free(node);
         }

@@ -24,9 +24,9 @@ struct edge {
 };
 
 struct node_kernel {
-        struct launch launch;           /* its params are the node's own */
-        void **pointers;                /* one per parameter, for those who ask */
-        bool is_kernel;                 /* was given as CUkernel */
+        struct launch launch; /* its params are the node's own */
+        void **pointers;      /* one per parameter, for those who ask */
+        bool is_kernel;       /* was given as CUkernel */
         int priority;
         CUaccessPolicyWindow window;
         CUlaunchMemSyncDomainMap domain_map;
@@ -48,12 +48,12 @@ struct node {
         uint32_t magic;
         CUgraphNodeType type;
         struct graph *graph;
-        struct context *context;        /* current when it was made, or as its params say */
-        uint64_t number;                /* of all nodes of the process */
-        uint64_t origin;                /* number of the node it was cloned from, 0: none */
-        size_t index;                   /* in its graph */
-        struct vec before, after;       /* of struct edge */
-        bool is_disabled;               /* in an instance: does nothing */
+        struct context *context;  /* current when it was made, or as its params say */
+        uint64_t number;          /* of all nodes of the process */
+        uint64_t origin;          /* number of the node it was cloned from, 0: none */
+        size_t index;             /* in its graph */
+        struct vec before, after; /* of struct edge */
+        bool is_disabled;         /* in an instance: does nothing */
         union {
                 struct node_kernel kernel;
                 CUDA_MEMCPY3D_PEER copy;
@@ -71,7 +71,7 @@ struct node {
         };
 };
 
-struct graph_handle {                   /* of conditional nodes */
+struct graph_handle { /* of conditional nodes */
         CUgraphConditionalHandle handle;
         unsigned value;
 };
@@ -79,10 +79,10 @@ struct graph_handle {                   /* of conditional nodes */
 struct graph {
         uint32_t magic;
         uint64_t number;
-        struct node *owner;             /* the child or conditional node it belongs to */
-        struct vec nodes;               /* of struct node *, in order of creation */
-        struct vec objects;             /* of struct graph_object */
-        struct vec handles;             /* of struct graph_handle */
+        struct node *owner; /* the child or conditional node it belongs to */
+        struct vec nodes;   /* of struct node *, in order of creation */
+        struct vec objects; /* of struct graph_object */
+        struct vec handles; /* of struct graph_handle */
 };
 
 struct graph_object {
@@ -98,7 +98,7 @@ struct node_kind {
         void (*get)(const struct node *node, CUgraphNodeParams *ret_params);
         /* Beyond get and set; may be NULL. */
         CUresult (*copy)(struct node *to, const struct node *from);
-        void (*done)(struct node *node);        /* may be NULL */
+        void (*done)(struct node *node); /* may be NULL */
         /* The work of the node; NULL: none. */
         CUresult (*submit)(struct node *node, struct stream *stream);
 };
@@ -109,7 +109,7 @@ extern const struct node_kind node_kind_kernel, node_kind_copy, node_kind_fill, 
 const struct node_kind *node_kind(CUgraphNodeType type);
 
 struct graph *graph_new(void);
-void graph_free(struct graph *graph);   /* NULL is fine */
+void graph_free(struct graph *graph); /* NULL is fine */
 /* NULL: no living graph or node. */
 struct graph *graph_get(CUgraph handle);
 struct node *node_get(CUgraphNode handle);

@@ -41,8 +41,9 @@ static void print_graph(FILE *file, const struct graph *graph, unsigned flags)
                 }
                 if (node->type == CU_GRAPH_NODE_TYPE_GRAPH)
                         print_graph(file, node->child, flags);
-                for (unsigned j = 0; node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL &&
-                                     j < node->conditional.size; j++)
+                for (unsigned j = 0;
+                     node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && j < node->conditional.size;
+                     j++)
                         print_graph(file, node->conditional.bodies[j], flags);
         }
         fputs("}\n", file);

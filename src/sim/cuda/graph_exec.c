@@ -84,9 +84,8 @@ static CUresult lanes_end(struct exec *exec, struct stream *stream)
 
 static CUresult step_submit(struct exec *exec, struct exec_step *step, struct stream *stream)
 {
-        struct stream *target = lane_is_own(exec, step->lane, stream)
-                                        ? stream
-                                        : lane_at(exec, step->lane)->stream;
+        struct stream *target =
+                lane_is_own(exec, step->lane, stream) ? stream : lane_at(exec, step->lane)->stream;
         struct node *node = step->node;
         CUresult r = CUDA_SUCCESS;
 
@@ -123,8 +122,8 @@ CUresult exec_launch(struct exec *exec, struct stream *stream)
 {
         autounlock pthread_mutex_t *held = scope_lock(&exec->lock);
         bool is_auto_free = exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        bool has_lanes = exec->lanes.count > 1 ||
-                         (exec->lanes.count && !lane_is_own(exec, 0, stream));
+        bool has_lanes =
+                exec->lanes.count > 1 || (exec->lanes.count && !lane_is_own(exec, 0, stream));
         CUresult r = CUDA_SUCCESS;
 
         if (exec->has_memory && !graph_memory_is_ready(exec->graph, is_auto_free))

@@ -11,18 +11,18 @@
 struct exec_step {
         struct node *node;
         unsigned lane;
-        bool is_joined;                 /* a step on another lane waits for it */
-        size_t *joins;                  /* steps of other lanes that it waits for */
+        bool is_joined; /* a step on another lane waits for it */
+        size_t *joins;  /* steps of other lanes that it waits for */
         size_t join_count;
-        struct mark mark;               /* during a launch, if is_joined */
+        struct mark mark; /* during a launch, if is_joined */
 };
 
 /* A stream of the instance. Lane 0 is the stream it is launched in, where that is possible. */
 struct exec_lane {
         struct context *context;
-        struct stream *stream;          /* made on first use … */
-        uint64_t number;                /* … and with this number: it goes with its context */
-        size_t tail;                    /* the newest step on it */
+        struct stream *stream; /* made on first use … */
+        uint64_t number;       /* … and with this number: it goes with its context */
+        size_t tail;           /* the newest step on it */
 };
 
 static inline bool lane_has_stream(const struct exec_lane *lane)
@@ -38,14 +38,14 @@ struct exec_index {
 
 struct exec {
         uint32_t magic;
-        uint64_t flags;                 /* CUgraphInstantiate_flags */
-        struct graph *graph;            /* its own copy */
-        struct vec steps;               /* of struct exec_step, in an order that can be launched */
-        struct vec lanes;               /* of struct exec_lane */
-        struct vec index;               /* of struct exec_index, sorted */
-        bool has_memory;                /* there are memory nodes */
-        struct stream *last;            /* launched there before: launches do not overlap */
-        pthread_mutex_t lock;           /* one launch or change at a time */
+        uint64_t flags;       /* CUgraphInstantiate_flags */
+        struct graph *graph;  /* its own copy */
+        struct vec steps;     /* of struct exec_step, in an order that can be launched */
+        struct vec lanes;     /* of struct exec_lane */
+        struct vec index;     /* of struct exec_index, sorted */
+        bool has_memory;      /* there are memory nodes */
+        struct stream *last;  /* launched there before: launches do not overlap */
+        pthread_mutex_t lock; /* one launch or change at a time */
 };
 
 /* NULL: no living instance. */

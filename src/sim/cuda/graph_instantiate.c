@@ -4,10 +4,12 @@
 #include "graph_exec.h"
 #include "scope.h"
 
-enum { INSTANTIATE_FLAGS = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-                           CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                           CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
-                           CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY };
+enum {
+        INSTANTIATE_FLAGS = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                            CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                            CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                            CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
+};
 
 static CUresult instantiate(CUgraphExec *ret_handle, CUgraph handle, uint64_t flags)
 {
@@ -61,10 +63,11 @@ CUresult sim_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGra
         instantiateParams->hErrNode_out = NULL;
         r = instantiate(phGraphExec, hGraph, instantiateParams->flags);
         instantiateParams->result_out =
-                r == CUDA_SUCCESS             ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-                : r == CUDA_ERROR_NOT_SUPPORTED ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
-                : graph_get(hGraph)             ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
-                                                : CUDA_GRAPH_INSTANTIATE_ERROR;
+                r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                : r == CUDA_ERROR_NOT_SUPPORTED
+                        ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+                : graph_get(hGraph) ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+                                    : CUDA_GRAPH_INSTANTIATE_ERROR;
         return r;
 }
 
@@ -82,7 +85,8 @@ CUresult sim_cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                 CUgraphExecUpdateResultInfo info;
                 struct graph *child = graph_get(nodeParams->graph.graph);
 
-                if (!child || graph_update(node->child, child, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+                if (!child ||
+                    graph_update(node->child, child, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
                         return CUDA_ERROR_INVALID_VALUE;
                 return CUDA_SUCCESS;
         }
@@ -190,14 +194,15 @@ static struct node *switchable(CUgraphExec exec_handle, CUgraphNode handle)
         struct exec *exec = exec_get(exec_handle);
         struct node *node = exec ? exec_find(exec, handle) : NULL;
 
-        if (!node || (node->type != CU_GRAPH_NODE_TYPE_KERNEL &&
-                      node->type != CU_GRAPH_NODE_TYPE_MEMCPY &&
-                      node->type != CU_GRAPH_NODE_TYPE_MEMSET))
+        if (!node ||
+            (node->type != CU_GRAPH_NODE_TYPE_KERNEL && node->type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+             node->type != CU_GRAPH_NODE_TYPE_MEMSET))
                 return NULL;
         return node;
 }
 
-CUresult sim_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
+CUresult sim_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                   unsigned int isEnabled)
 {
         struct node *node = switchable(hGraphExec, hNode);
 

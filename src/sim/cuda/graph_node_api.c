@@ -187,7 +187,8 @@ CUresult sim_cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARA
         return CUDA_SUCCESS;
 }
 
-CUresult sim_cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
+CUresult sim_cuGraphMemsetNodeSetParams(CUgraphNode hNode,
+                                        const CUDA_MEMSET_NODE_PARAMS *nodeParams)
 {
         struct node *node = node_of(hNode, CU_GRAPH_NODE_TYPE_MEMSET);
         CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEMSET };

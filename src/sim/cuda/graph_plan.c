@@ -110,7 +110,8 @@ static struct graph *node_body(const struct node *node)
         value = handle_value(node->graph, conditional->handle);
         chosen = conditional->type == CU_GRAPH_COND_TYPE_SWITCH ? value : !value;
         if (conditional->type == CU_GRAPH_COND_TYPE_WHILE && value)
-                driver_say("a graph's while node runs its body once: no kernel can change its value");
+                driver_say(
+                        "a graph's while node runs its body once: no kernel can change its value");
         return chosen < conditional->size ? conditional->bodies[chosen] : NULL;
 }
 
@@ -192,7 +193,8 @@ static void plan_clear(struct exec *exec)
 
 static int index_compare(const void *a, const void *b)
 {
-        uint64_t x = ((const struct exec_index *)a)->origin, y = ((const struct exec_index *)b)->origin;
+        uint64_t x = ((const struct exec_index *)a)->origin,
+                 y = ((const struct exec_index *)b)->origin;
 
         return (x > y) - (x < y);
 }
@@ -229,7 +231,8 @@ CUresult exec_plan(struct exec *exec)
         if (r == CUDA_SUCCESS)
                 r = index_graph(exec, exec->graph);
         if (r == CUDA_SUCCESS && exec->index.count)
-                qsort(exec->index.items, exec->index.count, sizeof(struct exec_index), index_compare);
+                qsort(exec->index.items, exec->index.count, sizeof(struct exec_index),
+                      index_compare);
         return r;
 }
 

@@ -59,7 +59,8 @@ static CUgraphExecUpdateResult check_node(const struct node *own, const struct n
         case CU_GRAPH_NODE_TYPE_MEMCPY:
                 if (own->copy.srcMemoryType != node->copy.srcMemoryType ||
                     own->copy.dstMemoryType != node->copy.dstMemoryType)
-                        return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, node, NULL);
+                        return fail(info, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, node,
+                                    NULL);
                 break;
         case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         case CU_GRAPH_NODE_TYPE_MEM_FREE:

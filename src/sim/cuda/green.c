@@ -8,7 +8,7 @@
 enum { RESOURCE_SM = 1, SM_STEP = 2, GREEN_DEFAULT_STREAM = 1 };
 
 struct description {
-        struct device *device;          /* NULL: not known before it is used */
+        struct device *device; /* NULL: not known before it is used */
         unsigned sm_count;
 };
 
@@ -19,7 +19,8 @@ static void resource_fill(CUdevResource *resource, unsigned sm_count)
         resource->sm.smCount = sm_count;
 }
 
-CUresult sim_cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *resource, CUdevResourceType type)
+CUresult sim_cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *resource,
+                                    CUdevResourceType type)
 {
         struct device *device = driver_device(ordinal);
 

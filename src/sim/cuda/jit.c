@@ -38,7 +38,7 @@ static void option_apply(struct jit *jit, CUjit_option option, void **value)
         case CU_JIT_GLOBAL_SYMBOL_COUNT:
                 jit->symbol_count = (unsigned)(uintptr_t)*value;
                 break;
-        default:                /* how to compile: nothing is compiled */
+        default: /* how to compile: nothing is compiled */
                 break;
         }
 }

@@ -6,11 +6,11 @@
 /* Where the messages go; all the caller's. */
 struct jit {
         char *info_log, *error_log;
-        size_t info_bytes, error_bytes;         /* room */
-        size_t info_length, error_length;       /* used, without the terminator */
+        size_t info_bytes, error_bytes;   /* room */
+        size_t info_length, error_length; /* used, without the terminator */
         void **ret_info_length, **ret_error_length;
         void **ret_wall_time, **ret_threads;
-        const char *const *symbol_names;        /* CU_JIT_GLOBAL_SYMBOL_*: variables with a place */
+        const char *const *symbol_names; /* CU_JIT_GLOBAL_SYMBOL_*: variables with a place */
         void *const *symbol_addresses;
         unsigned symbol_count;
 };

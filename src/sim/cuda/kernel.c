@@ -76,8 +76,7 @@ static void settings_get(const struct kernel *kernel, const struct device *devic
                          _Atomic int ret_attributes[CU_FUNC_ATTRIBUTE_MAX])
 {
         if (kernel->settings)
-                memcpy(ret_attributes, kernel->settings[device->ordinal],
-                       sizeof *kernel->settings);
+                memcpy(ret_attributes, kernel->settings[device->ordinal], sizeof *kernel->settings);
         else
                 function_attributes(kernel->program, device_gpu(device), ret_attributes);
 }

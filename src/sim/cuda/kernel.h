@@ -13,12 +13,13 @@ struct program_kernel;
 
 /* A CUkernel. Pooled, never freed. */
 struct kernel {
-        uint32_t magic;                 /* first, as in struct function: a CUfunction may be one */
+        uint32_t magic; /* first, as in struct function: a CUfunction may be one */
         struct library *library;
         const struct program_kernel *program;
-        size_t index;                   /* in the program */
-        _Atomic int (*settings)[CU_FUNC_ATTRIBUTE_MAX]; /* by device ordinal; NULL: nobody set anything */
-        struct kernel *next;            /* in the pool */
+        size_t index; /* in the program */
+        _Atomic int (*settings)
+                [CU_FUNC_ATTRIBUTE_MAX]; /* by device ordinal; NULL: nobody set anything */
+        struct kernel *next;             /* in the pool */
 };
 
 /* NULL: `handle` is no living kernel. */
@@ -28,4 +29,4 @@ CUresult kernel_function(struct kernel *kernel, struct function **ret_function);
 
 struct kernel *kernel_new(struct library *library, const struct program_kernel *program,
                           size_t index);
-void kernel_free(struct kernel *kernel);        /* NULL is fine */
+void kernel_free(struct kernel *kernel); /* NULL is fine */

@@ -8,8 +8,14 @@
 #include "memory.h"
 #include "sim_cuda.h"
 
-enum { THREADS_PER_BLOCK = 1024, BLOCK_DEPTH = 64, GRID_SIDE = 65535, CLUSTER_BLOCKS = 16,
-       CLUSTER_CAPABILITY = 9, NOISE_SAMPLES = 12 };
+enum {
+        THREADS_PER_BLOCK = 1024,
+        BLOCK_DEPTH = 64,
+        GRID_SIDE = 65535,
+        CLUSTER_BLOCKS = 16,
+        CLUSTER_CAPABILITY = 9,
+        NOISE_SAMPLES = 12
+};
 
 static CUresult buffer_reserve(struct launch_buffer *buffer, size_t size, unsigned char **ret_bytes)
 {
@@ -171,14 +177,15 @@ static double noise_normal(void)
 
 uint64_t launch_duration_ns(struct context *context, const struct launch *launch)
 {
-        uint64_t duration = function_duration_ns(launch->function, context->device,
-                                                 launch_sm_count(context), launch->grid,
-                                                 launch->block);
+        uint64_t duration =
+                function_duration_ns(launch->function, context->device, launch_sm_count(context),
+                                     launch->grid, launch->block);
         double sigma = driver.machine.file->header.noise;
 
         /* Log-normal of the same mean: noise makes no card faster. */
         if (sigma > 0)
-                duration = (uint64_t)((double)duration * exp(sigma * noise_normal() - sigma * sigma / 2));
+                duration = (uint64_t)((double)duration *
+                                      exp(sigma * noise_normal() - sigma * sigma / 2));
         return duration;
 }
 

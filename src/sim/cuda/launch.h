@@ -13,16 +13,16 @@ enum { LAUNCH_PARAMS_INLINE = 4096 };
 struct launch {
         struct function *function;
         unsigned grid[3], block[3];
-        unsigned cluster[3];            /* 0: no clusters */
-        unsigned shared_bytes;          /* dynamic */
+        unsigned cluster[3];   /* 0: no clusters */
+        unsigned shared_bytes; /* dynamic */
         bool is_cooperative;
-        const void *params;             /* laid out as function->parameters; the caller's */
+        const void *params; /* laid out as function->parameters; the caller's */
         size_t params_size;
 };
 
 /* Storage for arguments that a caller gives one by one. */
 struct launch_buffer {
-        void *large;                    /* heap, when they do not fit */
+        void *large; /* heap, when they do not fit */
         _Alignas(16) unsigned char bytes[LAUNCH_PARAMS_INLINE];
 };
 

@@ -9,7 +9,7 @@
 
 /* The attributes of a launch that outlive its checks. */
 struct launch_extras {
-        CUevent event;                  /* recorded behind the kernel; NULL: none */
+        CUevent event; /* recorded behind the kernel; NULL: none */
 };
 
 /* Where the launch goes: the stream, whose context must be usable and on the current device. */
@@ -189,7 +189,8 @@ CUresult sim_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchPara
                 r = streams_meet(launchParamsList, numDevices);
         for (unsigned i = 0; r == CUDA_SUCCESS && i < numDevices; i++)
                 r = launch_one_of_many(&launchParamsList[i]);
-        if (r == CUDA_SUCCESS && !(flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC))
+        if (r == CUDA_SUCCESS &&
+            !(flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC))
                 r = streams_meet(launchParamsList, numDevices);
         return r;
 }

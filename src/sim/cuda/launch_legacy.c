@@ -43,7 +43,8 @@ static CUresult legacy_find(CUfunction handle, struct legacy **ret_legacy)
                 legacy = calloc(1, sizeof *legacy);
                 if (!legacy)
                         return CUDA_ERROR_OUT_OF_MEMORY;
-                *legacy = (struct legacy){ .function = function, .block = { 1, 1, 1 },
+                *legacy = (struct legacy){ .function = function,
+                                           .block = { 1, 1, 1 },
                                            .next = launch_legacy.first };
                 launch_legacy.first = legacy;
         }
@@ -122,7 +123,8 @@ CUresult sim_cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef)
         /* Kernels find a reference by its name: nothing is left to be set. */
         if (!function_get(hfunc))
                 return CUDA_ERROR_INVALID_HANDLE;
-        return texunit == PARAM_TEXTURE_DEFAULT && hTexRef ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return texunit == PARAM_TEXTURE_DEFAULT && hTexRef ? CUDA_SUCCESS
+                                                           : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream)

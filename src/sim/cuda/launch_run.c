@@ -16,8 +16,8 @@
 
 struct launch_task {
         struct context *context;
-        struct launch launch;           /* its params are the bytes below */
-        uint64_t duration_ns;           /* by the model */
+        struct launch launch; /* its params are the bytes below */
+        uint64_t duration_ns; /* by the model */
         bool reads_clock;
         _Alignas(16) unsigned char params[];
 };
@@ -63,8 +63,7 @@ static void print_append(void *closure, const char *bytes, size_t length)
 {
         struct context *context = closure;
 
-        text_append(&launch_run.printed, bytes, length,
-                    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
+        text_append(&launch_run.printed, bytes, length, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
 }
 
 static void complaint_append(void *closure, const char *bytes, size_t length)
@@ -180,8 +179,10 @@ static CUresult task_interpret(struct launch_task *task, uint64_t *ret_spent_ns)
         struct context *context = task->context;
         const struct launch *launch = &task->launch;
         const struct machine_gpu *gpu = device_gpu(context->device);
-        struct ptx_memory memory = { .resolve = memory_resolve, .heap_alloc = heap_take,
-                                     .heap_free = heap_give, .closure = context };
+        struct ptx_memory memory = { .resolve = memory_resolve,
+                                     .heap_alloc = heap_take,
+                                     .heap_free = heap_give,
+                                     .closure = context };
         struct ptx_outcome outcome = { .status = PTX_LAUNCH_FAILURE };
         struct ptx_launch run = {
                 .kernel = launch->function->ptx,

@@ -96,8 +96,8 @@ static void settings_apply(const struct library *library, struct module *module)
 static CUresult module_make(struct library *library, struct context *context,
                             struct module **ret_module)
 {
-        struct module **modules = realloc(library->modules, (library->module_count + 1) *
-                                                                    sizeof *library->modules);
+        struct module **modules =
+                realloc(library->modules, (library->module_count + 1) * sizeof *library->modules);
         CUresult r;
 
         if (!modules)

@@ -10,14 +10,14 @@
 #define LIBRARY_MAGIC UINT32_C(0x7262696c)
 
 struct library {
-        uint32_t magic;                 /* 0 while in the pool */
-        struct program *program;        /* counted */
-        struct kernel **kernels;        /* as the program's */
+        uint32_t magic;          /* 0 while in the pool */
+        struct program *program; /* counted */
+        struct kernel **kernels; /* as the program's */
         /* Guards what follows; held while a module is being made, so that there is one only. */
         pthread_mutex_t lock;
-        struct module **modules;        /* one per context that used it */
+        struct module **modules; /* one per context that used it */
         size_t module_count;
-        struct library *next;           /* in the list of all, or in the pool */
+        struct library *next; /* in the list of all, or in the pool */
 };
 
 /* NULL: `handle` is no living library. */

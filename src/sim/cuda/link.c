@@ -21,7 +21,7 @@ struct link {
         uint32_t magic;
         struct jit jit;
         uint64_t start_ns;
-        struct vec parts;               /* struct container_part; their bytes are ours */
+        struct vec parts; /* struct container_part; their bytes are ours */
         void *image;
 };
 
@@ -103,7 +103,7 @@ CUresult sim_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data
                               void **optionValues)
 {
         struct link *link = link_get(state);
-        struct jit ignored;             /* options of one input say how to compile it */
+        struct jit ignored; /* options of one input say how to compile it */
 
         if (!link)
                 return CUDA_ERROR_INVALID_HANDLE;

@@ -10,7 +10,7 @@ struct md2 {
         uint8_t state[48];
         uint8_t checksum[MD2_BYTES];
         uint8_t block[MD2_BYTES];
-        size_t length;                  /* of the block so far */
+        size_t length; /* of the block so far */
 };
 
 void md2_init(struct md2 *md2);

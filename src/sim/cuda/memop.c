@@ -113,9 +113,11 @@ static CUresult check_value(const CUstreamBatchMemOpParams *op, struct context *
                        op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
         unsigned flags = op->waitValue.flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
 
-        if (op->waitValue.address % (memop_is_wide(op) ? 8 : 4) || !memop_word(context, op, !is_wait))
+        if (op->waitValue.address % (memop_is_wide(op) ? 8 : 4) ||
+            !memop_word(context, op, !is_wait))
                 return CUDA_ERROR_INVALID_VALUE;
-        return flags <= (is_wait ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
+        return flags <= (is_wait ? CU_STREAM_WAIT_VALUE_NOR
+                                 : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)
                        ? CUDA_SUCCESS
                        : CUDA_ERROR_INVALID_VALUE;
 }
@@ -170,8 +172,10 @@ CUresult sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
 static CUresult memop_one(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr address,
                           uint64_t value, unsigned flags)
 {
-        CUstreamBatchMemOpParams op = { .waitValue = { .operation = operation, .address = address,
-                                                       .value64 = value, .flags = flags } };
+        CUstreamBatchMemOpParams op = { .waitValue = { .operation = operation,
+                                                       .address = address,
+                                                       .value64 = value,
+                                                       .flags = flags } };
 
         return sim_cuStreamBatchMemOp_v2(stream, 1, &op, 0);
 }

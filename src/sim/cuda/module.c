@@ -15,7 +15,7 @@
 #include "texture.h"
 #include "work.h"
 
-enum { PLACE_BYTES = 256 };             /* alignment of every variable on the card */
+enum { PLACE_BYTES = 256 }; /* alignment of every variable on the card */
 
 static struct {
         pthread_mutex_t lock;
@@ -71,7 +71,7 @@ static CUresult variable_place(struct module *module, size_t index, uint64_t *en
                         return CUDA_ERROR_OUT_OF_MEMORY;
                 ours->reference->format = CU_AD_FORMAT_FLOAT;
                 ours->reference->channels = 1;
-                ours->address = ours->reference->handle;        /* what the kernel reads through */
+                ours->address = ours->reference->handle; /* what the kernel reads through */
                 return CUDA_SUCCESS;
         }
         if (variable->is_undefined) {
@@ -213,7 +213,9 @@ CUresult module_new(struct context *context, struct program *program, struct lib
         if (!module)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         *module = (struct module){
-                .context = context, .program = program_ref(program), .library = library,
+                .context = context,
+                .program = program_ref(program),
+                .library = library,
         };
 
         CUresult r = program_take_ptx(program, &module->ptx);

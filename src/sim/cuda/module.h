@@ -18,22 +18,22 @@ struct texture;
 
 /* A variable, texture or surface reference of the module. */
 struct module_variable {
-        CUdeviceptr address;            /* of the bytes, or the handle of a reference */
-        bool is_managed;                /* the program's */
-        struct texture *reference;      /* NULL: bytes */
+        CUdeviceptr address;       /* of the bytes, or the handle of a reference */
+        bool is_managed;           /* the program's */
+        struct texture *reference; /* NULL: bytes */
 };
 
 struct module {
-        uint32_t magic;                 /* 0 while in the pool */
+        uint32_t magic; /* 0 while in the pool */
         struct context *context;
-        struct program *program;        /* counted */
-        struct ptx_module *ptx;         /* this module's own: it knows the variables' addresses */
-        struct library *library;        /* NULL: loaded as a module */
-        const void *image;              /* where a runtime's image is; NULL: not known */
-        struct function **functions;    /* as the program's kernels */
+        struct program *program;     /* counted */
+        struct ptx_module *ptx;      /* this module's own: it knows the variables' addresses */
+        struct library *library;     /* NULL: loaded as a module */
+        const void *image;           /* where a runtime's image is; NULL: not known */
+        struct function **functions; /* as the program's kernels */
         struct module_variable *variables; /* as the program's variables */
-        CUdeviceptr block;              /* code, then the variables that are not managed */
-        struct module *next;            /* in the context, or in the pool */
+        CUdeviceptr block;                 /* code, then the variables that are not managed */
+        struct module *next;               /* in the context, or in the pool */
 };
 
 /* NULL: `handle` is no living module. */

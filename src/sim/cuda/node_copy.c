@@ -68,13 +68,14 @@ static CUresult fill_set(struct node *node, CUgraphNodeParams *params)
         struct context *context;
         CUresult r = context_of(node, fill->ctx, &context);
 
-        if (r == CUDA_SUCCESS && (fill->elementSize != 1 && fill->elementSize != 2 &&
-                                  fill->elementSize != 4))
+        if (r == CUDA_SUCCESS &&
+            (fill->elementSize != 1 && fill->elementSize != 2 && fill->elementSize != 4))
                 r = CUDA_ERROR_INVALID_VALUE;
         if (r == CUDA_SUCCESS && (!fill->width || !fill->height))
                 r = CUDA_ERROR_INVALID_VALUE;
         if (r == CUDA_SUCCESS)
-                r = fill_check(fill->dst, fill->pitch, fill->elementSize, fill->width, fill->height);
+                r = fill_check(fill->dst, fill->pitch, fill->elementSize, fill->width,
+                               fill->height);
         if (r != CUDA_SUCCESS)
                 return r;
         node->fill = *fill;

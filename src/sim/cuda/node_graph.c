@@ -83,8 +83,8 @@ static bool handle_exists(const struct graph *graph, CUgraphConditionalHandle ha
 static CUresult conditional_set(struct node *node, CUgraphNodeParams *params)
 {
         CUDA_CONDITIONAL_NODE_PARAMS *conditional = &params->conditional;
-        struct node_conditional shape = { conditional->handle, conditional->type,
-                                          conditional->size, NULL };
+        struct node_conditional shape = { conditional->handle, conditional->type, conditional->size,
+                                          NULL };
         unsigned most = conditional->type == CU_GRAPH_COND_TYPE_SWITCH  ? CONDITIONAL_BODIES
                         : conditional->type == CU_GRAPH_COND_TYPE_WHILE ? 1
                                                                         : 2;

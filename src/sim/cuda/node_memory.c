@@ -12,8 +12,8 @@ struct graph_memory {
         CUdeviceptr address;
         size_t bytes;
         struct device *device;
-        unsigned references;            /* nodes */
-        bool is_in_use;                 /* between alloc and free */
+        unsigned references; /* nodes */
+        bool is_in_use;      /* between alloc and free */
 };
 
 static pthread_mutex_t node_memory_lock = PTHREAD_MUTEX_INITIALIZER;

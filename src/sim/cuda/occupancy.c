@@ -5,9 +5,9 @@
 #include "sim_cuda.h"
 
 enum {
-        CLUSTER_PORTABLE = 8,           /* blocks that a cluster may have on every such device */
+        CLUSTER_PORTABLE = 8, /* blocks that a cluster may have on every such device */
         CLUSTER_MAX = 16,
-        GPC_MULTIPROCESSORS = 16,       /* a cluster lives within one such group */
+        GPC_MULTIPROCESSORS = 16, /* a cluster lives within one such group */
 };
 
 /* The function, what a block of it takes, and the context it would run in. */
@@ -85,17 +85,16 @@ CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CU
                 return r;
         if ((unsigned)numBlocks > occupancy_blocks(question.gpu, &question.need))
                 return CUDA_ERROR_INVALID_VALUE;
-        *dynamicSmemSize = occupancy_dynamic_bytes(question.gpu, &question.need,
-                                                   (unsigned)numBlocks);
+        *dynamicSmemSize =
+                occupancy_dynamic_bytes(question.gpu, &question.need, (unsigned)numBlocks);
         return CUDA_SUCCESS;
 }
 
 /* Tries block sizes from the largest down; the first that keeps the most threads resident wins. */
-CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
-                                                       CUfunction func,
-                                                       CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                                       size_t dynamicSMemSize, int blockSizeLimit,
-                                                       unsigned int flags)
+CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(
+        int *minGridSize, int *blockSize, CUfunction func,
+        CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
+        unsigned int flags)
 {
         struct question question;
 
@@ -146,8 +145,8 @@ CUresult sim_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, 
 
 static unsigned cluster_limit(const struct question *question)
 {
-        bool is_large = question->function->attributes
-                [CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED];
+        bool is_large =
+                question->function->attributes[CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED];
 
         return is_large ? CLUSTER_MAX : CLUSTER_PORTABLE;
 }
@@ -177,8 +176,8 @@ static unsigned cluster_blocks(const struct question *question, const CUlaunchCo
 static unsigned group_blocks(struct question *question, const CUlaunchConfig *config,
                              unsigned *ret_groups)
 {
-        unsigned size = question->sm_count < GPC_MULTIPROCESSORS ? question->sm_count
-                                                                 : GPC_MULTIPROCESSORS;
+        unsigned size =
+                question->sm_count < GPC_MULTIPROCESSORS ? question->sm_count : GPC_MULTIPROCESSORS;
         unsigned long threads =
                 (unsigned long)config->blockDimX * config->blockDimY * config->blockDimZ;
 

@@ -8,11 +8,11 @@
 /* What one block takes. */
 struct occupancy_need {
         unsigned threads;
-        unsigned registers;             /* per thread */
-        unsigned max_threads;           /* of the kernel; 0: the device's limit */
-        size_t static_bytes;            /* shared memory */
+        unsigned registers;   /* per thread */
+        unsigned max_threads; /* of the kernel; 0: the device's limit */
+        size_t static_bytes;  /* shared memory */
         size_t dynamic_bytes;
-        size_t max_dynamic_bytes;       /* as the kernel's attribute allows */
+        size_t max_dynamic_bytes; /* as the kernel's attribute allows */
 };
 
 enum { OCCUPANCY_WARP = 32, OCCUPANCY_MAX_THREADS = 1024, OCCUPANCY_REGISTERS = 65536 };

@@ -2,9 +2,9 @@
 #include "occupancy.h"
 
 enum {
-        REGISTERS_PER_UNIT = 256,       /* registers are given to a warp in such pieces */
-        PARTITIONS = 4,                 /* each with a quarter of the registers */
-        REGISTERS_MAX = 255,            /* per thread */
+        REGISTERS_PER_UNIT = 256, /* registers are given to a warp in such pieces */
+        PARTITIONS = 4,           /* each with a quarter of the registers */
+        REGISTERS_MAX = 255,      /* per thread */
 };
 
 static size_t round_up(size_t value, size_t unit)
@@ -67,8 +67,9 @@ static unsigned limit_by_shared(const struct machine_gpu *gpu, const struct occu
         if (need->dynamic_bytes > need->max_dynamic_bytes)
                 return 0;
 
-        size_t taken = round_up(need->static_bytes + need->dynamic_bytes +
-                                occupancy_reserved_bytes(gpu), shared_unit(gpu));
+        size_t taken =
+                round_up(need->static_bytes + need->dynamic_bytes + occupancy_reserved_bytes(gpu),
+                         shared_unit(gpu));
 
         return taken == 0 ? ~0u : (unsigned)(gpu->shared_per_sm_bytes / taken);
 }

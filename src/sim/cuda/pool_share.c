@@ -15,14 +15,14 @@ struct letter {
         uint64_t magic;
         uint8_t machine[16];
         uint64_t unit;
-        uint64_t number;                /* of the pool */
+        uint64_t number; /* of the pool */
         CUmemPoolProps props;
 };
 
 /* What the exported pointer holds. */
 struct pointer_letter {
         struct ipc_ticket ticket;
-        uint64_t number;                /* of its pool: no other pool may import it */
+        uint64_t number; /* of its pool: no other pool may import it */
 };
 static_assert(sizeof(struct pointer_letter) <= sizeof(CUmemPoolPtrExportData), "it must fit");
 

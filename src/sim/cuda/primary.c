@@ -125,8 +125,8 @@ CUresult sim_cuDevicePrimaryCtxSetFlags(CUdevice ordinal, unsigned flags)
         struct device *device = driver_device(ordinal);
 
         /* The first version refuses while the context is active. */
-        if (device && device->primary && device->primary->is_active
-            && device->primary->flags != flags)
+        if (device && device->primary && device->primary->is_active &&
+            device->primary->flags != flags)
                 return CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE;
         return sim_cuDevicePrimaryCtxSetFlags_v2(ordinal, flags);
 }

@@ -92,8 +92,8 @@ static void *array_grow(void *array, size_t item_bytes, size_t *count)
 
 static struct program_kernel *kernel_add(struct program *program, const char *name)
 {
-        void *array = array_grow(program->kernels, sizeof *program->kernels,
-                                 &program->kernel_count);
+        void *array =
+                array_grow(program->kernels, sizeof *program->kernels, &program->kernel_count);
         struct program_kernel *kernel;
 
         if (!array)

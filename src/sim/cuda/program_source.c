@@ -19,8 +19,8 @@ enum { NESTING_MAX = 3, TEXT_LOOK_BYTES = 64 << 10, WRAPPER_LINKED = 2 };
 #define WRAPPER_MAGIC UINT32_C(0x466243b1)
 
 struct program_source {
-        struct vec texts;               /* struct ptx_text; the bytes are ours */
-        struct vec images;              /* struct fatbin: the parts that are not bare PTX */
+        struct vec texts;  /* struct ptx_text; the bytes are ours */
+        struct vec images; /* struct fatbin: the parts that are not bare PTX */
         /* Guards the module that the next context can have without parsing. */
         pthread_mutex_t lock;
         struct ptx_module *spare;
@@ -99,8 +99,8 @@ static CUresult fatbin_add(struct program_source *source, const void *image, siz
                 return CUDA_ERROR_NO_BINARY_FOR_GPU;
         }
 
-        CUresult result = fatbin.ptx ? text_add(source, fatbin.ptx, fatbin.ptx_length)
-                                     : CUDA_SUCCESS;
+        CUresult result =
+                fatbin.ptx ? text_add(source, fatbin.ptx, fatbin.ptx_length) : CUDA_SUCCESS;
 
         free(fatbin.ptx);
         fatbin.ptx = NULL;
@@ -124,7 +124,7 @@ static const void *const *wrapper_list(const void *image, size_t bytes)
 {
         struct wrapper wrapper;
 
-        if (bytes > 0)                  /* a file: its addresses mean nothing */
+        if (bytes > 0) /* a file: its addresses mean nothing */
                 return NULL;
         memcpy(&wrapper.magic, image, sizeof wrapper.magic);
         if (wrapper.magic != WRAPPER_MAGIC)
@@ -209,7 +209,8 @@ static unsigned ptx_version_limit(void)
         return 70 + minor;
 }
 
-static CUresult ptx_check(const struct ptx_module *ptx, const struct machine_gpu *gpu, struct err *e)
+static CUresult ptx_check(const struct ptx_module *ptx, const struct machine_gpu *gpu,
+                          struct err *e)
 {
         unsigned device = capability(gpu);
         unsigned version = ptx_module_ptx_version(ptx), target = ptx_module_target_sm(ptx);
@@ -226,7 +227,8 @@ static CUresult ptx_check(const struct ptx_module *ptx, const struct machine_gpu
         return CUDA_SUCCESS;
 }
 
-static CUresult texts_parse(struct program_source *source, struct ptx_module **ret_ptx, struct err *e)
+static CUresult texts_parse(struct program_source *source, struct ptx_module **ret_ptx,
+                            struct err *e)
 {
         const struct ptx_text *texts = source->texts.items;
         int r = source->texts.count == 1

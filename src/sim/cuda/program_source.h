@@ -7,7 +7,7 @@ struct fatbin_kernel;
 struct fatbin_variable;
 struct program_source;
 
-struct program_source *program_source_new(void);        /* NULL: no memory */
+struct program_source *program_source_new(void);         /* NULL: no memory */
 void program_source_free(struct program_source *source); /* NULL is fine */
 
 /* Takes the image apart; copies what is needed later. */

@@ -28,7 +28,7 @@ struct stamp *stamp_take(struct device *device, machine_ref op)
                 if (!*place)
                         return NULL;
                 (*place)->op = op;
-                (*place)->references = 1;       /* the table's */
+                (*place)->references = 1; /* the table's */
         }
         (*place)->references++;
         return *place;

@@ -7,7 +7,7 @@
 #include "sim_cuda.h"
 
 struct stream_attributes {
-        uint64_t number;                /* the stream they were set for: streams are reused */
+        uint64_t number; /* the stream they were set for: streams are reused */
         CUaccessPolicyWindow window;
         CUsynchronizationPolicy policy;
         CUlaunchMemSyncDomainMap domain_map;

@@ -6,7 +6,7 @@
 #include "work.h"
 
 struct callback {
-        CUstream handle;                /* as the caller named the stream */
+        CUstream handle; /* as the caller named the stream */
         struct context *context;
         CUstreamCallback call;
         void *user;

@@ -14,22 +14,22 @@ struct node;
 
 /* Where a capture stood when the event was recorded in it. */
 struct event_capture {
-        uint64_t session;               /* number of the capture; 0: last recorded outside of any */
+        uint64_t session; /* number of the capture; 0: last recorded outside of any */
         size_t count;
         struct node **nodes;
 };
 
 /* Events are pooled and never freed: a late look at a destroyed one finds no magic. */
 struct event {
-        uint32_t magic;                 /* 0 while in the pool */
-        unsigned flags;                 /* CUevent_flags */
+        uint32_t magic; /* 0 while in the pool */
+        unsigned flags; /* CUevent_flags */
         struct context *context;
-        pthread_mutex_t lock;           /* guards what follows */
+        pthread_mutex_t lock; /* guards what follows */
         bool is_recorded;
         struct mark mark;
-        uint64_t record_ns;             /* the event is not before this */
+        uint64_t record_ns; /* the event is not before this */
         struct event_capture capture;
-        struct event_share share;       /* with other processes */
+        struct event_share share; /* with other processes */
         struct event *next;
 };
 

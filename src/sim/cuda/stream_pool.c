@@ -9,7 +9,8 @@
 
 static struct stream *stream_pool;
 
-CUresult stream_new(struct context *context, unsigned flags, int priority, struct stream **ret_stream)
+CUresult stream_new(struct context *context, unsigned flags, int priority,
+                    struct stream **ret_stream)
 {
         static uint64_t number;
 
@@ -62,7 +63,10 @@ void stream_free(struct stream *stream)
 /* One default stream per thread and context. */
 static CUresult stream_of_thread(struct context *context, struct stream **ret_stream)
 {
-        static _Thread_local struct { uint64_t context; struct stream *stream; } own[8];
+        static _Thread_local struct {
+                uint64_t context;
+                struct stream *stream;
+        } own[8];
         unsigned free_place = 0;
 
         for (unsigned i = 0; i < 8; i++) {

@@ -13,10 +13,10 @@
 static struct {
         pthread_mutex_t *lock;
         pthread_cond_t added, ran;
-        struct stream *busy;            /* streams that have tasks, by busy_next */
+        struct stream *busy; /* streams that have tasks, by busy_next */
         uint64_t number;
         unsigned waiters;
-        bool is_idle;                   /* the worker sleeps until `added` */
+        bool is_idle; /* the worker sleeps until `added` */
         int attach_result;
         bool is_attached;
 } worker = {
@@ -72,8 +72,8 @@ void task_wait(struct stream *stream, uint64_t number)
 static bool task_is_first(const struct task *task)
 {
         for (const struct stream *s = worker.busy; s; s = s->busy_next)
-                if (s->first != task && s->first->context == task->context
-                    && s->first->number <= task->after)
+                if (s->first != task && s->first->context == task->context &&
+                    s->first->number <= task->after)
                         return false;
         return true;
 }
@@ -97,8 +97,8 @@ static struct task *worker_pick(uint64_t *ret_nap_ns)
                         continue;
                 if (task->kind == TASK_RUN)
                         return task;
-                if (timeline_host_is_due(&driver.machine, task->op)
-                    && (task->kind == TASK_HOST || task->is_due(task->closure)))
+                if (timeline_host_is_due(&driver.machine, task->op) &&
+                    (task->kind == TASK_HOST || task->is_due(task->closure)))
                         return task;
                 uint64_t left_ns = timeline_left_ns(&driver.machine, task->op);
                 if (left_ns < 50000)

@@ -10,14 +10,17 @@ enum task_kind { TASK_RUN, TASK_HOST, TASK_POLL };
 enum { TASK_DEPS = 8 };
 
 struct task {
-        struct task *next;              /* in its stream */
+        struct task *next; /* in its stream */
         enum task_kind kind;
         uint64_t number;
         struct stream *stream;
         struct context *context;
         machine_ref op;
-        uint64_t after;                 /* all tasks of the context up to this number first */
-        struct { struct stream *stream; uint64_t task; } deps[TASK_DEPS];
+        uint64_t after; /* all tasks of the context up to this number first */
+        struct {
+                struct stream *stream;
+                uint64_t task;
+        } deps[TASK_DEPS];
         unsigned dep_count;
         CUresult (*run)(void *closure, uint64_t *ret_duration_ns);
         void (*call)(void *closure);

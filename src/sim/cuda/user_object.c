@@ -70,7 +70,8 @@ CUresult sim_cuUserObjectRelease(CUuserObject object, unsigned int count)
         return CUDA_SUCCESS;
 }
 
-static struct graph_object *graph_object(const struct graph *graph, const struct user_object *object)
+static struct graph_object *graph_object(const struct graph *graph,
+                                         const struct user_object *object)
 {
         for (size_t i = 0; i < graph->objects.count; i++) {
                 struct graph_object *found = vec_at(&graph->objects, i);

@@ -22,17 +22,20 @@ static unsigned candidates_list(struct candidate *list)
         unsigned count = 0;
 
         for (unsigned g = 0; g < header->gpu_count; g++)
-                list[count++] = (struct candidate){
-                        .gpu = g, .unit = g * MACHINE_UNITS_PER_GPU, .uuid = header->gpus[g].uuid };
+                list[count++] = (struct candidate){ .gpu = g,
+                                                    .unit = g * MACHINE_UNITS_PER_GPU,
+                                                    .uuid = header->gpus[g].uuid };
         for (unsigned g = 0; g < header->gpu_count; g++) {
                 for (unsigned i = 0; i < 7; i++) {
                         struct machine_gpu_instance *instance = &header->gpus[g].instances[i];
                         for (unsigned c = 0; instance->is_used && c < 7; c++)
                                 if (instance->compute[c].is_used)
                                         list[count++] = (struct candidate){
-                                                .gpu = g, .unit = instance->unit,
+                                                .gpu = g,
+                                                .unit = instance->unit,
                                                 .compute_instance = c,
-                                                .uuid = instance->compute[c].uuid };
+                                                .uuid = instance->compute[c].uuid
+                                        };
                 }
         }
         return count;
@@ -92,7 +95,7 @@ static const struct candidate *entry_find(const struct candidate *list, unsigned
                 if (strncasecmp(list[i].uuid, text, length) != 0)
                         continue;
                 if (found)
-                        return NULL;            /* the prefix names several */
+                        return NULL; /* the prefix names several */
                 found = &list[i];
         }
         return found;
@@ -101,8 +104,8 @@ static const struct candidate *entry_find(const struct candidate *list, unsigned
 static bool device_is_listed(const struct candidate *candidate)
 {
         for (int i = 0; i < driver.device_count; i++)
-                if (driver.devices[i].unit == candidate->unit
-                    && driver.devices[i].compute_instance == candidate->compute_instance)
+                if (driver.devices[i].unit == candidate->unit &&
+                    driver.devices[i].compute_instance == candidate->compute_instance)
                         return true;
         return false;
 }

@@ -76,7 +76,7 @@ static void task_dep(struct task *task, struct stream *stream, uint64_t number)
         if (!stream || task_is_done(stream, number))
                 return;
         if (task->dep_count == TASK_DEPS) {
-                task->after = task->number;     /* too many to name: all that came before */
+                task->after = task->number; /* too many to name: all that came before */
                 return;
         }
         task->deps[task->dep_count].stream = stream;
@@ -103,8 +103,8 @@ static void task_gather(struct task *task, struct stream *stream)
 static bool waits_have_tasks(const struct stream *stream)
 {
         for (unsigned i = 0; i < stream->wait_count; i++)
-                if (stream->waits[i].stream && !task_is_done(stream->waits[i].stream,
-                                                             stream->waits[i].task))
+                if (stream->waits[i].stream &&
+                    !task_is_done(stream->waits[i].stream, stream->waits[i].task))
                         return true;
         return false;
 }
@@ -171,7 +171,9 @@ static CUresult submit_locked(struct stream *stream, const struct timeline_op *s
         }
         work_drop_waits(stream);
         if (ret_mark) {
-                *ret_mark = (struct mark){ .op = ref, .stream = stream, .task = stream->last.task,
+                *ret_mark = (struct mark){ .op = ref,
+                                           .stream = stream,
+                                           .task = stream->last.task,
                                            .stamp = stamp_take(device, ref) };
         }
         return CUDA_SUCCESS;
@@ -248,8 +250,8 @@ CUresult work_submit_host(struct stream *stream, void (*call)(void *closure), vo
         return submit(stream, &op, task, ret_mark);
 }
 
-CUresult work_submit_poll(struct stream *stream, bool (*is_due)(void *closure), void (*drop)(void *),
-                          void *closure)
+CUresult work_submit_poll(struct stream *stream, bool (*is_due)(void *closure),
+                          void (*drop)(void *), void *closure)
 {
         struct timeline_op op = { .engine = ENGINE_HOST };
         struct task *task = task_new(TASK_POLL, drop, closure);
@@ -265,8 +267,8 @@ CUresult work_submit_poll(struct stream *stream, bool (*is_due)(void *closure), 
 
 static bool stream_is_pending(const struct stream *stream)
 {
-        return !timeline_was_done(&driver.machine, stream->last.op)
-               || (stream->last.task && !task_is_done(stream, stream->last.task));
+        return !timeline_was_done(&driver.machine, stream->last.op) ||
+               (stream->last.task && !task_is_done(stream, stream->last.task));
 }
 
 /* The streams that the next work here would wait for by themselves. The lock is held. */
@@ -440,10 +442,11 @@ static bool context_pending(struct context *context, struct mark *ret_mark)
 
         pthread_mutex_lock(&work_lock);
         struct stream *s = context->legacy;
-        for (struct stream *next = context->streams; s && !found; s = next, next = s ? s->next : NULL) {
+        for (struct stream *next = context->streams; s && !found;
+             s = next, next = s ? s->next : NULL) {
                 *ret_mark = stream_last(s);
-                found = !mark_has_run(ret_mark)
-                        || !timeline_was_done(&driver.machine, ret_mark->op);
+                found = !mark_has_run(ret_mark) ||
+                        !timeline_was_done(&driver.machine, ret_mark->op);
         }
         pthread_mutex_unlock(&work_lock);
         return found;

@@ -134,8 +134,8 @@ struct ptx_launch {
                       size_t length); /* device printf; may be NULL */
         void (*complain)(void *closure, const char *text,
                          size_t length); /* a failed assert; NULL: print does it */
-        void *print_closure;            /* of both */
-        uint64_t clock_base_ns; /* simulated time at the start */
+        void *print_closure;             /* of both */
+        uint64_t clock_base_ns;          /* simulated time at the start */
         uint32_t sm_count, clock_mhz;
         uint32_t blocks_per_sm; /* resident, for waves of clock-reading kernels; 0 = one */
         uint64_t grid_id;
