@@ -166,6 +166,14 @@ static bool gpu_is_busy(struct machine *machine, unsigned gpu)
         return false;
 }
 
+/* The instance goes before its unit: killed in between, a unit is left that no instance names, and the
+ * next instance in this place takes it over. The other way round, an instance would be left broken. */
+static void instance_free(struct machine *machine, struct machine_gpu_instance *instance)
+{
+        __atomic_store_n(&instance->is_used, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&machine_unit(machine, instance->unit)->is_active, 0, __ATOMIC_RELEASE);
+}
+
 /* The caller holds the machine's lock. */
 static int mode_apply(struct machine *machine, unsigned index)
 {
@@ -176,10 +184,8 @@ static int mode_apply(struct machine *machine, unsigned index)
         if (gpu_is_busy(machine, index))
                 return -EBUSY;
         for (unsigned i = 0; i < INSTANCES; i++) {
-                if (!gpu->instances[i].is_used)
-                        continue;
-                machine_unit(machine, gpu->instances[i].unit)->is_active = 0;
-                gpu->instances[i].is_used = 0;
+                if (gpu->instances[i].is_used)
+                        instance_free(machine, &gpu->instances[i]);
         }
         gpu->mig_mode = gpu->mig_mode_pending;
         return 0;
@@ -287,8 +293,7 @@ static int destroy_locked(struct machine *machine, unsigned index, unsigned i)
                         return -EBUSY;
         if (mig_unit_is_busy(machine, instance->unit))
                 return -EBUSY;
-        machine_unit(machine, instance->unit)->is_active = 0;
-        instance->is_used = 0;
+        instance_free(machine, instance);
         return 0;
 }
 
