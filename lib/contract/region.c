@@ -213,8 +213,10 @@ static void account_settle(const struct region *region, uint32_t slot, unsigned 
 
 void region_settle(struct region *region, uint32_t slot)
 {
-        for (unsigned d = 0; d < region->file->device_count; d++)
+        for (unsigned d = 0; d < region->file->device_count; d++) {
                 account_settle(region, slot, d);
+                account_settle(region, slot, region_virtual(d));
+        }
 }
 
 /* Takes the dead slot's units on one device back, as an operation of ours. */
@@ -241,6 +243,7 @@ void region_take_back(struct region *region, uint32_t victim)
         for (unsigned d = 0; d < region->file->device_count; d++) {
                 struct region_account *dead = account_of(region, victim, d);
                 account_take(region, victim, d);
+                account_take(region, victim, region_virtual(d));
                 for (unsigned k = 0; k < REGION_KINDS; k++)
                         atomic_store(&dead->kinds[k], 0);
         }

@@ -18,7 +18,7 @@ struct region {
         /* Threads of one process take turns; the process dies with the lock or not at all. */
         struct {
                 _Alignas(64) struct brief_lock lock;
-        } turns[REGION_DEVICES];
+        } turns[REGION_ACCOUNTS];
         pthread_mutex_t reaping;
 };
 
@@ -30,6 +30,12 @@ void region_close(struct region *region);
 int region_join(struct region *region);
 /* Gives back all the process held. A process that dies without is reaped by the others. */
 void region_leave(struct region *region);
+
+/* The virtual account of a device, wherever a device's own can be named below. */
+static inline unsigned region_virtual(unsigned device)
+{
+        return device + REGION_DEVICES;
+}
 
 /* Takes `bytes` (rounded up to units) if the whole stays within `limit_bytes`: one step, atomic
  * between processes. -ENOMEM: it does not fit. */

@@ -7,7 +7,10 @@
  *     held     the slot's own total and the number, in one word
  * A process may die between any two of these. Whether a dead process's last intent was applied is
  * always known: either the device's word still names it, or whoever replaced it noted it first
- * (`noted`), or the slot itself had gone on to `held`. So the account is exact without a lock. */
+ * (`noted`), or the slot itself had gone on to `held`. So the account is exact without a lock.
+ *
+ * A device has two such accounts: at its number what is charged to the card, and REGION_DEVICES
+ * further what lies on the host in its place (virtual memory). */
 #pragma once
 
 #include <assert.h>
@@ -16,10 +19,11 @@
 #include <stdint.h>
 
 enum {
-        REGION_VERSION = 1,
+        REGION_VERSION = 2,
         REGION_DEVICES = 64,
-        REGION_SLOTS = 8191,  /* processes at a time; slot 0 is nobody */
-        REGION_UNIT_BITS = 9, /* the account counts 512-byte units */
+        REGION_ACCOUNTS = 2 * REGION_DEVICES, /* of the cards, then virtual */
+        REGION_SLOTS = 8191,                  /* processes at a time; slot 0 is nobody */
+        REGION_UNIT_BITS = 9,                 /* the account counts 512-byte units */
         REGION_NUMBER_BITS = 14,
         REGION_LANE_BITS = 13,
         REGION_UUID = 48,
@@ -49,7 +53,7 @@ struct region_slot {
         _Atomic uint32_t host_pid;   /* 0: not known */
         uint32_t reserved;
         char name[40];
-        struct region_account accounts[REGION_DEVICES];
+        struct region_account accounts[REGION_ACCOUNTS];
 };
 static_assert(sizeof(struct region_slot) % 64 == 0, "accounts stay in their cache lines");
 
@@ -69,7 +73,7 @@ struct region_file {
         uint32_t device_count;
         _Atomic uint32_t slots_high; /* slots ever used */
         uint32_t reserved[27];
-        struct region_device devices[REGION_DEVICES];
+        struct region_device devices[REGION_ACCOUNTS];
         struct region_slot slots[REGION_SLOTS + 1];
 };
 static_assert(offsetof(struct region_file, devices) == 128, "read by other releases");

@@ -158,6 +158,8 @@ void region_leave(struct region *region)
                 return;
         for (unsigned d = 0; d < region->file->device_count; d++) {
                 region_refund(region, d, region_held_bytes(region, region->slot, d));
+                region_refund(region, region_virtual(d),
+                              region_held_bytes(region, region->slot, region_virtual(d)));
                 for (unsigned k = 0; k < REGION_KINDS; k++)
                         atomic_store(&region->file->slots[region->slot].accounts[d].kinds[k], 0);
         }
@@ -229,7 +231,7 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         }
         ret_region->file = file;
         ret_region->slot = 0;
-        for (unsigned i = 0; i < REGION_DEVICES; i++)
+        for (unsigned i = 0; i < REGION_ACCOUNTS; i++)
                 ret_region->turns[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ret_region->reaping, NULL);
         return 0;

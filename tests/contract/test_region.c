@@ -60,6 +60,22 @@ TEST(a_limit_below_what_is_held_refuses_and_takes_nothing_away)
         region_close(&region);
 }
 
+TEST(a_device_s_two_accounts_are_apart_and_both_are_left_empty)
+{
+        struct region region;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, 10 * MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, region_virtual(0), 4 * MIB, 4 * MIB), 0);
+        CHECK_EQ(region_charge(&region, region_virtual(0), 1, 4 * MIB), -ENOMEM);
+        CHECK_EQ(region_used_bytes(&region, 0), 10 * MIB);
+        CHECK_EQ(region_used_bytes(&region, region_virtual(0)), 4 * MIB);
+        region_leave(&region);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        CHECK_EQ(region_used_bytes(&region, region_virtual(0)), 0);
+        region_close(&region);
+}
+
 TEST(numbers_go_round_without_losing_count)
 {
         struct region region;
@@ -84,13 +100,16 @@ TEST(the_dead_are_reaped_and_the_living_are_not)
                 rejoin(&region);
                 region_charge(&region, 0, 3 * MIB, 10 * MIB);
                 region_charge(&region, 1, 2 * MIB, 10 * MIB);
+                region_charge(&region, region_virtual(1), 5 * MIB, 10 * MIB);
                 raise(SIGKILL);
         }
         waitpid(pid, NULL, 0);
         CHECK_EQ(region_used_bytes(&region, 0), 4 * MIB);
+        CHECK_EQ(region_used_bytes(&region, region_virtual(1)), 5 * MIB);
         CHECK_EQ(region_reap(&region), 1);
         CHECK_EQ(region_used_bytes(&region, 0), MIB);
         CHECK_EQ(region_used_bytes(&region, 1), 0);
+        CHECK_EQ(region_used_bytes(&region, region_virtual(1)), 0);
         region_close(&region);
 }
 
@@ -252,6 +271,7 @@ int main(void)
 {
         return RUN(CASE(a_charge_that_fits_is_taken_and_one_byte_more_is_refused),
                    CASE(a_limit_below_what_is_held_refuses_and_takes_nothing_away),
+                   CASE(a_device_s_two_accounts_are_apart_and_both_are_left_empty),
                    CASE(numbers_go_round_without_losing_count),
                    CASE(the_dead_are_reaped_and_the_living_are_not),
                    CASE(racing_processes_never_pass_the_limit_and_lose_nothing),

@@ -18,7 +18,7 @@ static void ledger_forked(void)
         if (!ledger.file)
                 return;
         ledger.slot = 0;
-        for (unsigned i = 0; i < REGION_DEVICES; i++)
+        for (unsigned i = 0; i < REGION_ACCOUNTS; i++)
                 ledger.turns[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ledger.reaping, NULL);
         holding_clear();
