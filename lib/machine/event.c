@@ -2,33 +2,14 @@
 #include "event.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "futex.h"
 
 enum { XID_FELL_OFF_THE_BUS = 79 };
 #define EVENT_XID UINT64_C(8) /* nvmlEventTypeXidCriticalError */
-
-static void futex_wake_all(_Atomic uint32_t *word)
-{
-        atomic_fetch_add(word, 1);
-        syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
-{
-        struct timespec timeout = {
-                .tv_sec = (time_t)(timeout_ns / NS_PER_S),
-                .tv_nsec = (long)(timeout_ns % NS_PER_S),
-        };
-
-        syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
-}
 
 void event_post(struct machine *machine, unsigned gpu, uint64_t type, uint64_t detail)
 {
@@ -46,7 +27,7 @@ void event_post(struct machine *machine, unsigned gpu, uint64_t type, uint64_t d
         };
         atomic_store(&header->events_next, number + 1);
         machine_unlock(&header->lock);
-        futex_wake_all(&header->events_futex);
+        futex_ring(&header->events_futex);
 }
 
 /* The next event that matters, if it is there already. */
@@ -155,7 +136,7 @@ void fault_clear(struct machine *machine)
                 atomic_store(&header->faults[i].kind, FAULT_NONE);
         attention_update(header);
         machine_unlock(&header->lock);
-        futex_wake_all(&header->events_futex);
+        futex_ring(&header->events_futex);
 }
 
 /* One of the calls the fault was given; false when others used them up. */

@@ -1,0 +1,166 @@
+/* GPU pages: make and map the files. */
+#include "gpu_page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scope.h"
+
+static void path_beside(const char *path, const char *name, char ret_path[SHARE_TEXT])
+{
+        const char *slash = strrchr(path, '/');
+
+        snprintf(ret_path, SHARE_TEXT, "%.*s/%s", slash ? (int)(slash - path) : 1,
+                 slash ? path : ".", name);
+}
+
+void gpu_page_grant_path(const char *share_path, char ret_path[SHARE_TEXT])
+{
+        path_beside(share_path, "grant", ret_path);
+}
+
+void gpu_page_want_path(const char *region_path, char ret_path[SHARE_TEXT])
+{
+        path_beside(region_path, "want", ret_path);
+}
+
+static void *file_map(int fd, size_t bytes, int protection)
+{
+        void *file = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+
+        return file == MAP_FAILED ? NULL : file;
+}
+
+/* A new file of this size, mapped; NULL and errno if it cannot be, EEXIST if there is one. */
+static void *file_make(const char *path, size_t bytes)
+{
+        autoclose int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        void *file = NULL;
+
+        if (fd < 0)
+                return NULL;
+        if (ftruncate(fd, (off_t)bytes) == 0)
+                file = file_map(fd, bytes, PROT_READ | PROT_WRITE);
+        if (!file)
+                unlink(path);
+        return file;
+}
+
+/* Free until an arbiter says otherwise: nobody waits for one that never comes. */
+static int grant_create(const char *path, const char *machine, unsigned device_count)
+{
+        struct gpu_grant_file *file = file_make(path, sizeof *file);
+
+        if (!file)
+                return errno == EEXIST ? 0 : -errno;
+        file->version = GPU_PAGE_VERSION;
+        file->device_count = device_count;
+        snprintf(file->machine, sizeof file->machine, "%s", machine);
+        for (unsigned i = 0; i < device_count; i++) {
+                atomic_store(&file->devices[i].turn, GPU_FREE);
+                atomic_store(&file->devices[i].deadline_ns, GPU_NO_DEADLINE);
+        }
+        atomic_store(&file->magic, GPU_GRANT_MAGIC);
+        gpu_grant_unmap(file);
+        return 0;
+}
+
+static int want_create(const char *path, unsigned device_count)
+{
+        struct gpu_want_file *file = file_make(path, sizeof *file);
+
+        if (!file)
+                return errno == EEXIST ? 0 : -errno;
+        file->version = GPU_PAGE_VERSION;
+        file->device_count = device_count;
+        atomic_store(&file->magic, GPU_WANT_MAGIC);
+        gpu_want_unmap(file);
+        return 0;
+}
+
+int gpu_page_create(const char *grant_path, const char *want_path, const char *machine,
+                    unsigned device_count, struct err *e)
+{
+        if (device_count > SHARE_DEVICES)
+                return err_set(e, -EINVAL, "%u devices: a share has at most %d", device_count,
+                               SHARE_DEVICES);
+        int r = grant_create(grant_path, machine, device_count);
+        if (r < 0)
+                return err_set(e, r, "cannot make '%s': %s", grant_path, strerror(-r));
+        r = want_create(want_path, device_count);
+        if (r < 0) {
+                unlink(grant_path);
+                return err_set(e, r, "cannot make '%s': %s", want_path, strerror(-r));
+        }
+        return 0;
+}
+
+/* Both files begin with {magic, version, device_count}. */
+struct page_head {
+        _Atomic uint64_t magic;
+        uint32_t version, device_count;
+};
+
+static int head_check(const struct page_head *head, const char *path, uint64_t magic, struct err *e)
+{
+        if (atomic_load(&head->magic) != magic)
+                return err_set(e, -EPROTO, "'%s' holds no GPU pages", path);
+        if (head->version != GPU_PAGE_VERSION || head->device_count > SHARE_DEVICES)
+                return err_set(e, -EPROTO, "'%s' has version %u, this release reads %u", path,
+                               head->version, GPU_PAGE_VERSION);
+        return 0;
+}
+
+static int file_open(const char *path, size_t bytes, int protection, uint64_t magic,
+                     void **ret_file, struct err *e)
+{
+        const bool is_writable = protection & PROT_WRITE;
+        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return err_set(e, -errno, "cannot open '%s': %s", path, strerror(errno));
+        /* A file that is cut short would end whoever looks beyond: the tenant's own want file does. */
+        if ((uint64_t)st.st_size < bytes)
+                return err_set(e, -EPROTO, "'%s' is too short for GPU pages", path);
+        void *file = file_map(fd, bytes, protection);
+        if (!file)
+                return err_set(e, -errno, "cannot map '%s': %s", path, strerror(errno));
+        int r = head_check(file, path, magic, e);
+        if (r < 0) {
+                munmap(file, bytes);
+                return r;
+        }
+        *ret_file = file;
+        return 0;
+}
+
+int gpu_grant_map(const char *path, int protection, struct gpu_grant_file **ret_file, struct err *e)
+{
+        return file_open(path, sizeof **ret_file, protection, GPU_GRANT_MAGIC, (void **)ret_file,
+                         e);
+}
+
+int gpu_want_map(const char *path, struct gpu_want_file **ret_file, struct err *e)
+{
+        return file_open(path, sizeof **ret_file, PROT_READ | PROT_WRITE, GPU_WANT_MAGIC,
+                         (void **)ret_file, e);
+}
+
+void gpu_grant_unmap(struct gpu_grant_file *file)
+{
+        if (file)
+                munmap(file, sizeof *file);
+}
+
+void gpu_want_unmap(struct gpu_want_file *file)
+{
+        if (file)
+                munmap(file, sizeof *file);
+}

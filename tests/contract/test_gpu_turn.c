@@ -1,0 +1,212 @@
+/* Tests of the tenant's side of the turns: it waits when told to, and never for somebody who is gone. */
+#include "gpu_turn.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "futex.h"
+#include "unit.h"
+
+/* A tenant's pages, and this test as its arbiter. */
+struct bench {
+        char grant_path[64], want_path[64];
+        struct gpu_grant_file *grants;
+        struct gpu_turn turn;
+};
+
+static void bench_open(struct bench *bench)
+{
+        static unsigned number;
+        struct err e = { 0 };
+
+        snprintf(bench->grant_path, sizeof bench->grant_path, "/dev/shm/vgpu-test-grant-%d-%u",
+                 getpid(), ++number);
+        snprintf(bench->want_path, sizeof bench->want_path, "/dev/shm/vgpu-test-want-%d-%u",
+                 getpid(), number);
+        assert_int_equal(gpu_page_create(bench->grant_path, bench->want_path, "here", 2, &e), 0);
+        assert_int_equal(
+                gpu_grant_map(bench->grant_path, PROT_READ | PROT_WRITE, &bench->grants, &e), 0);
+        assert_int_equal(gpu_turn_open(bench->grant_path, bench->want_path, 1, &bench->turn, &e),
+                         0);
+}
+
+static void bench_close(struct bench *bench)
+{
+        gpu_turn_close(&bench->turn);
+        gpu_grant_unmap(bench->grants);
+        unlink(bench->grant_path);
+        unlink(bench->want_path);
+}
+
+static void arbiter_says(struct bench *bench, enum gpu_grant_state state, uint64_t deadline_ns)
+{
+        struct gpu_grant *grant = &bench->grants->devices[1];
+        const uint32_t word = atomic_load(&grant->turn);
+
+        atomic_store(&grant->heartbeat_ns, clock_now_ns());
+        atomic_store(&grant->deadline_ns, deadline_ns);
+        atomic_store(&grant->turn, ((word >> GPU_STATE_BITS) + 1) << GPU_STATE_BITS | state);
+        futex_wake_all(&grant->turn);
+}
+
+static uint32_t bell(const struct bench *bench)
+{
+        return atomic_load(&bench->turn.wants->bell);
+}
+
+TEST(without_an_arbiter_from_the_start_nobody_waits_or_rings)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        gpu_turn_begin(&bench.turn);
+        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_ACTIVE);
+        assert_true(gpu_turn_is_on(&bench.turn, clock_now_ns()));
+        CHECK_EQ(bell(&bench), 0);
+        bench_close(&bench);
+}
+
+TEST(a_holder_without_deadline_comes_and_goes_without_ringing)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
+        for (int i = 0; i < 3; i++) {
+                gpu_turn_begin(&bench.turn);
+                gpu_turn_end(&bench.turn, false);
+        }
+        CHECK_EQ(bell(&bench), 0);
+        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_IDLE);
+        bench_close(&bench);
+}
+
+TEST(a_turn_ends_at_its_deadline_and_the_end_is_told)
+{
+        struct bench bench;
+        const uint64_t now_ns = clock_now_ns();
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_OPEN, now_ns + NS_PER_S);
+        gpu_turn_begin(&bench.turn);
+        CHECK_EQ(gpu_turn_deadline_ns(&bench.turn), now_ns + NS_PER_S);
+        assert_true(gpu_turn_is_on(&bench.turn, now_ns));
+        assert_false(gpu_turn_is_on(&bench.turn, now_ns + NS_PER_S));
+        gpu_turn_end(&bench.turn, true);
+        CHECK_EQ(bell(&bench), 1);
+        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_WANTS);
+        bench_close(&bench);
+}
+
+TEST(a_recalled_turn_is_over_at_once)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
+        gpu_turn_begin(&bench.turn);
+        atomic_store(&bench.grants->devices[1].deadline_ns, clock_now_ns());
+        assert_false(gpu_turn_is_on(&bench.turn, clock_now_ns()));
+        arbiter_says(&bench, GPU_CLOSED, 0);
+        assert_false(gpu_turn_is_on(&bench.turn, 0));
+        bench_close(&bench);
+}
+
+static void *begin_in_thread(void *turn)
+{
+        gpu_turn_begin(turn);
+        return NULL;
+}
+
+TEST(a_waiting_tenant_asks_and_goes_on_when_it_is_granted)
+{
+        struct bench bench;
+        pthread_t thread;
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_CLOSED, 0);
+        pthread_create(&thread, NULL, begin_in_thread, &bench.turn);
+        while (bell(&bench) == 0)
+                futex_wait(&bench.turn.wants->bell, 0, NS_PER_S);
+        CHECK_EQ(atomic_load(&bench.turn.want->lanes[0].state), GPU_WANTS);
+        arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
+        pthread_join(thread, NULL);
+        CHECK_EQ(bench.turn.until_ns, 0); /* granted, not given up */
+        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_ACTIVE);
+        bench_close(&bench);
+}
+
+TEST(an_arbiter_that_never_answers_is_missed_once_and_rung_for)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_CLOSED, 0);
+        const uint64_t begin_ns = clock_now_ns();
+        gpu_turn_begin(&bench.turn);
+        assert_true(clock_now_ns() - begin_ns >= GPU_STALE_NS);
+        CHECK_EQ(atomic_load(&bench.turn.wants->alarm), 1);
+        CHECK_EQ(gpu_turn_deadline_ns(&bench.turn), GPU_NO_DEADLINE);
+        assert_true(gpu_turn_is_on(&bench.turn, clock_now_ns()));
+        /* Much later there is still nobody: it goes on without a wait. */
+        assert_true(gpu_turn_is_on(&bench.turn, clock_now_ns() + NS_PER_S));
+        /* One that has come is obeyed. */
+        arbiter_says(&bench, GPU_CLOSED, 0);
+        assert_false(gpu_turn_is_on(&bench.turn, clock_now_ns()));
+        bench_close(&bench);
+}
+
+TEST(a_child_has_a_lane_of_its_own_and_the_dead_are_buried)
+{
+        struct bench bench;
+        int status;
+
+        bench_open(&bench);
+        gpu_turn_begin(&bench.turn);
+        const pid_t child = fork();
+        if (child == 0) {
+                gpu_turn_begin(&bench.turn);
+                _exit(bench.turn.lane == &bench.turn.want->lanes[1] ? 0 : 1);
+        }
+        waitpid(child, &status, 0);
+        CHECK_EQ(status, 0);
+        CHECK_EQ(atomic_load(&bench.turn.want->lanes[1].state), GPU_ACTIVE); /* died so */
+        const pid_t next = fork();
+        if (next == 0) {
+                gpu_turn_begin(&bench.turn);
+                _exit(bench.turn.lane == &bench.turn.want->lanes[1] ? 0 : 1);
+        }
+        waitpid(next, &status, 0);
+        CHECK_EQ(status, 0);
+        bench_close(&bench);
+}
+
+TEST(a_file_of_something_else_is_refused)
+{
+        struct bench bench;
+        struct gpu_turn turn;
+        struct err e = { 0 };
+
+        bench_open(&bench);
+        CHECK_EQ(gpu_turn_open(bench.want_path, bench.grant_path, 0, &turn, &e), -EPROTO);
+        CHECK_EQ(gpu_turn_open(bench.grant_path, bench.want_path, 2, &turn, &e), -EPROTO);
+        CHECK_EQ(gpu_turn_open("/dev/null", bench.want_path, 0, &turn, &e), -EPROTO);
+        bench_close(&bench);
+}
+
+int main(void)
+{
+        return RUN(CASE(without_an_arbiter_from_the_start_nobody_waits_or_rings),
+                   CASE(a_holder_without_deadline_comes_and_goes_without_ringing),
+                   CASE(a_turn_ends_at_its_deadline_and_the_end_is_told),
+                   CASE(a_recalled_turn_is_over_at_once),
+                   CASE(a_waiting_tenant_asks_and_goes_on_when_it_is_granted),
+                   CASE(an_arbiter_that_never_answers_is_missed_once_and_rung_for),
+                   CASE(a_child_has_a_lane_of_its_own_and_the_dead_are_buried),
+                   CASE(a_file_of_something_else_is_refused));
+}
