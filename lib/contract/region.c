@@ -116,8 +116,17 @@ static int word_apply(struct region *region, unsigned device, int64_t delta, uin
         }
 }
 
-static int account_change(struct region *region, unsigned device, int64_t delta,
-                          uint64_t limit_units)
+static void kind_add(struct region_account *own, enum region_kind kind, int64_t units)
+{
+        uint64_t bytes = atomic_load_explicit(&own->kinds[kind], memory_order_relaxed);
+
+        atomic_store_explicit(&own->kinds[kind], bytes + ((uint64_t)units << REGION_UNIT_BITS),
+                              memory_order_relaxed);
+}
+
+/* In our turn: the account has one writer. */
+static int account_change(struct region *region, unsigned device, enum region_kind kind,
+                          int64_t delta, uint64_t limit_units)
 {
         struct region_account *own = account_of(region, region->slot, device);
 
@@ -130,6 +139,7 @@ static int account_change(struct region *region, unsigned device, int64_t delta,
         uint64_t units = pair_upper(atomic_load_explicit(&own->held, memory_order_relaxed));
         atomic_store_explicit(&own->held, pair_make(units + (uint64_t)delta, number),
                               memory_order_release);
+        kind_add(own, kind, delta);
         return 0;
 }
 
@@ -138,7 +148,8 @@ static uint64_t units_of(uint64_t bytes)
         return bytes / REGION_UNIT_BYTES + (bytes % REGION_UNIT_BYTES != 0);
 }
 
-int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64_t limit_bytes)
+int region_charge(struct region *region, unsigned device, enum region_kind kind, uint64_t bytes,
+                  uint64_t limit_bytes)
 {
         uint64_t units = units_of(bytes), limit_units = limit_bytes / REGION_UNIT_BYTES;
 
@@ -150,15 +161,29 @@ int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64
         if (units > limit_units || used > limit_units - units)
                 return -ENOMEM;
         brief_lock_take(&region->turns[device].lock);
-        int r = account_change(region, device, (int64_t)units, limit_units);
+        int r = account_change(region, device, kind, (int64_t)units, limit_units);
         brief_lock_give(&region->turns[device].lock);
         return r;
 }
 
-void region_refund(struct region *region, unsigned device, uint64_t bytes)
+void region_refund(struct region *region, unsigned device, enum region_kind kind, uint64_t bytes)
 {
         brief_lock_take(&region->turns[device].lock);
-        account_change(region, device, -(int64_t)units_of(bytes), 0);
+        account_change(region, device, kind, -(int64_t)units_of(bytes), 0);
+        brief_lock_give(&region->turns[device].lock);
+}
+
+void region_rename(struct region *region, unsigned device, enum region_kind from,
+                   enum region_kind to, uint64_t bytes)
+{
+        struct region_account *own = account_of(region, region->slot, device);
+        int64_t units = (int64_t)units_of(bytes);
+
+        if (from == to)
+                return;
+        brief_lock_take(&region->turns[device].lock);
+        kind_add(own, from, -units);
+        kind_add(own, to, units);
         brief_lock_give(&region->turns[device].lock);
 }
 
@@ -170,12 +195,6 @@ uint64_t region_used_bytes(const struct region *region, unsigned device)
 uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned device)
 {
         return pair_upper(atomic_load(&account_of(region, slot, device)->held)) << REGION_UNIT_BITS;
-}
-
-void region_note(struct region *region, unsigned device, enum region_kind kind, int64_t bytes)
-{
-        atomic_fetch_add_explicit(&account_of(region, region->slot, device)->kinds[kind],
-                                  (uint64_t)bytes, memory_order_relaxed);
 }
 
 /* Was the dead slot's last intent applied? Nobody changes its account any more but notes. */
@@ -238,13 +257,17 @@ static void account_take(struct region *region, uint32_t victim, unsigned device
         brief_lock_give(&region->turns[device].lock);
 }
 
+static void account_take_back(struct region *region, uint32_t victim, unsigned account)
+{
+        account_take(region, victim, account);
+        for (unsigned k = 0; k < REGION_KINDS; k++)
+                atomic_store(&account_of(region, victim, account)->kinds[k], 0);
+}
+
 void region_take_back(struct region *region, uint32_t victim)
 {
         for (unsigned d = 0; d < region->file->device_count; d++) {
-                struct region_account *dead = account_of(region, victim, d);
-                account_take(region, victim, d);
-                account_take(region, victim, region_virtual(d));
-                for (unsigned k = 0; k < REGION_KINDS; k++)
-                        atomic_store(&dead->kinds[k], 0);
+                account_take_back(region, victim, d);
+                account_take_back(region, victim, region_virtual(d));
         }
 }

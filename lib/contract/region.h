@@ -39,8 +39,12 @@ static inline unsigned region_virtual(unsigned device)
 
 /* Takes `bytes` (rounded up to units) if the whole stays within `limit_bytes`: one step, atomic
  * between processes. -ENOMEM: it does not fit. */
-int region_charge(struct region *region, unsigned device, uint64_t bytes, uint64_t limit_bytes);
-void region_refund(struct region *region, unsigned device, uint64_t bytes);
+int region_charge(struct region *region, unsigned device, enum region_kind kind, uint64_t bytes,
+                  uint64_t limit_bytes);
+void region_refund(struct region *region, unsigned device, enum region_kind kind, uint64_t bytes);
+/* What was charged as one kind is of another. */
+void region_rename(struct region *region, unsigned device, enum region_kind from,
+                   enum region_kind to, uint64_t bytes);
 
 uint64_t region_used_bytes(const struct region *region, unsigned device);
 uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned device);
@@ -48,6 +52,3 @@ uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned 
 /* Takes back what dead processes held; returns how many there were. */
 unsigned region_reap(struct region *region);
 bool region_slot_is_alive(const struct region *region, uint32_t slot);
-
-/* Notes what the memory is for; either sign. */
-void region_note(struct region *region, unsigned device, enum region_kind kind, int64_t bytes);

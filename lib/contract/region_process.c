@@ -152,16 +152,24 @@ int region_join(struct region *region)
         return 0;
 }
 
+static void account_leave(struct region *region, unsigned account)
+{
+        struct region_account *own = &region->file->slots[region->slot].accounts[account];
+        uint64_t bytes = region_held_bytes(region, region->slot, account);
+
+        if (bytes)
+                region_refund(region, account, REGION_OTHER, bytes);
+        for (unsigned k = 0; k < REGION_KINDS; k++)
+                atomic_store(&own->kinds[k], 0);
+}
+
 void region_leave(struct region *region)
 {
         if (!region->slot)
                 return;
         for (unsigned d = 0; d < region->file->device_count; d++) {
-                region_refund(region, d, region_held_bytes(region, region->slot, d));
-                region_refund(region, region_virtual(d),
-                              region_held_bytes(region, region->slot, region_virtual(d)));
-                for (unsigned k = 0; k < REGION_KINDS; k++)
-                        atomic_store(&region->file->slots[region->slot].accounts[d].kinds[k], 0);
+                account_leave(region, d);
+                account_leave(region, region_virtual(d));
         }
         slot_free(region, region->slot);
         region->slot = 0;

@@ -39,13 +39,13 @@ TEST(a_charge_that_fits_is_taken_and_one_byte_more_is_refused)
         struct region region;
 
         open_fresh(&region);
-        CHECK_EQ(region_charge(&region, 0, 10 * MIB, 10 * MIB), 0);
-        CHECK_EQ(region_charge(&region, 0, 1, 10 * MIB), -ENOMEM);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 10 * MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 1, 10 * MIB), -ENOMEM);
         CHECK_EQ(region_used_bytes(&region, 0), 10 * MIB);
         CHECK_EQ(region_used_bytes(&region, 1), 0);
-        region_refund(&region, 0, 10 * MIB);
+        region_refund(&region, 0, REGION_DEVICE, 10 * MIB);
         CHECK_EQ(region_used_bytes(&region, 0), 0);
-        CHECK_EQ(region_charge(&region, 0, UINT64_MAX, UINT64_MAX), -ENOMEM);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, UINT64_MAX, UINT64_MAX), -ENOMEM);
         region_close(&region);
 }
 
@@ -54,8 +54,8 @@ TEST(a_limit_below_what_is_held_refuses_and_takes_nothing_away)
         struct region region;
 
         open_fresh(&region);
-        CHECK_EQ(region_charge(&region, 0, 10 * MIB, 20 * MIB), 0);
-        CHECK_EQ(region_charge(&region, 0, 1, 5 * MIB), -ENOMEM);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 10 * MIB, 20 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 1, 5 * MIB), -ENOMEM);
         CHECK_EQ(region_used_bytes(&region, 0), 10 * MIB);
         region_close(&region);
 }
@@ -65,9 +65,9 @@ TEST(a_device_s_two_accounts_are_apart_and_both_are_left_empty)
         struct region region;
 
         open_fresh(&region);
-        CHECK_EQ(region_charge(&region, 0, 10 * MIB, 10 * MIB), 0);
-        CHECK_EQ(region_charge(&region, region_virtual(0), 4 * MIB, 4 * MIB), 0);
-        CHECK_EQ(region_charge(&region, region_virtual(0), 1, 4 * MIB), -ENOMEM);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 10 * MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, region_virtual(0), REGION_DEVICE, 4 * MIB, 4 * MIB), 0);
+        CHECK_EQ(region_charge(&region, region_virtual(0), REGION_DEVICE, 1, 4 * MIB), -ENOMEM);
         CHECK_EQ(region_used_bytes(&region, 0), 10 * MIB);
         CHECK_EQ(region_used_bytes(&region, region_virtual(0)), 4 * MIB);
         region_leave(&region);
@@ -82,8 +82,8 @@ TEST(numbers_go_round_without_losing_count)
 
         open_fresh(&region);
         for (unsigned i = 0; i < 3 << REGION_NUMBER_BITS; i++) {
-                CHECK_EQ(region_charge(&region, 0, 512, MIB), 0);
-                region_refund(&region, 0, 512);
+                CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 512, MIB), 0);
+                region_refund(&region, 0, REGION_DEVICE, 512);
         }
         CHECK_EQ(region_used_bytes(&region, 0), 0);
         region_close(&region);
@@ -94,13 +94,13 @@ TEST(the_dead_are_reaped_and_the_living_are_not)
         struct region region;
 
         open_fresh(&region);
-        CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, MIB, 10 * MIB), 0);
         pid_t pid = fork();
         if (pid == 0) {
                 rejoin(&region);
-                region_charge(&region, 0, 3 * MIB, 10 * MIB);
-                region_charge(&region, 1, 2 * MIB, 10 * MIB);
-                region_charge(&region, region_virtual(1), 5 * MIB, 10 * MIB);
+                region_charge(&region, 0, REGION_DEVICE, 3 * MIB, 10 * MIB);
+                region_charge(&region, 1, REGION_DEVICE, 2 * MIB, 10 * MIB);
+                region_charge(&region, region_virtual(1), REGION_DEVICE, 5 * MIB, 10 * MIB);
                 raise(SIGKILL);
         }
         waitpid(pid, NULL, 0);
@@ -122,10 +122,10 @@ static void racer(struct region *region, unsigned seed)
         for (unsigned i = 0; i < 60000; i++) {
                 seed = seed * 1103515245 + 12345;
                 if ((seed >> 16) % 2 &&
-                    region_charge(region, 0, 512 * (1 + seed % 7), 51200) == 0) {
+                    region_charge(region, 0, REGION_DEVICE, 512 * (1 + seed % 7), 51200) == 0) {
                         if (region_used_bytes(region, 0) > 51200)
                                 _exit(1);
-                        region_refund(region, 0, 512 * (1 + seed % 7));
+                        region_refund(region, 0, REGION_DEVICE, 512 * (1 + seed % 7));
                         mine++;
                 }
         }
@@ -170,7 +170,7 @@ TEST(random_kills_in_a_race_lose_no_byte)
                 region_reap(&region);
                 CHECK_EQ(region_used_bytes(&region, 0), 0);
         }
-        CHECK_EQ(region_charge(&region, 0, 51200, 51200), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 51200, 51200), 0);
         region_close(&region);
 }
 
@@ -210,10 +210,10 @@ static bool kill_after(struct region *region, deed act, unsigned long steps)
 
 static void take_and_give(struct region *region)
 {
-        region_charge(region, 0, 3 * MIB, 8 * MIB);
-        region_refund(region, 0, MIB);
-        region_charge(region, 0, 20 * MIB, 8 * MIB);
-        region_charge(region, 0, 4 * MIB, 8 * MIB);
+        region_charge(region, 0, REGION_DEVICE, 3 * MIB, 8 * MIB);
+        region_refund(region, 0, REGION_DEVICE, MIB);
+        region_charge(region, 0, REGION_DEVICE, 20 * MIB, 8 * MIB);
+        region_charge(region, 0, REGION_DEVICE, 4 * MIB, 8 * MIB);
 }
 
 TEST(killed_at_any_instruction_of_a_charge_nothing_is_left)
@@ -222,11 +222,11 @@ TEST(killed_at_any_instruction_of_a_charge_nothing_is_left)
         unsigned long k;
 
         open_fresh(&region);
-        CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, MIB, 10 * MIB), 0);
         for (k = 1; kill_after(&region, take_and_give, k); k += stride(7)) {
                 if (k / 7 % 2) { /* somebody replaces the dead one's word first */
-                        CHECK_EQ(region_charge(&region, 0, 512, 20 * MIB), 0);
-                        region_refund(&region, 0, 512);
+                        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 512, 20 * MIB), 0);
+                        region_refund(&region, 0, REGION_DEVICE, 512);
                 }
                 CHECK_EQ(region_reap(&region), 1);
                 CHECK_EQ(region_used_bytes(&region, 0), MIB);
@@ -247,13 +247,13 @@ TEST(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice)
         bool was_killed = true;
 
         open_fresh(&region);
-        CHECK_EQ(region_charge(&region, 0, MIB, 10 * MIB), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, MIB, 10 * MIB), 0);
         for (; was_killed; k += stride(151)) {
                 for (unsigned i = 0; i < 2; i++) {
                         pid_t pid = fork();
                         if (pid == 0) {
                                 rejoin(&region);
-                                region_charge(&region, 0, (3 + i) * MIB, 10 * MIB);
+                                region_charge(&region, 0, REGION_DEVICE, (3 + i) * MIB, 10 * MIB);
                                 raise(SIGKILL);
                         }
                         waitpid(pid, NULL, 0);

@@ -95,13 +95,14 @@ CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
         r = measure_end(&measure, real(limit, value), key + 1, place.context, HOLDING_CONTEXT);
         struct charge sum = { .account = (unsigned)(place.account < 0 ? 0 : place.account),
                               .context = place.context,
+                              .kind = REGION_CONTEXT,
                               .is_counted = true };
         if (holding_take(key + 1, &earlier))
                 sum.bytes = had + earlier.bytes;
         else
                 sum.bytes = had;
-        if (sum.bytes && ledger_settle(&sum, key, HOLDING_CONTEXT)) /* noted as a part before */
-                region_note(ledger_region(), sum.account, REGION_CONTEXT, -(int64_t)sum.bytes);
+        if (sum.bytes)
+                ledger_settle(&sum, key, HOLDING_CONTEXT);
         if (r == CUDA_ERROR_OUT_OF_MEMORY)
                 real(limit, before);
         return r;

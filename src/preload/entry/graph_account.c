@@ -162,7 +162,7 @@ static bool pool_shrink(int ordinal, uint64_t now)
 {
         if (now >= pools.bytes[ordinal])
                 return false;
-        region_refund(ledger_region(), (unsigned)devices_account(ordinal),
+        region_refund(ledger_region(), (unsigned)devices_account(ordinal), REGION_OTHER,
                       pools.bytes[ordinal] - now);
         pools.bytes[ordinal] = now;
         return true;
@@ -182,6 +182,7 @@ CUresult graph_account_settle(struct graph_charge *charge, CUresult result)
                 uint64_t grown = now > pools.bytes[i] ? now - pools.bytes[i] : 0;
                 is_over |= !ledger_grow(&charge->charges[i], grown,
                                         limits_bytes(charge->charges[i].account));
+                ledger_rename(&charge->charges[i], REGION_OTHER);
                 pools.bytes[i] += grown;
                 pool_shrink(i, now);
         }

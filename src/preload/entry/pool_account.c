@@ -95,7 +95,7 @@ static bool row_shrink(struct row *row)
 
         if (now >= row->bytes)
                 return false;
-        region_refund(ledger_region(), (unsigned)row->account, row->bytes - now);
+        region_refund(ledger_region(), (unsigned)row->account, REGION_OTHER, row->bytes - now);
         row->bytes = now;
         return true;
 }
@@ -116,6 +116,7 @@ CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal
                 uint64_t now = pool_reserved(pool);
                 uint64_t grown = now > row->bytes ? now - row->bytes : 0;
                 is_within = ledger_grow(charge, grown, limits_bytes(charge->account));
+                ledger_rename(charge, REGION_OTHER);
                 row->bytes += grown;
                 row->live++;
         }
@@ -135,7 +136,7 @@ void pool_account_refresh(CUmemoryPool pool)
 
 static void row_clear(struct row *row)
 {
-        region_refund(ledger_region(), (unsigned)row->account, row->bytes);
+        region_refund(ledger_region(), (unsigned)row->account, REGION_OTHER, row->bytes);
         *row = (struct row){ 0 };
 }
 
@@ -175,7 +176,7 @@ void pool_account_free_begin(CUdeviceptr address, struct holding *ret_note)
 CUresult pool_account_free_end(CUresult result, const struct holding *note)
 {
         if (note->key && result != CUDA_SUCCESS)
-                holding_add(note);
+                ledger_put_back(note);
         else if (note->key && note->kind == HOLDING_POOL)
                 row_freed((CUmemoryPool)(uintptr_t)note->number);
         else if (note->key)

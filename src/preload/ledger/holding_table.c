@@ -106,6 +106,32 @@ bool holding_add(const struct holding *holding)
         return is_added;
 }
 
+/* Blocks are keyed by address | 1: no allocation has such an address. */
+static uint64_t block_key(uint64_t address)
+{
+        return (address >> HOLDING_BLOCK_SHIFT << HOLDING_BLOCK_SHIFT) | 1;
+}
+
+/* One less in its block; the last takes the block along. */
+static void part_leave_block(struct part *part, struct holding *taken)
+{
+        uint64_t key = block_key(taken->key);
+        struct holding *block = part_place(part, key, key_hash(key));
+
+        if (!block->key || --block->count > 0)
+                return;
+        taken->bytes = block->bytes;
+        part_remove(part, block);
+}
+
+static void part_take(struct part *part, struct holding *place, struct holding *ret_holding)
+{
+        *ret_holding = *place;
+        part_remove(part, place);
+        if (ret_holding->kind == HOLDING_SMALL)
+                part_leave_block(part, ret_holding);
+}
+
 static bool holding_get(uint64_t key, struct holding *ret_holding, bool is_taken)
 {
         uint64_t hash = key_hash(key);
@@ -116,10 +142,10 @@ static bool holding_get(uint64_t key, struct holding *ret_holding, bool is_taken
         if (part->capacity) {
                 struct holding *place = part_place(part, key, hash);
                 is_found = place->key == key && key;
-                if (is_found)
-                        *ret_holding = *place;
                 if (is_found && is_taken)
-                        part_remove(part, place);
+                        part_take(part, place, ret_holding);
+                else if (is_found)
+                        *ret_holding = *place;
         }
         brief_lock_give(&part->lock);
         return is_found;
@@ -135,43 +161,28 @@ bool holding_find(uint64_t key, struct holding *ret_holding)
         return holding_get(key, ret_holding, false);
 }
 
-bool holding_add_in_block(const struct holding *holding, const struct holding *block,
-                          bool *ret_is_known)
+bool holding_add_small(const struct holding *holding, uint64_t block_bytes, bool *ret_is_known)
 {
         struct part *part = part_of(holding->key);
+        struct holding block = { .key = block_key(holding->key),
+                                 .bytes = block_bytes,
+                                 .count = 1,
+                                 .device = holding->device,
+                                 .kind = HOLDING_BLOCK };
 
         brief_lock_take(&part->lock);
         bool is_added = part_has_room(part, 2);
         if (is_added) {
-                struct holding *place = part_place(part, block->key, key_hash(block->key));
+                struct holding *place = part_place(part, block.key, key_hash(block.key));
                 *ret_is_known = place->key != 0;
                 if (place->key)
                         place->count++;
                 else
-                        part_put(part, block);
+                        part_put(part, &block);
                 part_put(part, holding);
         }
         brief_lock_give(&part->lock);
         return is_added;
-}
-
-bool holding_part(uint64_t key, struct holding *ret_holding)
-{
-        uint64_t hash = key_hash(key);
-        struct part *part = part_of(key);
-        bool is_last = false;
-
-        brief_lock_take(&part->lock);
-        if (part->capacity) {
-                struct holding *place = part_place(part, key, hash);
-                is_last = place->key == key && key && --place->count == 0;
-                if (is_last) {
-                        *ret_holding = *place;
-                        part_remove(part, place);
-                }
-        }
-        brief_lock_give(&part->lock);
-        return is_last;
 }
 
 int64_t holding_count(uint64_t key, int change)
@@ -202,10 +213,8 @@ static bool part_take_of(struct part *part, uint64_t context, struct holding *re
         for (uint64_t i = 0; i < part->capacity && !is_found; i++) {
                 struct holding *place = &part->places[i];
                 is_found = place->key && place->context == context;
-                if (is_found) {
-                        *ret_holding = *place;
-                        part_remove(part, place);
-                }
+                if (is_found)
+                        part_take(part, place, ret_holding);
         }
         brief_lock_give(&part->lock);
         return is_found;

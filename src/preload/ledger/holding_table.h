@@ -9,7 +9,7 @@ enum { HOLDING_BLOCK_SHIFT = 21 }; /* blocks of 2 MiB */
 
 enum holding_kind {
         HOLDING_DEVICE,  /* charged by itself */
-        HOLDING_SMALL,   /* lies in a block that is charged */
+        HOLDING_SMALL,   /* lies in a block that is charged; taken out with bytes: the block, too */
         HOLDING_BLOCK,   /* such a block; `count` of them lie in it */
         HOLDING_MANAGED, /* a fall-back into managed memory */
         HOLDING_CONTEXT,
@@ -36,12 +36,9 @@ bool holding_add(const struct holding *holding);
 /* False: no such key. Removes it and says what it was. */
 bool holding_take(uint64_t key, struct holding *ret_holding);
 bool holding_find(uint64_t key, struct holding *ret_holding);
-/* Adds one that lies in the block: one more for the block if it is known, else the block, too, with
- * this as its first. One step. False: out of memory; nothing was added. */
-bool holding_add_in_block(const struct holding *holding, const struct holding *block,
-                          bool *ret_is_known);
-/* One less; true: it was the last, and what is removed is in *ret_holding. One step. */
-bool holding_part(uint64_t key, struct holding *ret_holding);
+/* Adds a HOLDING_SMALL: one more in its block if that is known, else the block, too, with this as its
+ * first. One step, as is taking one out. False: out of memory; nothing was added. */
+bool holding_add_small(const struct holding *holding, uint64_t block_bytes, bool *ret_is_known);
 /* Changes the count of the holding; the new value. 0 and removed when it reaches 0. −1: no such key. */
 int64_t holding_count(uint64_t key, int change);
 

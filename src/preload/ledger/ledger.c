@@ -21,6 +21,7 @@ static void ledger_forked(void)
         for (unsigned i = 0; i < REGION_ACCOUNTS; i++)
                 ledger.turns[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ledger.reaping, NULL);
+        brief_lock_forked();
         holding_clear();
         presence_clear();
 }
@@ -67,7 +68,7 @@ struct region *ledger_region(void)
 int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
                    struct charge *ret_charge)
 {
-        int r = region_charge(&ledger, account, bytes, limit_bytes);
+        int r = region_charge(&ledger, account, REGION_DEVICE, bytes, limit_bytes);
 
         if (r == 0)
                 *ret_charge =
@@ -78,7 +79,7 @@ int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
 void ledger_give_back(struct charge *charge)
 {
         if (charge->is_counted)
-                region_refund(&ledger, charge->account, charge->bytes);
+                region_refund(&ledger, charge->account, charge->kind, charge->bytes);
         *charge = (struct charge){ 0 };
 }
 
@@ -87,9 +88,10 @@ void ledger_adjust(struct charge *charge, uint64_t bytes)
         if (!charge->is_counted || bytes == charge->bytes)
                 return;
         if (bytes < charge->bytes)
-                region_refund(&ledger, charge->account, charge->bytes - bytes);
+                region_refund(&ledger, charge->account, charge->kind, charge->bytes - bytes);
         else /* the driver has taken it: it counts, limit or not */
-                region_charge(&ledger, charge->account, bytes - charge->bytes, UINT64_MAX);
+                region_charge(&ledger, charge->account, charge->kind, bytes - charge->bytes,
+                              UINT64_MAX);
         charge->bytes = bytes;
 }
 
@@ -111,26 +113,26 @@ static enum region_kind kind_shown(enum holding_kind kind)
         }
 }
 
-static void holding_refund(const struct holding *holding)
-{
-        if (!holding->bytes)
-                return;
-        region_note(&ledger, holding->device, kind_shown(holding->kind), -(int64_t)holding->bytes);
-        region_refund(&ledger, holding->device, holding->bytes);
-}
-
 bool ledger_grow(struct charge *charge, uint64_t bytes, uint64_t limit_bytes)
 {
         bool is_within = true;
 
         if (charge->is_counted && bytes > charge->bytes) {
                 uint64_t more = bytes - charge->bytes;
-                is_within = region_charge(&ledger, charge->account, more, limit_bytes) == 0;
+                is_within = region_charge(&ledger, charge->account, charge->kind, more,
+                                          limit_bytes) == 0;
                 if (is_within)
                         charge->bytes = bytes;
         }
         ledger_adjust(charge, bytes);
         return is_within;
+}
+
+void ledger_rename(struct charge *charge, enum region_kind kind)
+{
+        if (charge->is_counted && charge->bytes && charge->kind != kind)
+                region_rename(&ledger, charge->account, charge->kind, kind, charge->bytes);
+        charge->kind = kind;
 }
 
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
@@ -146,15 +148,8 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
 
         if (!holding_add(&holding))
                 return false;
-        if (holding.bytes)
-                region_note(&ledger, holding.device, kind_shown(kind), (int64_t)holding.bytes);
+        ledger_rename(charge, kind_shown(kind));
         return true;
-}
-
-/* Blocks are keyed by address | 1: no allocation has such an address. */
-static uint64_t block_key(uint64_t address)
-{
-        return (address >> HOLDING_BLOCK_SHIFT << HOLDING_BLOCK_SHIFT) | 1;
 }
 
 bool ledger_settle_small(struct charge *charge, uint64_t address)
@@ -164,37 +159,39 @@ bool ledger_settle_small(struct charge *charge, uint64_t address)
                                  .device = (uint16_t)charge->account,
                                  .kind = HOLDING_SMALL,
                                  .context = charge->context };
-        /* No context: the block goes when the last one in it goes. */
-        struct holding block = { .key = block_key(address),
-                                 .bytes = charge->bytes,
-                                 .count = 1,
-                                 .device = (uint16_t)charge->account,
-                                 .kind = HOLDING_BLOCK };
         bool is_known;
 
-        if (!holding_add_in_block(&small, &block, &is_known))
+        if (!holding_add_small(&small, charge->bytes, &is_known))
                 return false;
         if (is_known)
                 ledger_give_back(charge);
-        else
-                region_note(&ledger, block.device, REGION_DEVICE, (int64_t)block.bytes);
         return true;
-}
-
-static void block_release(uint64_t address)
-{
-        struct holding block;
-
-        if (holding_part(block_key(address), &block))
-                holding_refund(&block);
 }
 
 void ledger_release_taken(const struct holding *holding)
 {
-        if (holding->kind == HOLDING_SMALL)
-                block_release(holding->key);
+        if (holding->bytes)
+                region_refund(&ledger, holding->device, kind_shown(holding->kind), holding->bytes);
+}
+
+/* Meanwhile its block may have gone with another, or have been noted anew. */
+static void small_put_back(const struct holding *taken)
+{
+        struct charge block = { .account = taken->device,
+                                .bytes = taken->bytes,
+                                .context = taken->context,
+                                .is_counted = true };
+
+        ledger_adjust(&block, LEDGER_GRANULE_BYTES);
+        ledger_settle_small(&block, taken->key);
+}
+
+void ledger_put_back(const struct holding *taken)
+{
+        if (taken->kind == HOLDING_SMALL)
+                small_put_back(taken);
         else
-                holding_refund(holding);
+                holding_add(taken);
 }
 
 bool ledger_release(uint64_t key)

@@ -15,8 +15,9 @@ enum { LEDGER_GRANULE_BYTES = 2 << 20 }; /* what the driver takes from a card at
 struct charge {
         unsigned account;
         uint64_t bytes;
-        uint64_t context; /* the CUDA context it belongs to; 0: none */
-        bool is_counted;  /* false: nothing was set aside */
+        uint64_t context;      /* the CUDA context it belongs to; 0: none */
+        enum region_kind kind; /* device memory, until it is settled as something else */
+        bool is_counted;       /* false: nothing was set aside */
 };
 
 /* Opens the account and takes this process's place in it. Once per process; again in a forked
@@ -34,6 +35,8 @@ void ledger_adjust(struct charge *charge, uint64_t bytes);
  * (and counts all the same). */
 bool ledger_grow(struct charge *charge, uint64_t bytes, uint64_t limit_bytes);
 
+/* It is of this kind. */
+void ledger_rename(struct charge *charge, enum region_kind kind);
 /* Keeps the charge under a key (an address or a handle) until ledger_release(). False: no memory for
  * the note; the charge stays with the caller. */
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind);
@@ -41,6 +44,8 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind);
 bool ledger_release(uint64_t key);
 /* The same for one that holding_take() has taken out. */
 void ledger_release_taken(const struct holding *holding);
+/* The driver did not free it after all. */
+void ledger_put_back(const struct holding *taken);
 
 /* Gives back all that is held in a context that is gone. */
 void ledger_release_context(uint64_t context);

@@ -29,7 +29,7 @@ static void number_drop(uint64_t number)
         if (!holding_find(NUMBER_KEY(number), &allocation))
                 return;
         if (holding_count(NUMBER_KEY(number), -1) == 0)
-                region_refund(ledger_region(), allocation.device, allocation.bytes);
+                ledger_release_taken(&allocation);
 }
 
 void physical_add(struct charge *charge, uint64_t handle)
