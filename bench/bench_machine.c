@@ -14,6 +14,7 @@ void bench_machine_make(const char *path)
 
         machine_spec_init(&spec);
         spec.time_scale = 1000;
+        spec.context_bytes = 2 << 20; /* many processes have one each */
         spec.kernels = &kernel;
         spec.kernel_count = 1;
         if (machine_create(path, &spec, &e) < 0) {

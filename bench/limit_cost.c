@@ -4,6 +4,8 @@
  *   limit_cost machine PATH    makes the machine to measure on
  *   limit_cost calls OTHERS    "metric value" lines, while OTHERS processes sit attached and idle
  *   limit_cost limited OTHERS  the same where a limit is set: also the refusals
+ *   limit_cost running COUNT   the same of COUNT processes that all allocate at once, each on its own
+ *                              time: what it takes on a core, not what it waits for one
  *   limit_cost start COUNT     seconds until COUNT processes have called cuInit */
 #include <signal.h>
 #include <stdbool.h>
@@ -179,6 +181,46 @@ static void others_start(unsigned count, pid_t *ret_pids)
         close(ends[0]);
 }
 
+/* Nanoseconds of a core per allocation, of one of many processes. */
+static double runner_run(void)
+{
+        enum { WARM_UP = 100, PAIRS = 4000 };
+        struct bench bench = { 0 };
+        struct timespec begin, end;
+
+        bench_open(&bench);
+        for (unsigned i = 0; i < WARM_UP; i++)
+                alloc_free(&bench);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        for (unsigned i = 0; i < PAIRS; i++)
+                alloc_free(&bench);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        return ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+               PAIRS;
+}
+
+static void running_report(unsigned count)
+{
+        static double results[OTHERS_MOST];
+        int ends[2];
+
+        if (pipe(ends) < 0)
+                must(CUDA_ERROR_UNKNOWN, "pipe");
+        for (unsigned i = 0; i < count; i++) {
+                if (fork() != 0)
+                        continue;
+                double result = runner_run();
+                _exit(write(ends[1], &result, sizeof result) != sizeof result);
+        }
+        close(ends[1]);
+        for (unsigned i = 0; i < count; i++)
+                if (read(ends[0], &results[i], sizeof results[i]) != sizeof results[i])
+                        must(CUDA_ERROR_UNKNOWN, "a process could not run");
+        while (wait(NULL) > 0)
+                continue;
+        printf("alloc_free_running %.2f\n", bench_median(results, count));
+}
+
 static void others_end(unsigned count, const pid_t *pids)
 {
         for (unsigned i = 0; i < count; i++)
@@ -198,11 +240,15 @@ int main(int argc, char **argv)
         unsigned count = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : OTHERS_MOST + 1;
         if (count > OTHERS_MOST ||
             (strcmp(argv[1], "calls") != 0 && strcmp(argv[1], "limited") != 0 &&
-             strcmp(argv[1], "start") != 0)) {
-                fputs("Usage: limit_cost machine PATH | calls OTHERS | limited OTHERS | start "
-                      "COUNT\n",
+             strcmp(argv[1], "start") != 0 && strcmp(argv[1], "running") != 0)) {
+                fputs("Usage: limit_cost machine PATH | calls OTHERS | limited OTHERS |\n"
+                      "       running COUNT | start COUNT\n",
                       stderr);
                 return 2;
+        }
+        if (strcmp(argv[1], "running") == 0) {
+                running_report(count);
+                return 0;
         }
         uint64_t begin_ns = clock_now_ns();
         others_start(count, pids);

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "presence.h"
+#include "ticks.h"
 
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
@@ -247,14 +248,22 @@ void ledger_measured(unsigned account)
 
 bool ledger_reap(void)
 {
-        static _Atomic uint64_t last_ns;
-        uint64_t now_ns = clock_now_ns();
+        enum { TICKS_BRIEF = 100000 }; /* 20 to 100 microseconds */
+        static _Atomic uint64_t last_ns, last_ticks;
+        uint64_t ticks = ticks_now();
 
-        if (now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) < NS_PER_MS)
+        /* A program that asks in a loop does not read the clock each time. */
+        if (ticks - atomic_load_explicit(&last_ticks, memory_order_relaxed) < TICKS_BRIEF && ticks)
                 return false;
-        bool has_reaped = region_reap(&ledger) > 0;
-        atomic_store_explicit(&last_ns, now_ns, memory_order_relaxed);
-        return has_reaped;
+        uint64_t now_ns = clock_now_ns();
+        bool is_due = now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) >= NS_PER_MS;
+        if (is_due) {
+                region_reap(&ledger);
+                /* Noted afterwards: who comes meanwhile waits for its end, and is not refused. */
+                atomic_store_explicit(&last_ns, now_ns, memory_order_relaxed);
+        }
+        atomic_store_explicit(&last_ticks, ticks, memory_order_relaxed);
+        return is_due;
 }
 
 bool ledger_wait_measured(unsigned account)

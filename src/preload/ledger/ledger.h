@@ -56,7 +56,7 @@ int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_b
                         struct charge *ret_charge);
 void ledger_measured(unsigned account);
 /* Takes back what dead processes held, at most once in a millisecond: it looks at every process, and
- * a program that is refused may ask again in a loop. True: there was something. */
+ * a program that is refused may ask again in a loop. True: it was done, what is used may be less. */
 bool ledger_reap(void);
 /* Waits while another process holds the rest; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned account);
