@@ -4,50 +4,62 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const level_names[] = { "error", "warn", "info", "debug" };
+static const char *const level_names[] = { "error", "warn", "info", "debug", "error" };
 
 static struct {
         const char *program;
-        atomic_int level; /* negative: VGPU_LOG has not been read */
-} log_state = { .program = "vgpu", .level = -1 };
+        atomic_uint levels; /* 1 << enum log_level; 0: VGPU_LOG has not been read */
+} log_state = { .program = "vgpu" };
 
-static int log_level_read(enum log_level level)
+/* The level and those above it. */
+static unsigned levels_down_to(enum log_level level)
+{
+        return (2u << level) - 1;
+}
+
+static unsigned levels_read(enum log_level level)
 {
         const char *wanted = getenv("VGPU_LOG");
 
         for (int i = 0; wanted && i <= LOG_LEVEL_DEBUG; i++)
                 if (!strcmp(wanted, level_names[i]))
-                        return i;
-        return (int)level;
+                        return levels_down_to((enum log_level)i);
+        return levels_down_to(level);
 }
 
 void log_open(const char *program, enum log_level level)
 {
         log_state.program = program;
-        atomic_store(&log_state.level, log_level_read(level));
+        log_show(levels_read(level));
 }
 
-static int log_level(void)
+void log_show(unsigned levels)
 {
-        int level = atomic_load_explicit(&log_state.level, memory_order_relaxed);
+        atomic_store(&log_state.levels, levels | 1u << LOG_LEVEL_FATAL);
+}
 
-        if (level < 0) {
-                level = log_level_read(LOG_LEVEL_WARN);
-                atomic_store(&log_state.level, level);
+static bool log_shows(enum log_level level)
+{
+        unsigned levels = atomic_load_explicit(&log_state.levels, memory_order_relaxed);
+
+        if (!levels) {
+                log_show(levels_read(LOG_LEVEL_WARN));
+                levels = atomic_load(&log_state.levels);
         }
-        return level;
+        return levels >> level & 1;
 }
 
 void log_write(enum log_level level, const char *format, ...)
 {
         int saved_errno = errno;
 
-        if ((int)level > log_level())
+        if (!log_shows(level))
                 return;
 
         char line[512];

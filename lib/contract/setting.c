@@ -1,10 +1,10 @@
-/* Settings by environment. */
+/* Settings by environment: the names. */
 #include "setting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NAMES = 4 };
+enum { NAMES = 5 };
 
 static const char *const setting_names[SETTING_COUNT][NAMES] = {
         [SETTING_MEMORY_LIMIT] = { "VGPU_MEMORY_LIMIT", "CUDA_MEM_LIMIT",
@@ -18,12 +18,17 @@ static const char *const setting_names[SETTING_COUNT][NAMES] = {
         [SETTING_CORES_MAX] = { "VGPU_CORES_MAX", "CUDA_CORE_SOFT_LIMIT" },
         [SETTING_CORES_POLICY] = { "VGPU_CORES_POLICY", "GPU_CORE_UTILIZATION_POLICY" },
         [SETTING_PRIORITY] = { "VGPU_PRIORITY", "CUDA_TASK_PRIORITY" },
+        /* The fourth has a number and one UUID: MANAGER_VISIBLE_DEVICE_0. */
         [SETTING_DEVICES] = { "VGPU_DEVICES", "GPU_DEVICES_UUID", "MANAGER_VISIBLE_DEVICES",
-                              "NVIDIA_VISIBLE_DEVICES" },
+                              "MANAGER_VISIBLE_DEVICE", "NVIDIA_VISIBLE_DEVICES" },
         [SETTING_REGION] = { "VGPU_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE" },
         [SETTING_COMPATIBILITY] = { "VGPU_COMPAT", "ENV_COMPATIBILITY_MODE",
                                     "MANAGER_COMPATIBILITY_MODE" },
         [SETTING_LOG] = { "VGPU_LOG", "LOGGER_LEVEL", "LIBCUDA_LOG_LEVEL" },
+        [SETTING_POD_NAME] = { "VGPU_POD_NAME" },
+        [SETTING_POD_NAMESPACE] = { "VGPU_POD_NAMESPACE" },
+        [SETTING_POD_UID] = { "VGPU_POD_UID" },
+        [SETTING_CONTAINER_NAME] = { "VGPU_CONTAINER_NAME" },
 };
 
 const char *setting_name(enum setting setting)

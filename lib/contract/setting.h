@@ -2,29 +2,54 @@
  * row per setting, read by every program. */
 #pragma once
 
+#include <stdint.h>
+
 #include "err.h"
 
 enum setting {
-        SETTING_MEMORY_LIMIT,         /* size */
+        SETTING_MEMORY_LIMIT,         /* bytes; 0: no limit */
         SETTING_MEMORY_RATIO,         /* ≥ 1 */
-        SETTING_MEMORY_OVERSOLD,      /* yes or no */
-        SETTING_OVERSOLD_HOST_MEMORY, /* size */
-        SETTING_CONTEXT_MEMORY,       /* count, exempt */
-        SETTING_CORES,                /* percent */
-        SETTING_CORES_MAX,            /* percent */
-        SETTING_CORES_POLICY,
-        SETTING_PRIORITY,
-        SETTING_DEVICES, /* UUIDs */
-        SETTING_REGION,  /* path */
-        SETTING_COMPATIBILITY,
-        SETTING_LOG,
+        SETTING_MEMORY_OVERSOLD,      /* 1 or 0 */
+        SETTING_OVERSOLD_HOST_MEMORY, /* bytes */
+        SETTING_CONTEXT_MEMORY,       /* 1: exempt, 0: counts */
+        SETTING_CORES,                /* percent; 0: no limit */
+        SETTING_CORES_MAX,            /* percent; 0: no limit */
+        SETTING_CORES_POLICY,         /* enum share_policy */
+        SETTING_PRIORITY,             /* 0: high, 1: low */
+        SETTING_DEVICES,       /* UUIDs, or what a container runtime has acted upon already */
+        SETTING_REGION,        /* path */
+        SETTING_COMPATIBILITY, /* enum setting_compatibility */
+        SETTING_LOG,           /* a set of log levels: 1 << enum log_level */
+        SETTING_POD_NAME,
+        SETTING_POD_NAMESPACE,
+        SETTING_POD_UID,
+        SETTING_CONTAINER_NAME,
         SETTING_COUNT,
 };
 
-/* The value of a setting for the device at this position (−1: not of a device), and the name under
+/* How the container's own processes are recognised in the driver's lists. A value is a sum: the
+ * hundreds and the rest are sets of bits. */
+enum setting_compatibility {
+        COMPATIBILITY_HOST = 0,           /* every process on the device is ours */
+        COMPATIBILITY_CGROUP_1 = 1,       /* those of our control group, version 1 */
+        COMPATIBILITY_CGROUP_2 = 2,       /* the same, version 2 */
+        COMPATIBILITY_OPEN_KERNEL = 100,  /* the driver speaks the pids of our own namespace */
+        COMPATIBILITY_REGISTRATION = 200, /* the node's agent tells us our pid */
+};
+
+struct setting_value {
+        uint64_t number;
+        double ratio; /* of a setting that need not be whole */
+};
+
+/* The text of a setting for the device at this position (−1: not of a device), and the name under
  * which it was found. NULL: not set. A name with the device's number beats one without; among those,
  * ours beats the others. */
 const char *setting_get(enum setting setting, int device, char name[64]);
+
+/* What it means. 1: it is set; 0: it is not; -EINVAL: it means nothing, and the sentence has the
+ * variable and what would be right. */
+int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e);
 
 /* The first of its names: for messages and documentation. */
 const char *setting_name(enum setting setting);

@@ -27,6 +27,13 @@ enum share_flag {
         SHARE_LATENCY = 4,        /* latency class: shorter waits */
 };
 
+/* How `cores_percent` is held. */
+enum share_policy {
+        SHARE_POLICY_FIXED,   /* always, whoever else is there */
+        SHARE_POLICY_BALANCE, /* idle time may be borrowed */
+        SHARE_POLICY_NONE,    /* not at all */
+};
+
 struct share_device {
         char uuid[SHARE_UUID];
         _Atomic uint64_t limit_bytes; /* all it may hold; SHARE_UNLIMITED: no limit */
@@ -39,7 +46,7 @@ struct share_device {
         uint32_t weight;
         uint32_t flags; /* enum share_flag */
         uint32_t cores_ceiling_percent;
-        uint32_t policy;
+        uint32_t policy; /* enum share_policy */
         uint64_t reserved[2];
 };
 static_assert(sizeof(struct share_device) == 128, "read by other releases");
@@ -49,7 +56,7 @@ struct share_copy {
         uint32_t device_count;
         uint32_t checksum; /* of the copy with this word 0 */
         uint32_t log_level;
-        uint32_t compatibility;
+        uint32_t compatibility; /* enum setting_compatibility + 1; 0: detect */
         uint64_t reserved[4];
         char name[64]; /* what `vgpu set` and `vgpu ps` call it */
         char pod_uid[64];

@@ -2,12 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "doctor.h"
 #include "nearest.h"
-#include "quantity.h"
 #include "setting.h"
 #include "share_place.h"
 #include "str.h"
@@ -20,58 +18,18 @@ static const char *const other_names[] = {
         "VGPU_SIM_GRAPHICS", "VGPU_SHARE",   "VGPU_LIB",     "VGPU_CACHE",
 };
 
-static int size_check(const char *text, struct err *e)
+static bool value_is_right(struct doctor *doctor, enum setting setting, int device)
 {
-        uint64_t bytes;
-
-        return quantity_parse_bytes(text, &bytes, e);
-}
-
-static int ratio_check(const char *text, struct err *e)
-{
-        double ratio;
-
-        return quantity_parse_number(text, "the memory ratio", 1, 1024, &ratio, e);
-}
-
-static int word_check(const char *text, const char *const *words, struct err *e)
-{
-        for (size_t i = 0; words[i]; i++)
-                if (strcasecmp(text, words[i]) == 0)
-                        return 0;
-        return err_set(e, -1, "'%.60s' is neither '%s' nor '%s'", text, words[0], words[1]);
-}
-
-static int flag_check(const char *text, struct err *e)
-{
-        return word_check(text, (const char *const[]){ "true", "false", "1", "0", NULL }, e);
-}
-
-static int context_check(const char *text, struct err *e)
-{
-        return word_check(text, (const char *const[]){ "count", "exempt", "1", "0", NULL }, e);
-}
-
-static const struct {
-        enum setting setting;
-        int (*check)(const char *text, struct err *e);
-} rows[] = {
-        { SETTING_MEMORY_LIMIT, size_check },      { SETTING_MEMORY_RATIO, ratio_check },
-        { SETTING_MEMORY_OVERSOLD, flag_check },   { SETTING_OVERSOLD_HOST_MEMORY, size_check },
-        { SETTING_CONTEXT_MEMORY, context_check },
-};
-
-static bool value_is_right(struct doctor *doctor, size_t row, int device)
-{
+        struct setting_value value;
         struct err e = { 0 };
-        char name[64], fix[160];
-        const char *text = setting_get(rows[row].setting, device, name);
+        char fix[160];
 
-        if (!text || rows[row].check(text, &e) == 0)
+        if (setting_read(setting, device, &value, &e) >= 0)
                 return true;
         snprintf(fix, sizeof fix,
-                 "unset %s, or give it a right value: libvgpu.so refuses all GPUs now", name);
-        doctor_say(doctor, VERDICT_WRONG, fix, "%s: %s", name, e.text);
+                 "unset %.*s, or give it a right value: libvgpu.so refuses all GPUs now",
+                 (int)strcspn(e.text, ":"), e.text);
+        doctor_say(doctor, VERDICT_WRONG, fix, "%s", e.text);
         return false;
 }
 
@@ -161,10 +119,9 @@ void doctor_environment(struct doctor *doctor)
 {
         bool is_right = names_are_known(doctor);
 
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (enum setting i = 0; i < SETTING_COUNT; i++) {
                 bool is_told = !value_is_right(doctor, i, -1);
 
-                is_right = is_right && !is_told;
                 for (int device = 0; device < SHARE_DEVICES && !is_told; device++)
                         is_told = !value_is_right(doctor, i, device);
                 is_right = is_right && !is_told;

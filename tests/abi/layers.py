@@ -10,7 +10,7 @@ from tap import Tap
 MAY_SEE = {
     "api": [],
     "lib/base": [],
-    "lib/contract": ["lib/base"],
+    "lib/contract": ["lib/base", "lib/model"],
     "lib/machine": ["lib/base"],
     "lib/model": ["lib/base"],
     "src/cli": ["lib/base", "lib/contract", "lib/machine", "lib/model", "api"],

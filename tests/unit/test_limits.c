@@ -66,6 +66,18 @@ TEST(nonsense_is_an_error_and_never_no_limit)
         look("CUDA_MEM_LIMIT=1g CUDA_MEM_RATIO=0.5", -EINVAL, 0, 0, 0);
         look("CUDA_MEM_OVERSOLD=perhaps", -EINVAL, 0, 0, 0);
         look("VGPU_CONTEXT_MEMORY=some", -EINVAL, 0, 0, 0);
+        look("VGPU_MEMORY_LIMIT=", -EINVAL, 0, 0, 0);
+        look("VGPU_OVERSOLD_HOST_MEMORY=much", -EINVAL, 0, 0, 0);
+        look("CUDA_CORE_LIMIT_2=101", -EINVAL, 0, 0, 0);
+        look("CUDA_DEVICE_SM_LIMIT=ten", -EINVAL, 0, 0, 0);
+        look("CUDA_CORE_SOFT_LIMIT=1000", -EINVAL, 0, 0, 0);
+        look("GPU_CORE_UTILIZATION_POLICY=some", -EINVAL, 0, 0, 0);
+        look("CUDA_TASK_PRIORITY=2", -EINVAL, 0, 0, 0);
+        look("ENV_COMPATIBILITY_MODE=7", -EINVAL, 0, 0, 0);
+        look("MANAGER_COMPATIBILITY_MODE=cgroup", -EINVAL, 0, 0, 0);
+        look("LOGGER_LEVEL=6", -EINVAL, 0, 0, 0);
+        look("LIBCUDA_LOG_LEVEL=5", -EINVAL, 0, 0, 0);
+        look("VGPU_LOG=loud", -EINVAL, 0, 0, 0);
         look("VGPU_SHARE=/nonexistent", -ENOENT, 0, 0, 0);
 }
 

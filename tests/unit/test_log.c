@@ -54,6 +54,14 @@ TEST(the_environment_chooses_the_level)
         unsetenv("VGPU_LOG");
 }
 
+TEST(any_set_of_levels_can_be_shown)
+{
+        log_show(1u << LOG_LEVEL_INFO);
+        CHECK_STR(logged(LOG_LEVEL_INFO, "seen"), "info node: seen\n");
+        CHECK_STR(logged(LOG_LEVEL_ERROR, "hidden"), "");
+        CHECK_STR(logged(LOG_LEVEL_FATAL, "always seen"), "error node: always seen\n");
+}
+
 TEST(a_long_line_is_cut_and_ends)
 {
         char text[900];
@@ -84,5 +92,6 @@ int main(void)
 {
         return RUN(CASE(a_line_says_level_program_and_event),
                    CASE(what_is_below_the_level_is_silent), CASE(the_environment_chooses_the_level),
-                   CASE(a_long_line_is_cut_and_ends), CASE(errno_is_kept));
+                   CASE(any_set_of_levels_can_be_shown), CASE(a_long_line_is_cut_and_ends),
+                   CASE(errno_is_kept));
 }

@@ -14,7 +14,7 @@
 #include "pool_account.h"
 #include "start.h"
 
-enum { ORDINALS = 64 };
+enum { ORDINALS = 64, DEVICES_UUID = 48 };
 
 static struct {
         int accounts[ORDINALS];
@@ -25,55 +25,55 @@ static struct {
         _Atomic uint64_t ended; /* contexts so far */
 } devices;
 
-/* Lower-case hexadecimal digits of a UUID, without prefix and dashes. */
-static void uuid_digits(const char *text, char digits[33])
+static void uuid_print(const CUuuid *uuid, const char *prefix, char text[DEVICES_UUID])
 {
-        unsigned count = 0;
-        const char *p = strchr(text, '-');
-
-        for (p = p ? p + 1 : text; *p && count < 32; p++)
-                if (*p != '-')
-                        digits[count++] = (char)(*p | 0x20);
-        digits[count] = '\0';
-}
-
-static void ordinal_uuid(int ordinal, char text[48])
-{
-        CUuuid uuid = { 0 };
         unsigned char bytes[16];
 
-        if (!real_cuda.cuDeviceGetUuid_v2 ||
-            real_cuda.cuDeviceGetUuid_v2(&uuid, ordinal) != CUDA_SUCCESS)
-                real_cuda.cuDeviceGetUuid(&uuid, ordinal);
-        memcpy(bytes, &uuid, sizeof bytes);
-        char *end = text + sprintf(text, "GPU-");
+        memcpy(bytes, uuid, sizeof bytes);
+        char *end = text + sprintf(text, "%s-", prefix);
         for (unsigned i = 0; i < 16; i++)
                 end += sprintf(end, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                                bytes[i]);
 }
 
-/* The device's handle and place in NVML's order; its CUDA number where NVML cannot say. */
-static unsigned ordinal_position(int ordinal, const char *uuid)
+/* The device's own UUID and, through it, NVML's handle and place; its CUDA number where NVML cannot
+ * say. CUDA does not tell a MIG device's UUID from a GPU's, NVML does. */
+static unsigned ordinal_position(int ordinal, const CUuuid *uuid, char text[DEVICES_UUID])
 {
-        char wanted[33], seen[33], text[96];
-        unsigned count = 0, position = (unsigned)ordinal;
+        static const char *const prefixes[] = { "MIG", "GPU" };
+        unsigned position = (unsigned)ordinal;
 
-        if (!devices.has_nvml)
-                return position;
-        uuid_digits(uuid, wanted);
-        real_nvml.nvmlDeviceGetCount_v2(&count);
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned i = 0; i < 2; i++) {
                 nvmlDevice_t device;
-                if (real_nvml.nvmlDeviceGetHandleByIndex_v2(i, &device) != NVML_SUCCESS ||
-                    real_nvml.nvmlDeviceGetUUID(device, text, sizeof text) != NVML_SUCCESS)
+                uuid_print(uuid, prefixes[i], text);
+                if (!devices.has_nvml ||
+                    real_nvml.nvmlDeviceGetHandleByUUID(text, &device) != NVML_SUCCESS)
                         continue;
-                uuid_digits(text, seen);
-                if (strcmp(wanted, seen) == 0) {
-                        position = i;
-                        devices.handles[ordinal] = device;
-                }
+                devices.handles[ordinal] = device;
+                real_nvml.nvmlDeviceGetIndex(device, &position);
+                break;
         }
         return position;
+}
+
+/* A MIG device is charged under its own UUID if the share names it, else under its GPU's, which the
+ * first version of the call tells. */
+static int ordinal_account(int ordinal)
+{
+        CUuuid gpu = { 0 }, own = { 0 };
+        char text[DEVICES_UUID];
+
+        real_cuda.cuDeviceGetUuid(&gpu, ordinal);
+        if (!real_cuda.cuDeviceGetUuid_v2 ||
+            real_cuda.cuDeviceGetUuid_v2(&own, ordinal) != CUDA_SUCCESS)
+                own = gpu;
+        unsigned position = ordinal_position(ordinal, &own, text);
+        int account = limits_account(text, position);
+        if (account == DEVICES_NONE) {
+                uuid_print(&gpu, "GPU", text);
+                account = limits_account(text, position);
+        }
+        return account;
 }
 
 /* Before a refusal: what pools have given back to the card meanwhile. */
@@ -92,18 +92,15 @@ int devices_start(void)
                 return 0;
         int r = ledger_open(limits_region_path(), limits_device_count(), &e);
         if (r < 0) {
-                log_error("%s; the program gets no GPU", e.text);
+                log_fatal("%s; the program gets no GPU", e.text);
                 return r;
         }
         gate_memory_on_refusal(relieve);
         start_nvml();
         devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
         real_cuda.cuDeviceGetCount(&devices.count);
-        for (int i = 0; i < devices.count && i < ORDINALS; i++) {
-                char uuid[48];
-                ordinal_uuid(i, uuid);
-                devices.accounts[i] = limits_account(uuid, ordinal_position(i, uuid));
-        }
+        for (int i = 0; i < devices.count && i < ORDINALS; i++)
+                devices.accounts[i] = ordinal_account(i);
         return 0;
 }
 

@@ -22,8 +22,7 @@ bool nvml_view_is_limited(void)
         return true;
 }
 
-/* A MIG device is charged under its own UUID, if the share names it, else under its GPU's. */
-int nvml_view_account(nvmlDevice_t device)
+static int handle_account(nvmlDevice_t device)
 {
         char uuid[96] = "";
         unsigned index = 0;
@@ -33,6 +32,18 @@ int nvml_view_account(nvmlDevice_t device)
         if (real_nvml.nvmlDeviceGetIndex(device, &index) != NVML_SUCCESS)
                 return DEVICES_NONE;
         return limits_account(uuid, index);
+}
+
+/* A MIG device is charged under its own UUID, if the share names it, else under its GPU's. */
+int nvml_view_account(nvmlDevice_t device)
+{
+        int account = handle_account(device);
+        nvmlDevice_t gpu;
+
+        if (account == DEVICES_NONE && real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle &&
+            real_nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device, &gpu) == NVML_SUCCESS)
+                account = handle_account(gpu);
+        return account;
 }
 
 bool nvml_view_is_own(unsigned pid)

@@ -1,20 +1,19 @@
 /* Limits. The share is mapped, so that a change by its owner holds from the next call on. */
 #include "limits.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "limits_environment.h"
 #include "log.h"
 #include "quantity.h"
 #include "setting.h"
-#include "share.h"
 
 static struct {
         struct share share;            /* file ≠ NULL: the authority */
-        struct share_copy environment; /* otherwise */
+        struct share_copy environment; /* otherwise; and what it tightens of the share */
+        _Atomic uint64_t tight_bytes[SHARE_DEVICES]; /* by account of the share; 0: nothing */
         bool is_set;
         char region[SHARE_TEXT];
 } limits;
@@ -27,109 +26,46 @@ static const struct share_device *limits_device(unsigned account)
         return account < copy->device_count ? &copy->devices[account] : NULL;
 }
 
-static int value_error(struct err *e, const char *name, const struct err *why)
+static int log_start(struct err *e)
 {
-        return err_set(e, -EINVAL, "%s: %.200s", name, why->text);
-}
+        struct setting_value value;
+        int r = setting_read(SETTING_LOG, -1, &value, e);
 
-static int size_read(enum setting setting, int device, uint64_t *bytes, bool *is_set, struct err *e)
-{
-        char name[64];
-        const char *text = setting_get(setting, device, name);
-        struct err why = { 0 };
-
-        if (!text)
-                return 0;
-        if (quantity_parse_bytes(text, bytes, &why) < 0)
-                return value_error(e, name, &why);
-        *is_set = true;
-        return 0;
-}
-
-static int ratio_read(int device, struct share_device *row, struct err *e)
-{
-        char name[64];
-        const char *text = setting_get(SETTING_MEMORY_RATIO, device, name);
-        struct err why = { 0 };
-        double ratio;
-
-        if (!text)
-                return 0;
-        if (quantity_parse_number(text, "memory ratio", 1, 1024, &ratio, &why) < 0)
-                return value_error(e, name, &why);
-        if (row->limit_bytes != SHARE_UNLIMITED)
-                row->physical_bytes = (uint64_t)((double)row->limit_bytes / ratio);
-        return 0;
-}
-
-static int flag_read(enum setting setting, int device, const char *yes, const char *no,
-                     uint32_t flag, struct share_device *row, struct err *e)
-{
-        char name[64];
-        const char *text = setting_get(setting, device, name);
-
-        if (!text)
-                return 0;
-        if (strcasecmp(text, yes) == 0 || strcmp(text, "1") == 0)
-                row->flags |= flag;
-        else if (strcasecmp(text, no) != 0 && strcmp(text, "0") != 0)
-                return err_set(e, -EINVAL, "%s: '%.40s' is neither '%s' nor '%s'", name, text, yes,
-                               no);
-        return 0;
-}
-
-static int device_read(int device, struct share_device *row, struct err *e)
-{
-        uint64_t limit = SHARE_UNLIMITED;
-        int r = size_read(SETTING_MEMORY_LIMIT, device, &limit, &limits.is_set, e);
-
-        if (r < 0)
-                return r;
-        /* 0 means no limit, as in the systems users come from. */
-        row->limit_bytes = limit ? limit : SHARE_UNLIMITED;
-        row->physical_bytes = row->limit_bytes;
-        r = ratio_read(device, row, e);
-        if (r == 0)
-                r = flag_read(SETTING_MEMORY_OVERSOLD, device, "true", "false", SHARE_OVERSOLD, row,
-                              e);
-        if (r == 0)
-                r = flag_read(SETTING_CONTEXT_MEMORY, device, "exempt", "count",
-                              SHARE_CONTEXT_EXEMPT, row, e);
+        if (r > 0)
+                log_show((unsigned)value.number);
         return r;
 }
 
-static int environment_read(struct err *e)
+static int share_start(const char *path, struct err *e)
 {
         char name[64];
+        int r = share_open(path, false, &limits.share, e);
 
-        limits.environment.device_count = SHARE_DEVICES;
-        for (int i = 0; i < SHARE_DEVICES; i++) {
-                int r = device_read(i, &limits.environment.devices[i], e);
-                if (r < 0)
-                        return r;
-        }
-        const char *path = setting_get(SETTING_REGION, -1, name);
-        if (path && *path)
-                snprintf(limits.region, sizeof limits.region, "%s", path);
-        else
-                snprintf(limits.region, sizeof limits.region, "/tmp/vgpu-region-%u", getuid());
+        if (r < 0)
+                return r;
+        limits.is_set = true;
+        snprintf(limits.region, sizeof limits.region, "%s", share_current(&limits.share)->region);
+        if (setting_get(SETTING_REGION, -1, name))
+                log_info("%s has no effect: the account is the share's", name);
         return 0;
 }
 
 int limits_start(struct err *e)
 {
         const char *path = SHARE_PATH;
+        int r = log_start(e);
 
+        if (r >= 0)
+                r = limits_environment_read(&limits.environment, e);
+        if (r < 0)
+                return r;
         /* In a container the mount decides; the variable is the tenant's to edit. */
         if (access(path, F_OK) < 0)
                 path = getenv("VGPU_SHARE");
-        if (!path || !*path)
-                return environment_read(e);
-        int r = share_open(path, false, &limits.share, e);
-        if (r < 0)
-                return r;
-        limits.is_set = true;
-        snprintf(limits.region, sizeof limits.region, "%s", share_current(&limits.share)->region);
+        if (path && *path)
+                return share_start(path, e);
+        limits.is_set = limits_environment_is_set(&limits.environment);
+        limits_environment_region(limits.region);
         return 0;
 }
 
@@ -138,11 +74,32 @@ bool limits_are_set(void)
         return limits.is_set;
 }
 
+/* Under a share the environment may take away, never add. */
+static void account_tighten(unsigned account, unsigned position)
+{
+        uint64_t wanted = limits.environment.devices[position].limit_bytes;
+        uint64_t given = limits_device(account)->limit_bytes;
+        char wanted_text[QUANTITY_TEXT_BYTES], given_text[QUANTITY_TEXT_BYTES];
+
+        if (wanted == SHARE_UNLIMITED || atomic_exchange(&limits.tight_bytes[account], wanted))
+                return;
+        if (wanted <= given)
+                return;
+        quantity_format_bytes(wanted, wanted_text);
+        quantity_format_bytes(given, given_text);
+        log_warn("the environment asks for %s on device %u, the share gives %s: the share holds",
+                 wanted_text, position, given_text);
+}
+
 int limits_account(const char *uuid, unsigned position)
 {
-        if (limits.share.file)
-                return share_find_device(share_current(&limits.share), uuid);
-        return position < SHARE_DEVICES ? (int)position : -1;
+        position = limits_environment_position(uuid, position);
+        if (!limits.share.file)
+                return position < SHARE_DEVICES ? (int)position : -1;
+        int account = share_find_device(share_current(&limits.share), uuid);
+        if (account >= 0 && position < SHARE_DEVICES)
+                account_tighten((unsigned)account, position);
+        return account;
 }
 
 unsigned limits_device_count(void)
@@ -159,14 +116,19 @@ uint64_t limits_bytes(unsigned account)
 {
         const struct share_device *device = limits_device(account);
 
-        return device ? atomic_load_explicit(&device->limit_bytes, memory_order_relaxed) : 0;
+        if (!device)
+                return 0;
+        uint64_t given = atomic_load_explicit(&device->limit_bytes, memory_order_relaxed);
+        uint64_t tight = atomic_load_explicit(&limits.tight_bytes[account], memory_order_relaxed);
+        return tight && tight < given ? tight : given;
 }
 
 uint64_t limits_physical_bytes(unsigned account)
 {
         const struct share_device *device = limits_device(account);
+        uint64_t whole = limits_bytes(account);
 
-        return device ? device->physical_bytes : 0;
+        return device && device->physical_bytes < whole ? device->physical_bytes : whole;
 }
 
 bool limits_context_is_exempt(unsigned account)
