@@ -41,9 +41,10 @@ mutants: build ## let each intercepted function through, one at a time: some tes
 setup: ## install the Debian packages that are missing
 	@tools/setup
 
-docs: build ## bring docs/unsupported.md up to date
+docs: build ## bring docs/unsupported.md and docs/functions.md up to date
 	@tools/unsupported $(BUILD)/lib/sim/libcuda.so.1 $(BUILD)/lib/sim/libnvidia-ml.so.1 >$(BUILD)/unsupported.md
 	@mv $(BUILD)/unsupported.md docs/unsupported.md
+	@tools/functions >$(BUILD)/functions.md && mv $(BUILD)/functions.md docs/functions.md
 
 format: ## clang-format the C files that differ from main
 	@tools/format

@@ -231,7 +231,7 @@ def is_shell(table, function):
 
 def is_wanted(table, function):
     """Does libvgpu.so reach for the real one?"""
-    return function.verdict == "call" or (function.verdict == "hook" and is_shell(table, function))
+    return function.verdict == "call" or is_shell(table, function)
 
 
 def preload_header(table):
@@ -266,8 +266,9 @@ def preload_shells(table):
         refusal = f"({f.returns})start_missing_{table.library}()" if f.returns == table.result else "0"
         yield f'__attribute__((visibility("default")))\n{f.signature(f.name)}\n{{'
         if f.verdict == "deny":
-            yield from (f"\t(void){name};" for name in f.names())
-            yield f'\treturn ({f.returns})start_deny_{table.library}("{f.name}");\n}}\n'
+            yield f'\tint denied = start_deny_{table.library}("{f.name}");'
+            yield f"\tif (denied)\n\t\treturn ({f.returns})denied;"
+            yield f"\treturn real_{table.library}.{f.name} ? real_{table.library}.{f.name}({', '.join(f.names())}) : {refusal};\n}}\n"
             continue
         yield f"\t{f.body}_fn *real = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"
         yield "\tif (__builtin_expect(!real, 0)) {"

@@ -2,8 +2,10 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "guest.h"
+#include "nvml_prototypes.h"
 
 typedef CUresult alloc_fn(CUdeviceptr *, size_t);
 typedef CUresult getproc_fn(const char *, void **, int, cuuint64_t);
@@ -125,6 +127,22 @@ SIM_TEST(a_limit_that_cannot_be_read_means_no_gpu)
         CHECK_EQ(cuInit(0), CUDA_ERROR_NOT_PERMITTED);
 }
 
+SIM_TEST(what_would_escape_the_account_is_refused)
+{
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuCheckpointProcessRestore(getpid(), NULL), CUDA_ERROR_NOT_PERMITTED);
+        CHECK_EQ(nvmlDeviceGetAccountingStats_v2(NULL, NULL), NVML_ERROR_NO_PERMISSION);
+}
+
+SIM_TEST(without_a_limit_nothing_is_refused)
+{
+        guest_machine(1);
+        guest_start(NULL);
+        CHECK(cuCheckpointProcessRestore(getpid(), NULL) != CUDA_ERROR_NOT_PERMITTED);
+        CHECK(nvmlDeviceGetAccountingStats_v2(NULL, NULL) != NVML_ERROR_NO_PERMISSION);
+}
+
 int main(void)
 {
         return RUN(CASE(a_linked_call), CASE(a_look_up_in_the_library),
@@ -134,5 +152,7 @@ int main(void)
                    CASE(the_drivers_own_look_up_of_both_versions), CASE(a_look_up_of_the_look_up),
                    CASE(names_that_are_not_ours_are_left_alone),
                    CASE(without_a_limit_the_driver_answers),
-                   CASE(a_limit_that_cannot_be_read_means_no_gpu));
+                   CASE(a_limit_that_cannot_be_read_means_no_gpu),
+                   CASE(what_would_escape_the_account_is_refused),
+                   CASE(without_a_limit_nothing_is_refused));
 }

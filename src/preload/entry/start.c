@@ -35,7 +35,7 @@ static void start_limits(void)
                 return;
         start.limits_error = limits_start(&e);
         if (start.limits_error < 0)
-                log_error("%s; the program gets no GPU", e.text);
+                log_fatal("%s; the program gets no GPU", e.text);
         atomic_store(&start.limits, STARTED);
 }
 
@@ -76,12 +76,18 @@ int start_missing_nvml(void)
 
 int start_deny_cuda(const char *name)
 {
+        start_cuda();
+        if (!limits_are_set())
+                return CUDA_SUCCESS;
         log_warn("%s is refused: it would go past the memory limit", name);
         return CUDA_ERROR_NOT_PERMITTED;
 }
 
 int start_deny_nvml(const char *name)
 {
-        log_warn("%s is refused", name);
+        start_nvml();
+        if (!limits_are_set())
+                return NVML_SUCCESS;
+        log_warn("%s is refused: it tells of other containers", name);
         return NVML_ERROR_NO_PERMISSION;
 }

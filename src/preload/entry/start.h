@@ -11,8 +11,9 @@ void start_nvml(void);
 /* 0, or why the program gets no GPU: its limits could not be read. */
 CUresult start_refusal(void);
 
-/* The answers to a call that the real library does not have, and to one we refuse. */
+/* The answers to a call that the real library does not have. */
 int start_missing_cuda(void);
 int start_missing_nvml(void);
+/* The answer to a call that would escape the accounting; 0: there is no limit to escape from. */
 int start_deny_cuda(const char *name);
 int start_deny_nvml(const char *name);
