@@ -16,7 +16,10 @@ static bool stat_read(pid_t pid, char *ret_state, uint64_t *ret_start)
 {
         char path[32], text[1024];
 
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        if (pid == PROCESS_SELF)
+                snprintf(path, sizeof path, "/proc/self/stat");
+        else
+                snprintf(path, sizeof path, "/proc/%d/stat", pid);
         autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
         ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
         if (length <= 0)

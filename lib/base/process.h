@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* This process, also where /proc belongs to another pid namespace and getpid() names a stranger. */
+enum { PROCESS_SELF = 0 };
+
 /* When it started, in clock ticks since boot; 0: no such process, or no /proc. */
 uint64_t process_start_time(pid_t pid);
 

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "export.h"
-#include "scope.h"
+#include "process.h"
 #include "timeline_internal.h"
 
 /* Bits of a robust lock's word, as the kernel's futex interface defines them. */
@@ -134,26 +133,6 @@ static int slot_take(struct machine *machine, struct machine_slot **ret_slot)
         return 0;
 }
 
-static uint64_t process_start_time(void)
-{
-        char text[1024];
-        autoclose int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-        ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-        unsigned long long start = 0;
-
-        if (length <= 0)
-                return 0;
-        text[length] = '\0';
-        /* The name in parentheses may hold anything; field 22 counts from behind it. */
-        char *p = strrchr(text, ')');
-        if (p && sscanf(p + 1,
-                        " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-                        " %*d %*d %llu",
-                        &start) != 1)
-                return 0;
-        return start;
-}
-
 static void slot_describe(struct machine *machine, struct machine_slot *slot)
 {
         struct stat st;
@@ -162,7 +141,7 @@ static void slot_describe(struct machine *machine, struct machine_slot *slot)
         slot->path[length > 0 ? length : 0] = '\0';
         slot->pid = getpid();
         slot->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
-        slot->start_time = process_start_time();
+        slot->start_time = process_start_time(PROCESS_SELF);
         slot->attach_ns = machine_now_ns(machine);
         slot->launches = 0;
         memset(slot->units, 0, sizeof slot->units);

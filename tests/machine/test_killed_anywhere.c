@@ -129,8 +129,7 @@ TEST(memory_and_work_of_the_killed_are_gone)
         bench_open(&machine, 10 * GRANULE, 1);
         bench_attach(&machine, &a);
         CHECK_EQ(unit_managed_in(&machine, 0, a.slot, GRANULE), GRANULE);
-        for (unsigned long k = 1; child_kill_after(&machine, attach_and_take, k);
-             k += 4 * stride()) {
+        for (unsigned long k = 1; child_kill_after(&machine, attach_and_take, k); k += stride()) {
                 struct unit_memory memory;
                 slot_reap(&machine);
                 unit_memory(&machine, 0, &memory);

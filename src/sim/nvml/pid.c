@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "file.h"
+#include "process.h"
 #include "scope.h"
 
 static uint64_t namespace_of_caller(void)
@@ -38,24 +39,6 @@ static int innermost_pid(const char *proc_pid)
         return depth > 1 ? (int)last : 0;
 }
 
-/* When it started, in clock ticks since boot: with the pid it names one process. */
-static uint64_t start_time(const char *proc_pid)
-{
-        autofree char *text = NULL;
-        char path[64], *p;
-        unsigned long long start = 0;
-
-        snprintf(path, sizeof path, "/proc/%.20s/stat", proc_pid);
-        if (file_read(path, &text) < 0 || !(p = strrchr(text, ')')))
-                return 0;
-        if (sscanf(p + 1,
-                   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
-                   " %llu",
-                   &start) != 1)
-                return 0;
-        return start;
-}
-
 unsigned pid_of(const struct machine_slot *slot)
 {
         uint64_t own = namespace_of_caller();
@@ -67,9 +50,10 @@ unsigned pid_of(const struct machine_slot *slot)
         for (struct dirent *entry; proc && !found && (entry = readdir(proc));) {
                 if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
                         continue;
+                unsigned pid = (unsigned)strtoul(entry->d_name, NULL, 10);
                 if (innermost_pid(entry->d_name) == slot->pid &&
-                    start_time(entry->d_name) == slot->start_time)
-                        found = (unsigned)strtoul(entry->d_name, NULL, 10);
+                    process_start_time((pid_t)pid) == slot->start_time)
+                        found = pid;
         }
         if (proc)
                 closedir(proc);
