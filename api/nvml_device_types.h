@@ -213,6 +213,8 @@ typedef struct nvmlDeviceAttributes_st {
 } nvmlDeviceAttributes_t;
 static_assert(sizeof(nvmlDeviceAttributes_t) == 40, "ABI");
 
+enum { NVML_BRIDGE_CHIP_PLX = 0, NVML_BRIDGE_CHIP_BRO4 = 1 };
+
 typedef struct nvmlBridgeChipHierarchy_st {
         unsigned char bridgeCount;
         struct {

@@ -220,6 +220,7 @@ typedef enum nvmlValueType_enum {
 } nvmlValueType_t;
 
 enum {
+        NVML_DEVICE_ARCH_MAXWELL = 3,
         NVML_DEVICE_ARCH_PASCAL = 4,
         NVML_DEVICE_ARCH_VOLTA = 5,
         NVML_DEVICE_ARCH_TURING = 6,

@@ -146,6 +146,8 @@ struct machine_gpu_instance {
         struct machine_compute_instance compute[7];
 };
 
+enum { AUTO_BOOST_NOW = 1, AUTO_BOOST_DEFAULT = 2 };
+
 struct machine_gpu {
         char name[96];
         char preset[32];
@@ -185,7 +187,7 @@ struct machine_gpu {
         uint32_t application_sm_mhz, application_memory_mhz; /* 0: the default */
         uint32_t locked_sm_mhz;                              /* 0: not locked */
         _Atomic uint32_t is_lost;
-        uint32_t reserved;
+        uint32_t auto_boost_off; /* AUTO_BOOST bits */
         _Atomic uint64_t ecc_corrected, ecc_uncorrected;
         struct machine_gpu_instance instances[7];
 };

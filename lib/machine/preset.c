@@ -14,6 +14,10 @@ enum { BRAND_TESLA = 2, BRAND_GEFORCE = 5, BRAND_NVIDIA = 14 };
 /* clang-format off */
 
 /* What the chips of one compute capability have in common. */
+#define CHIP_MAXWELL_52                                                                            \
+        .architecture = 3, .capability_major = 5, .capability_minor = 2, .cores_per_sm = 128,      \
+        .threads_per_sm = 2048, .blocks_per_sm = 32, .shared_per_sm_bytes = 96 * KIB,              \
+        .shared_per_block_optin_bytes = 48 * KIB
 #define CHIP_PASCAL_61                                                                             \
         .architecture = 4, .capability_major = 6, .capability_minor = 1, .cores_per_sm = 128,      \
         .threads_per_sm = 2048, .blocks_per_sm = 32, .shared_per_sm_bytes = 96 * KIB,              \
@@ -219,6 +223,22 @@ static const struct preset presets[] = {
                         .memory_bytes = 4096 * MIB, .reserved_bytes = 56 * MIB,
                         .bar1_bytes = 256 * MIB, .context_bytes = 70 * MIB,
                         .has_fan = 1,
+                },
+        },
+        {
+                .name = "m60-8gb",
+                .summary = "Tesla M60, one of its two GPUs, 8 GB GDDR5",
+                .gpu = {
+                        CHIP_MAXWELL_52, LINK_PCIE3, .preset = "m60-8gb",
+                        .name = "Tesla M60", .brand = BRAND_TESLA,
+                        .pci_device_id = 0x13f210de, .pci_subsystem_id = 0x113a10de,
+                        .sm_count = 16, .copy_engines = 2, .l2_bytes = 2 * KIB * KIB,
+                        .memory_bus_bits = 256, .memory_bytes_per_s = 160320 * MB,
+                        .sm_clock_mhz = 1177, .memory_clock_mhz = 2505, .video_clock_mhz = 1083,
+                        .power_limit_mw = 150000, .power_idle_mw = 13500, .temperature_c = 33,
+                        .memory_bytes = 7680 * MIB, .reserved_bytes = 62 * MIB,
+                        .bar1_bytes = 256 * MIB, .context_bytes = 68 * MIB,
+                        .has_ecc = 1,
                 },
         },
 };

@@ -41,6 +41,15 @@ for row in CARDS:
     card_check(*row)
 
 
+@check("nvidia-smi -q tells an old board's bridge and boost, and a new one's event recorder")
+def traits(clients):
+    old = clients.create("old", "m60-8gb", 2)
+    new = clients.create("new", "h100-80gb", 1)
+    clients.smi("-q", VGPU_SIM=old).expect(r"Bridge Chip\n +Type +: PLX$", r"Auto Boost +: On$", r"Latest Timestamp +: N/A$")
+    clients.smi("-q", VGPU_SIM=new).expect(r"Bridge Chip\n +Type +: N/A$", r"Auto Boost +: N/A$",
+                                           r"Latest Timestamp +: 20\d\d/", r"Latest Duration +: \d+ us$")
+
+
 @check("sixteen GPUs are listed and used")
 def sixteen(clients):
     machine = clients.create("sixteen", "h100-80gb", 16)

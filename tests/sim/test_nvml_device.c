@@ -1,4 +1,6 @@
 /* Tests of finding devices and of what they say of themselves. */
+#include <time.h>
+
 #include "nvml_fixture.h"
 
 SIM_TEST(a_device_is_found_by_all_its_names)
@@ -112,6 +114,50 @@ SIM_TEST(a_card_tells_only_what_it_has)
         CHECK_EQ(nvmlDeviceGetFanSpeed_v2(device, 1, &value), NVML_ERROR_INVALID_ARGUMENT);
 }
 
+SIM_TEST(boards_have_what_their_time_gave_them)
+{
+        nvmlDevice_t old = nvml_start("m60-8gb", 1);
+        nvmlEnableState_t now, by_default;
+        nvmlBridgeChipHierarchy_t bridge;
+        unsigned long long flushed_us;
+        unsigned long took_us;
+
+        GOOD(nvmlDeviceGetBridgeChipInfo(old, &bridge));
+        CHECK_EQ(bridge.bridgeCount, 1);
+        CHECK_EQ(bridge.bridgeChipInfo[0].type, NVML_BRIDGE_CHIP_PLX);
+        GOOD(nvmlDeviceSetAutoBoostedClocksEnabled(old, NVML_FEATURE_DISABLED));
+        GOOD(nvmlDeviceGetAutoBoostedClocksEnabled(old, &now, &by_default));
+        CHECK_EQ(now, NVML_FEATURE_DISABLED);
+        CHECK_EQ(by_default, NVML_FEATURE_ENABLED);
+        GOOD(nvmlDeviceSetDefaultAutoBoostedClocksEnabled(old, NVML_FEATURE_DISABLED, 0));
+        GOOD(nvmlDeviceSetAutoBoostedClocksEnabled(old, NVML_FEATURE_ENABLED));
+        GOOD(nvmlDeviceGetAutoBoostedClocksEnabled(old, &now, &by_default));
+        CHECK_EQ(now, NVML_FEATURE_ENABLED);
+        CHECK_EQ(by_default, NVML_FEATURE_DISABLED);
+        CHECK_EQ(nvmlDeviceGetLastBBXFlushTime(old, &flushed_us, &took_us),
+                 NVML_ERROR_NOT_SUPPORTED);
+}
+
+SIM_TEST(the_event_recorder_was_written_when_the_machine_came_up)
+{
+        uint64_t before_us = (uint64_t)time(NULL) * 1000000;
+        nvmlDevice_t device = nvml_start("h100-80gb", 1);
+        unsigned long long flushed_us, again_us;
+        nvmlBridgeChipHierarchy_t bridge;
+        nvmlEnableState_t now, by_default;
+        unsigned long took_us;
+
+        GOOD(nvmlDeviceGetLastBBXFlushTime(device, &flushed_us, &took_us));
+        CHECK(flushed_us + 1000000 >= before_us);
+        CHECK(flushed_us <= (uint64_t)(time(NULL) + 1) * 1000000);
+        CHECK(took_us > 0 && took_us < 1000000);
+        GOOD(nvmlDeviceGetLastBBXFlushTime(device, &again_us, &took_us));
+        CHECK(again_us - flushed_us + 1000 < 2000);
+        CHECK_EQ(nvmlDeviceGetBridgeChipInfo(device, &bridge), NVML_ERROR_NOT_SUPPORTED);
+        CHECK_EQ(nvmlDeviceGetAutoBoostedClocksEnabled(device, &now, &by_default),
+                 NVML_ERROR_NOT_SUPPORTED);
+}
+
 SIM_TEST(supported_clocks_come_in_lists_of_the_right_length)
 {
         nvmlDevice_t device = nvml_start("a100-40gb", 1);
@@ -201,6 +247,8 @@ int main(void)
                    CASE(a_uuid_as_bytes_finds_the_same_device),
                    CASE(the_environment_of_cuda_does_not_hide_devices),
                    CASE(modes_are_kept_by_the_machine), CASE(a_card_tells_only_what_it_has),
+                   CASE(boards_have_what_their_time_gave_them),
+                   CASE(the_event_recorder_was_written_when_the_machine_came_up),
                    CASE(supported_clocks_come_in_lists_of_the_right_length),
                    CASE(links_lead_through_the_switch), CASE(direct_links_name_their_peer),
                    CASE(near_gpus_are_nearer_than_far_ones));

@@ -30,6 +30,7 @@ TEST(cards_report_what_the_real_ones_do)
                 { "l4-24gb", "NVIDIA L4", 23034, 8, 9 },
                 { "t4-16gb", "Tesla T4", 15360, 7, 5 },
                 { "gtx-1050ti", "NVIDIA GeForce GTX 1050 Ti", 4096, 6, 1 },
+                { "m60-8gb", "Tesla M60", 7680, 5, 2 },
         };
 
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -99,6 +99,10 @@ static int attribute_of_architecture(const struct machine_gpu *gpu, int attribut
         bool is_hopper = gpu->capability_major >= 9;
 
         switch (attribute) {
+        case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
+        case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
+                return gpu->capability_major >= 6 ? common : 0;
         case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
                 return gpu->has_mig ? 2 : is_ampere ? 64 : 32;
         case CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:

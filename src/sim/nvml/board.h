@@ -18,6 +18,9 @@ struct board {
         uint8_t decoders, encoders, jpegs, ofas;
         uint8_t has_gsp;
         uint8_t has_row_remapper; /* else ECC errors retire pages */
+        uint8_t has_auto_boost;   /* since Pascal boost follows the application clocks */
+        uint8_t has_bridge;       /* several GPUs behind a PCIe switch of the board's own */
+        uint32_t black_box_us;    /* to write the infoROM's event recorder; 0: has none */
 };
 
 const struct board *board_of(const struct machine_gpu *gpu);

@@ -1,4 +1,5 @@
 /* clock_tuning: boost, offsets and monitors: what data centre cards leave as it is. */
+#include "board.h"
 #include "target.h"
 
 static nvmlReturn_t not_tunable(nvmlDevice_t device)
@@ -9,27 +10,65 @@ static nvmlReturn_t not_tunable(nvmlDevice_t device)
         return r != NVML_SUCCESS ? r : NVML_ERROR_NOT_SUPPORTED;
 }
 
+/* Only cards before Pascal: later ones boost whenever no application clocks are set. */
+static nvmlReturn_t auto_boost_target(nvmlDevice_t device, const void *answer,
+                                      struct target *ret_target)
+{
+        nvmlReturn_t r = target_gpu(device, answer, ret_target);
+
+        if (r == NVML_SUCCESS && !board_of(ret_target->gpu)->has_auto_boost)
+                r = NVML_ERROR_NOT_SUPPORTED;
+        return r;
+}
+
+static nvmlEnableState_t auto_boost_state(const struct machine_gpu *gpu, uint32_t bit)
+{
+        return gpu->auto_boost_off & bit ? NVML_FEATURE_DISABLED : NVML_FEATURE_ENABLED;
+}
+
 nvmlReturn_t sim_nvmlDeviceGetAutoBoostedClocksEnabled(nvmlDevice_t device,
                                                        nvmlEnableState_t *is_enabled,
                                                        nvmlEnableState_t *is_default)
 {
-        (void)is_enabled, (void)is_default;
-        return not_tunable(device);
+        struct target t;
+        nvmlReturn_t r = auto_boost_target(device, is_enabled, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        *is_enabled = auto_boost_state(t.gpu, AUTO_BOOST_NOW);
+        if (is_default)
+                *is_default = auto_boost_state(t.gpu, AUTO_BOOST_DEFAULT);
+        return NVML_SUCCESS;
+}
+
+static nvmlReturn_t auto_boost_set(nvmlDevice_t device, nvmlEnableState_t is_enabled, uint32_t bit)
+{
+        struct target t;
+        nvmlReturn_t r = auto_boost_target(device, device, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        if ((unsigned)is_enabled > NVML_FEATURE_ENABLED)
+                return NVML_ERROR_INVALID_ARGUMENT;
+        if (is_enabled)
+                __atomic_fetch_and(&t.gpu->auto_boost_off, ~bit, __ATOMIC_RELAXED);
+        else
+                __atomic_fetch_or(&t.gpu->auto_boost_off, bit, __ATOMIC_RELAXED);
+        return NVML_SUCCESS;
 }
 
 nvmlReturn_t sim_nvmlDeviceSetAutoBoostedClocksEnabled(nvmlDevice_t device,
                                                        nvmlEnableState_t is_enabled)
 {
-        (void)is_enabled;
-        return not_tunable(device);
+        return auto_boost_set(device, is_enabled, AUTO_BOOST_NOW);
 }
 
 nvmlReturn_t sim_nvmlDeviceSetDefaultAutoBoostedClocksEnabled(nvmlDevice_t device,
                                                               nvmlEnableState_t is_enabled,
                                                               unsigned int flags)
 {
-        (void)is_enabled, (void)flags;
-        return not_tunable(device);
+        (void)flags;
+        return auto_boost_set(device, is_enabled, AUTO_BOOST_DEFAULT);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetAdaptiveClockInfoStatus(nvmlDevice_t device, unsigned int *status)

@@ -1,6 +1,7 @@
 /* device_state: modes that an operator sets, firmware versions, and odd features. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "board.h"
 #include "load.h"
@@ -121,15 +122,39 @@ nvmlReturn_t sim_nvmlDeviceSetGpuOperationMode(nvmlDevice_t device, nvmlGpuOpera
 nvmlReturn_t sim_nvmlDeviceGetBridgeChipInfo(nvmlDevice_t device,
                                              nvmlBridgeChipHierarchy_t *hierarchy)
 {
-        (void)hierarchy;
-        return not_on_this_card(device);
+        struct target t;
+        nvmlReturn_t r = target_gpu(device, hierarchy, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        if (!board_of(t.gpu)->has_bridge)
+                return NVML_ERROR_NOT_SUPPORTED;
+        *hierarchy = (nvmlBridgeChipHierarchy_t){
+                .bridgeCount = 1,
+                .bridgeChipInfo = { { .type = NVML_BRIDGE_CHIP_PLX } },
+        };
+        return NVML_SUCCESS;
 }
 
+/* The event recorder was last written out when the driver came up: at the machine's time 0. */
 nvmlReturn_t sim_nvmlDeviceGetLastBBXFlushTime(nvmlDevice_t device, unsigned long long *timestamp,
                                                unsigned long *duration_us)
 {
-        (void)timestamp, (void)duration_us;
-        return not_on_this_card(device);
+        struct timespec now, boot;
+        struct target t;
+        nvmlReturn_t r = target_gpu(device, duration_us ? timestamp : NULL, &t);
+
+        if (r != NVML_SUCCESS)
+                return r;
+        if (!board_of(t.gpu)->black_box_us)
+                return NVML_ERROR_NOT_SUPPORTED;
+        clock_gettime(CLOCK_REALTIME, &now);
+        clock_gettime(CLOCK_MONOTONIC, &boot);
+        int64_t boot_us =
+                (now.tv_sec - boot.tv_sec) * INT64_C(1000000) + (now.tv_nsec - boot.tv_nsec) / 1000;
+        *timestamp = (uint64_t)boot_us + t.machine->file->header.epoch_ns / 1000;
+        *duration_us = board_of(t.gpu)->black_box_us;
+        return NVML_SUCCESS;
 }
 
 nvmlReturn_t sim_nvmlDeviceGetPlatformInfo(nvmlDevice_t device, nvmlPlatformInfo_t *info)
