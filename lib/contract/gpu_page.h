@@ -77,8 +77,8 @@ enum gpu_lane_state {
         GPU_ACTIVE, /* submits, or has work on the GPU */
 };
 struct gpu_lane {
-        _Atomic uint32_t pid; /* as the tenant sees it; 0: free */
-        _Atomic uint32_t state;
+        _Atomic uint32_t pid;          /* as the tenant sees it; 0: free */
+        _Atomic uint32_t state;        /* {number of the turn it last began, enum gpu_lane_state} */
         _Atomic uint64_t start_time;   /* of the process, clock ticks since boot */
         _Atomic uint64_t busy_ns;      /* GPU time it measured, ever */
         _Atomic uint64_t in_flight_ns; /* predicted time of what it has submitted and is not done */

@@ -41,6 +41,13 @@ void gpu_turn_close(struct gpu_turn *turn)
         *turn = (struct gpu_turn){ 0 };
 }
 
+/* The lane tells which turn it took up: one that ends before the arbiter looks was taken all the
+ * same. */
+static void lane_set(struct gpu_turn *turn, enum gpu_lane_state state)
+{
+        atomic_store(&turn->lane->state, (turn->number & ~(uint32_t)GPU_STATE_MASK) | state);
+}
+
 static bool lane_is_dead(const struct gpu_lane *lane, uint32_t pid)
 {
         return !process_is_alive((pid_t)pid, atomic_load(&lane->start_time));
@@ -103,17 +110,18 @@ static bool word_is_on(const struct gpu_turn *turn, uint32_t word, uint64_t now_
 /* First our mark, then the look: the arbiter does it the other way round. */
 static bool turn_try(struct gpu_turn *turn)
 {
-        const uint32_t word = atomic_load(&turn->grant->turn);
+        const uint32_t word = atomic_load(&turn->grant->turn), before = turn->number;
 
         if (!word_is_on(turn, word, clock_now_ns()))
                 return false;
-        atomic_store(&turn->lane->state, GPU_ACTIVE);
+        turn->number = word;
+        lane_set(turn, GPU_ACTIVE);
         if (atomic_load(&turn->grant->turn) == word && word_is_on(turn, word, clock_now_ns())) {
-                turn->number = word;
                 turn->until_ns = 0;
                 return true;
         }
-        atomic_store(&turn->lane->state, GPU_WANTS);
+        turn->number = before;
+        lane_set(turn, GPU_WANTS);
         futex_ring(&turn->wants->bell);
         return false;
 }
@@ -129,15 +137,18 @@ static bool arbiter_is_stale(const struct gpu_turn *turn, uint64_t asked_ns, uin
 /* A word that changes from here on is somebody's who has come. */
 static void turn_go_alone(struct gpu_turn *turn, uint32_t word, uint64_t now_ns)
 {
-        atomic_store(&turn->lane->state, GPU_ACTIVE);
         turn->number = word;
+        lane_set(turn, GPU_ACTIVE);
         turn->until_ns = now_ns + GPU_STALE_NS;
         futex_ring(&turn->wants->alarm);
 }
 
+/* Rings again when the word has changed and is not a yes: a turn was given and passed on before we
+ * could take it up, and the arbiter waits for a sign of life. */
 static void turn_wait(struct gpu_turn *turn)
 {
         const uint64_t asked_ns = clock_now_ns();
+        uint32_t rung = ~atomic_load(&turn->grant->turn);
 
         for (;;) {
                 const uint32_t word = atomic_load(&turn->grant->turn);
@@ -148,6 +159,9 @@ static void turn_wait(struct gpu_turn *turn)
                         turn_go_alone(turn, word, now_ns);
                         return;
                 }
+                if (word != rung)
+                        futex_ring(&turn->wants->bell);
+                rung = word;
                 futex_wait(&turn->grant->turn, word, GPU_BEAT_NS);
         }
 }
@@ -163,8 +177,7 @@ bool gpu_turn_begin(struct gpu_turn *turn)
                 return false;
         }
         if (!turn_try(turn)) {
-                atomic_store(&turn->lane->state, GPU_WANTS);
-                futex_ring(&turn->wants->bell);
+                lane_set(turn, GPU_WANTS);
                 turn_wait(turn);
         }
         errno = saved_errno;
@@ -204,7 +217,7 @@ void gpu_turn_end(struct gpu_turn *turn, bool wants_more)
         if (!turn->lane)
                 return;
         atomic_store(&turn->lane->in_flight_ns, 0);
-        atomic_store(&turn->lane->state, wants_more ? GPU_WANTS : GPU_IDLE);
+        lane_set(turn, wants_more ? GPU_WANTS : GPU_IDLE);
         /* No deadline: nobody else wants, and the turn stays ours. The arbiter sets one before it
          * looks at the lanes. */
         if (atomic_load(&turn->grant->deadline_ns) != GPU_NO_DEADLINE ||

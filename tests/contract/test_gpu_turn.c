@@ -59,13 +59,18 @@ static uint32_t bell(const struct bench *bench)
         return atomic_load(&bench->turn.wants->bell);
 }
 
+static enum gpu_lane_state lane_state(const struct gpu_lane *lane)
+{
+        return atomic_load(&lane->state) & GPU_STATE_MASK;
+}
+
 TEST(without_an_arbiter_from_the_start_nobody_waits_or_rings)
 {
         struct bench bench;
 
         bench_open(&bench);
         gpu_turn_begin(&bench.turn);
-        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_ACTIVE);
+        CHECK_EQ(lane_state(bench.turn.lane), GPU_ACTIVE);
         assert_true(gpu_turn_is_on(&bench.turn, clock_now_ns()));
         CHECK_EQ(bell(&bench), 0);
         bench_close(&bench);
@@ -82,7 +87,7 @@ TEST(a_holder_without_deadline_comes_and_goes_without_ringing)
                 gpu_turn_end(&bench.turn, false);
         }
         CHECK_EQ(bell(&bench), 0);
-        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_IDLE);
+        CHECK_EQ(lane_state(bench.turn.lane), GPU_IDLE);
         bench_close(&bench);
 }
 
@@ -99,7 +104,7 @@ TEST(a_turn_ends_at_its_deadline_and_the_end_is_told)
         assert_false(gpu_turn_is_on(&bench.turn, now_ns + NS_PER_S));
         gpu_turn_end(&bench.turn, true);
         CHECK_EQ(bell(&bench), 1);
-        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_WANTS);
+        CHECK_EQ(lane_state(bench.turn.lane), GPU_WANTS);
         bench_close(&bench);
 }
 
@@ -133,11 +138,11 @@ TEST(a_waiting_tenant_asks_and_goes_on_when_it_is_granted)
         pthread_create(&thread, NULL, begin_in_thread, &bench.turn);
         while (bell(&bench) == 0)
                 futex_wait(&bench.turn.wants->bell, 0, NS_PER_S);
-        CHECK_EQ(atomic_load(&bench.turn.want->lanes[0].state), GPU_WANTS);
+        CHECK_EQ(lane_state(&bench.turn.want->lanes[0]), GPU_WANTS);
         arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
         pthread_join(thread, NULL);
         CHECK_EQ(bench.turn.until_ns, 0); /* granted, not given up */
-        CHECK_EQ(atomic_load(&bench.turn.lane->state), GPU_ACTIVE);
+        CHECK_EQ(lane_state(bench.turn.lane), GPU_ACTIVE);
         bench_close(&bench);
 }
 
@@ -175,7 +180,7 @@ TEST(a_child_has_a_lane_of_its_own_and_the_dead_are_buried)
         }
         waitpid(child, &status, 0);
         CHECK_EQ(status, 0);
-        CHECK_EQ(atomic_load(&bench.turn.want->lanes[1].state), GPU_ACTIVE); /* died so */
+        CHECK_EQ(lane_state(&bench.turn.want->lanes[1]), GPU_ACTIVE); /* died so */
         const pid_t next = fork();
         if (next == 0) {
                 gpu_turn_begin(&bench.turn);

@@ -1,0 +1,102 @@
+/* turns: who may use a GPU, and for how long. Pure: time is a parameter, nothing is read or written
+ * but the caller's structure; the arbiter (lib/arbiter) and the simulations in the tests drive it.
+ *
+ * One token. A tenant that holds it is told until when; then it is closed out, drains, and the token
+ * goes to the one with the smallest weighted virtual time among those who want it and are not in
+ * debt. The caller repeats
+ *     report what each tenant says now → turns_step() → tell each tenant what turns_word() says
+ * and what it reports must have been read after the tenants were told: a tenant that was closed out
+ * and is not active can no longer become so, and only then is the token passed on. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TURNS_TENANTS = 256, TURNS_NOBODY = -1 };
+#define TURNS_NEVER UINT64_MAX
+
+enum turns_state {
+        TURNS_ABSENT,    /* no such tenant */
+        TURNS_OUT,       /* waits or is idle */
+        TURNS_HOLDER,    /* may submit */
+        TURNS_CLOSING,   /* closed out, has work on the GPU: still has the token */
+        TURNS_FREE,      /* no turns: did not drain in time, or none are needed */
+        TURNS_RETURNING, /* closed out after being free; may have work on the GPU, has no token */
+};
+
+struct turns_limits {
+        uint32_t weight;       /* 0 counts as 1 */
+        uint64_t cap_ns_per_s; /* GPU time per second at most; 0: no cap */
+        bool is_latency;       /* its waits are kept short */
+};
+
+/* What a tenant says. All of it is clamped; nothing it says moves another's account. */
+struct turns_report {
+        bool wants;              /* waits, or is active */
+        bool is_active;          /* may have work on the GPU */
+        bool has_begun;          /* took up the turn that it was last given */
+        uint32_t signs;          /* changes when it gives a sign of life */
+        uint64_t busy_ns;        /* GPU time so far, as it measured */
+        uint64_t observed_ns;    /* the same as the driver says; 0: not known */
+        uint64_t resident_bytes; /* what its work touches */
+};
+
+struct turns_tenant {
+        enum turns_state state;
+        struct turns_limits limits;
+        struct turns_report report;
+        uint32_t number; /* grows with every change of state */
+        uint64_t virtual_time;
+        int64_t balance_ns;      /* < 0: not before it is paid */
+        uint64_t state_since_ns; /* HOLDER: the turn began; CLOSING: it was told to drain */
+        uint64_t turn_since_ns;
+        uint64_t deadline_ns; /* HOLDER */
+        bool has_begun;       /* took the turn up */
+        bool is_awaited;      /* RETURNING: no turn for anybody before it has drained */
+        bool is_deaf;         /* did not; until it gives a sign */
+        uint32_t signs_when_deaf;
+        uint64_t busy_when_settled_ns, settled_ns;
+        bool was_wanting;   /* at the last step */
+        uint64_t wanted_ns; /* last time it wanted; 0: never */
+        /* Counters. */
+        uint64_t turns, held_ns, waited_ns, charged_ns, lapses;
+};
+
+struct turns {
+        int holder;                /* or whoever is CLOSING; TURNS_NOBODY */
+        int high;                  /* tenants ever used */
+        bool is_off;               /* no token at all (MPS) */
+        uint64_t clock_ns;         /* the last step */
+        uint64_t virtual_clock;    /* of the last one who got a turn: newcomers begin here */
+        uint64_t card_bytes;       /* 0: not known */
+        uint64_t swap_bytes_per_s; /* how fast memory comes onto the card */
+        uint64_t swap_ns;          /* what a change of hands costs now; 0: all fits */
+        struct turns_tenant tenants[TURNS_TENANTS];
+};
+
+/* What a tenant is to be told. */
+struct turns_word {
+        bool is_open, is_free;
+        uint32_t number;
+        uint64_t deadline_ns; /* of an open turn; TURNS_NEVER: none */
+        uint64_t quantum_ns;
+        uint64_t in_flight_ns;
+        bool is_crowded; /* resident sets exceed the card */
+};
+
+void turns_init(struct turns *turns, uint64_t now_ns);
+/* The tenant's number, or -EUSERS. `may_be_active`: it ran before anybody kept turns. */
+int turns_add(struct turns *turns, const struct turns_limits *limits, bool may_be_active,
+              uint64_t now_ns);
+void turns_remove(struct turns *turns, int tenant, uint64_t now_ns);
+/* A change holds from the next turn on. */
+void turns_limit(struct turns *turns, int tenant, const struct turns_limits *limits);
+void turns_report(struct turns *turns, int tenant, const struct turns_report *report);
+
+/* Moves on to now. Returns when to step again even if nobody says anything; TURNS_NEVER: need not. */
+uint64_t turns_step(struct turns *turns, uint64_t now_ns);
+
+struct turns_word turns_word(const struct turns *turns, int tenant);
+uint64_t turns_quantum_ns(const struct turns *turns);
+/* True: somebody wants a turn and has none. */
+bool turns_is_contended(const struct turns *turns);

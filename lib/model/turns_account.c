@@ -1,0 +1,195 @@
+/* What a turn costs. */
+#include "turns_account.h"
+
+#include "clock.h"
+
+enum {
+        VIRTUAL_SCALE = 64, /* virtual time is GPU time × this / weight */
+        WAKE_QUANTA = 2,    /* what a sleeper may have saved up */
+        SWAP_PERCENT = 10,  /* of all time, at most, may go into swapping */
+        PRESENT_S = 1,      /* whoever wanted this recently counts as resident */
+        MARGIN = 64,        /* the tenant's own account is the exact one: ours is a 64th wider */
+        BALANCE_PER_S = 10, /* a balance holds a tenth of a second's income */
+        BALANCE_QUANTA = 2,
+};
+#define CROWDED_QUANTUM_MOST_NS (10 * NS_PER_S)
+
+static uint64_t weight_of(const struct turns_tenant *tenant)
+{
+        return tenant->limits.weight ? tenant->limits.weight : 1;
+}
+
+static uint64_t income_ns_per_s(const struct turns_tenant *tenant)
+{
+        return tenant->limits.cap_ns_per_s + tenant->limits.cap_ns_per_s / MARGIN;
+}
+
+static void balance_cap(const struct turns *turns, struct turns_tenant *tenant)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+        const int64_t most_ns =
+                (int64_t)(income / BALANCE_PER_S + BALANCE_QUANTA * turns_quantum_ns(turns));
+
+        if (tenant->balance_ns > most_ns)
+                tenant->balance_ns = most_ns;
+}
+
+static void balance_fill(struct turns_tenant *tenant, uint64_t span_ns)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+
+        if (!income) {
+                tenant->balance_ns = 0;
+                return;
+        }
+        tenant->balance_ns += (int64_t)((double)span_ns * (double)income / (double)NS_PER_S);
+}
+
+static bool tenant_has_token(const struct turns_tenant *tenant)
+{
+        return tenant->state == TURNS_HOLDER || tenant->state == TURNS_CLOSING;
+}
+
+/* What one change of hands brings onto the card, at most: what does not fit. */
+static uint64_t overflow_bytes(const struct turns *turns)
+{
+        uint64_t sum = 0, largest = 0;
+
+        for (int i = 0; i < turns->high; i++) {
+                const struct turns_tenant *tenant = &turns->tenants[i];
+                uint64_t bytes = tenant->report.resident_bytes;
+
+                if (tenant->state == TURNS_ABSENT || !tenant->wanted_ns ||
+                    turns->clock_ns - tenant->wanted_ns > PRESENT_S * NS_PER_S)
+                        continue;
+                if (bytes > turns->card_bytes)
+                        bytes = turns->card_bytes; /* no more of it can be on the card at a time */
+                sum += bytes;
+                largest = bytes > largest ? bytes : largest;
+        }
+        if (sum <= turns->card_bytes)
+                return 0;
+        return sum - turns->card_bytes < largest ? sum - turns->card_bytes : largest;
+}
+
+static void swap_judge(struct turns *turns)
+{
+        const uint64_t bytes = turns->card_bytes ? overflow_bytes(turns) : 0;
+
+        turns->swap_ns = bytes && turns->swap_bytes_per_s
+                                 ? (uint64_t)((double)bytes * (double)NS_PER_S /
+                                              (double)turns->swap_bytes_per_s)
+                                 : 0;
+}
+
+static uint64_t busy_said_ns(const struct turns_tenant *tenant)
+{
+        return tenant->report.observed_ns > tenant->report.busy_ns ? tenant->report.observed_ns
+                                                                   : tenant->report.busy_ns;
+}
+
+void account_begin(struct turns *turns, struct turns_tenant *tenant)
+{
+        tenant->settled_ns = turns->clock_ns;
+        tenant->busy_when_settled_ns = busy_said_ns(tenant);
+}
+
+/* What it says it used, but not more than the time that passed. While it has the token nobody else
+ * runs, so that its virtual time moves by half of that at least, whatever it says. */
+void account_settle(struct turns *turns, struct turns_tenant *tenant)
+{
+        const uint64_t span_ns = turns->clock_ns - tenant->settled_ns;
+        const uint64_t said_ns = busy_said_ns(tenant);
+        uint64_t used_ns =
+                said_ns > tenant->busy_when_settled_ns ? said_ns - tenant->busy_when_settled_ns : 0;
+
+        if (used_ns > span_ns)
+                used_ns = span_ns;
+        tenant->settled_ns = turns->clock_ns;
+        tenant->busy_when_settled_ns += used_ns; /* what was measured late counts next time */
+        if (tenant->limits.cap_ns_per_s)
+                tenant->balance_ns -= (int64_t)used_ns;
+        balance_cap(turns, tenant);
+        if (tenant_has_token(tenant) && used_ns < span_ns / 2)
+                used_ns = span_ns / 2;
+        tenant->charged_ns += used_ns;
+        tenant->virtual_time += used_ns * VIRTUAL_SCALE / weight_of(tenant);
+}
+
+/* The least virtual time of those who compete; if nobody does, where the last turn began. */
+static uint64_t virtual_least(const struct turns *turns, const struct turns_tenant *except)
+{
+        uint64_t least = UINT64_MAX;
+
+        for (int i = 0; i < turns->high; i++) {
+                const struct turns_tenant *tenant = &turns->tenants[i];
+                const bool competes = tenant_has_token(tenant) ||
+                                      (tenant->state == TURNS_OUT && tenant->report.wants);
+
+                if (competes && tenant != except && tenant->virtual_time < least)
+                        least = tenant->virtual_time;
+        }
+        return least == UINT64_MAX ? turns->virtual_clock : least;
+}
+
+/* Wants again after it did not: it has not saved up more than two quanta. */
+static void tenant_wake(struct turns *turns, struct turns_tenant *tenant)
+{
+        if (turns->holder != TURNS_NOBODY)
+                account_settle(turns, &turns->tenants[turns->holder]); /* is where it is now */
+        const uint64_t saved =
+                WAKE_QUANTA * turns_quantum_ns(turns) * VIRTUAL_SCALE / weight_of(tenant);
+        const uint64_t least = virtual_least(turns, tenant);
+        const uint64_t floor = least > saved ? least - saved : 0;
+
+        if (tenant->virtual_time < floor)
+                tenant->virtual_time = floor;
+}
+
+static void tenant_pass_time(struct turns *turns, struct turns_tenant *tenant, uint64_t span_ns)
+{
+        balance_fill(tenant, span_ns);
+        /* What is used meanwhile is taken off at the end of the turn: until then it adds up. */
+        if (!tenant_has_token(tenant))
+                balance_cap(turns, tenant);
+        if (tenant->was_wanting && !tenant_has_token(tenant) && tenant->state != TURNS_FREE)
+                tenant->waited_ns += span_ns;
+        if (tenant->report.wants && !tenant->was_wanting && !tenant_has_token(tenant))
+                tenant_wake(turns, tenant);
+        tenant->was_wanting = tenant->report.wants;
+        if (tenant->report.wants)
+                tenant->wanted_ns = turns->clock_ns;
+}
+
+void account_pass_time(struct turns *turns, uint64_t now_ns)
+{
+        const uint64_t span_ns = now_ns > turns->clock_ns ? now_ns - turns->clock_ns : 0;
+
+        turns->clock_ns += span_ns;
+        for (int i = 0; i < turns->high; i++)
+                if (turns->tenants[i].state != TURNS_ABSENT)
+                        tenant_pass_time(turns, &turns->tenants[i], span_ns);
+        swap_judge(turns);
+}
+
+uint64_t account_behind_ns(const struct turns_tenant *tenant, const struct turns_tenant *other)
+{
+        if (other->virtual_time <= tenant->virtual_time)
+                return 0;
+        return (other->virtual_time - tenant->virtual_time) * weight_of(tenant) / VIRTUAL_SCALE;
+}
+
+uint64_t account_pay_ns(const struct turns_tenant *tenant)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+        const double owed_ns = (double)-tenant->balance_ns;
+
+        return income ? (uint64_t)(owed_ns * (double)NS_PER_S / (double)income) + 1 : 0;
+}
+
+uint64_t account_crowded_quantum_ns(uint64_t swap_ns)
+{
+        const uint64_t quantum_ns = swap_ns * (100 - SWAP_PERCENT) / SWAP_PERCENT;
+
+        return quantum_ns < CROWDED_QUANTUM_MOST_NS ? quantum_ns : CROWDED_QUANTUM_MOST_NS;
+}
