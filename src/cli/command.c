@@ -66,6 +66,20 @@ static const struct command commands[] = {
                      "Examples:\n"
                      "  vgpu ps\n"
                      "  vgpu ps --json | jq '.shares[] | {name, held: .gpus[].held_bytes}'\n" },
+        { .name = "top",
+          .usage = "[OPTION]…",
+          .run = command_top,
+          .options = top_options,
+          .summary = "watch what the shares use, as it happens",
+          .details = "On a terminal: each GPU with its shares, memory and compute as bars with "
+                     "their limits,\n"
+                     "and a minute of the past. Keys: q leave, c m n sort, / filter, ? help. "
+                     "Elsewhere:\n"
+                     "--once for a table, --json for an object per look.\n\n"
+                     "Examples:\n"
+                     "  vgpu top\n"
+                     "  vgpu top --once --sort memory\n"
+                     "  vgpu top --json --once | jq '.shares[] | {share, cores_used_ratio}'\n" },
         { .name = "doctor",
           .usage = "[OPTION]…",
           .run = command_doctor,

@@ -43,6 +43,7 @@ bool command_is_group(const char *word);
 int command_run(const struct command *command, int argc, char **argv);
 int command_set(const struct command *command, int argc, char **argv);
 int command_ps(const struct command *command, int argc, char **argv);
+int command_top(const struct command *command, int argc, char **argv);
 int command_doctor(const struct command *command, int argc, char **argv);
 int command_help(const struct command *command, int argc, char **argv);
 int command_completion(const struct command *command, int argc, char **argv);
@@ -54,9 +55,10 @@ int command_sim_stat(const struct command *command, int argc, char **argv);
 int command_sim_inject(const struct command *command, int argc, char **argv);
 int command_sim_destroy(const struct command *command, int argc, char **argv);
 
-extern const struct cli_option run_options[], set_options[], ps_options[], doctor_options[],
-        help_options[], completion_options[], sim_create_options[], sim_list_options[],
-        sim_show_options[], sim_stat_options[], sim_inject_options[], sim_destroy_options[];
+extern const struct cli_option run_options[], set_options[], ps_options[], top_options[],
+        doctor_options[], help_options[], completion_options[], sim_create_options[],
+        sim_list_options[], sim_show_options[], sim_stat_options[], sim_inject_options[],
+        sim_destroy_options[];
 
 /* Help texts: of vgpu, of a group of commands, of one command. */
 void help_print(void);
