@@ -47,6 +47,12 @@ uint64_t guest_card_bytes(unsigned gpu)
         return memory.used_bytes;
 }
 
+void guest_card_taken(unsigned gpu, uint64_t bytes)
+{
+        assert_int_equal(unit_set_outsider(sim_machine_open(), gpu * MACHINE_UNITS_PER_GPU, bytes),
+                         0);
+}
+
 uint64_t guest_held(void)
 {
         size_t free_bytes, total_bytes;

@@ -13,6 +13,8 @@ void guest_machine(unsigned gpus); /* without context overhead */
 void guest_start(const char *limit);
 /* What the card itself says is used. */
 uint64_t guest_card_bytes(unsigned gpu);
+/* Somebody else takes this much of it. */
+void guest_card_taken(unsigned gpu, uint64_t bytes);
 /* What the container's account says is held on device 0: total − free of cuMemGetInfo. */
 uint64_t guest_held(void);
 /* The account is what the card shows, and not more than the limit. */

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "pool_account.h"
 #include "start.h"
+#include "virtual.h"
 
 enum { ORDINALS = 64, DEVICES_UUID = 48 };
 
@@ -76,12 +77,13 @@ static int ordinal_account(int ordinal)
         return account;
 }
 
-/* Before a refusal: what pools have given back to the card meanwhile. */
+/* Before a refusal: what pools have given back to the card, and streams have freed, meanwhile. */
 static bool relieve(void)
 {
         bool has_shrunk = pool_account_refresh_all();
 
-        return graph_account_refresh() || has_shrunk;
+        has_shrunk |= graph_account_refresh();
+        return virtual_reap() || has_shrunk;
 }
 
 int devices_start(void)
@@ -99,8 +101,13 @@ int devices_start(void)
         start_nvml();
         devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
         real_cuda.cuDeviceGetCount(&devices.count);
-        for (int i = 0; i < devices.count && i < ORDINALS; i++)
+        for (int i = 0; i < devices.count && i < ORDINALS; i++) {
+                size_t bytes = 0;
                 devices.accounts[i] = ordinal_account(i);
+                if (devices.accounts[i] >= 0 &&
+                    real_cuda.cuDeviceTotalMem_v2(&bytes, i) == CUDA_SUCCESS)
+                        limits_card((unsigned)devices.accounts[i], bytes);
+        }
         return 0;
 }
 

@@ -181,7 +181,7 @@ CUresult graph_account_settle(struct graph_charge *charge, CUresult result)
                 uint64_t now = pool_figure(i, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
                 uint64_t grown = now > pools.bytes[i] ? now - pools.bytes[i] : 0;
                 is_over |= !ledger_grow(&charge->charges[i], grown,
-                                        limits_bytes(charge->charges[i].account));
+                                        limits_physical_bytes(charge->charges[i].account));
                 ledger_rename(&charge->charges[i], REGION_OTHER);
                 pools.bytes[i] += grown;
                 pool_shrink(i, now);

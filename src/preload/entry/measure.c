@@ -19,7 +19,7 @@ CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_byte
                 return CUDA_SUCCESS;
         }
         unsigned account = (unsigned)measure->account;
-        uint64_t limit = limits_bytes(account);
+        uint64_t limit = limits_physical_bytes(account);
         int r = ledger_reserve_rest(account, least_bytes, limit, &measure->charge);
         if (r < 0 && region_reap(ledger_region()))
                 r = ledger_reserve_rest(account, least_bytes, limit, &measure->charge);
@@ -51,7 +51,7 @@ CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uin
         ledger_measured((unsigned)measure->account);
         presence_unlock();
         if (result == CUDA_SUCCESS && taken > had &&
-            limits_bytes((unsigned)measure->account) != UINT64_MAX)
+            limits_physical_bytes((unsigned)measure->account) != UINT64_MAX)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         return result;
 }

@@ -4,7 +4,9 @@
 #include "graph_account.h"
 #include "limits.h"
 #include "pool_account.h"
+#include "presence.h"
 #include "real.h"
+#include "virtual.h"
 
 CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t bytes)
 {
@@ -13,14 +15,15 @@ CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t
 
         if (!place.context) /* no limit; or no context: the driver says so */
                 return real(address, bytes);
-        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
-        if (r != CUDA_SUCCESS)
-                return r;
-        r = real(address, bytes);
-        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
-        return r;
+        CUresult r = gate_memory_try(place.account, place.context, bytes, &charge);
+        if (r == CUDA_SUCCESS) {
+                r = real(address, bytes);
+                gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        }
+        return r == CUDA_ERROR_OUT_OF_MEMORY ? virtual_alloc(&place, bytes, address) : r;
 }
 
+/* An address of 32 bits cannot name managed memory: this is device memory or none. */
 CUresult hook_cuMemAlloc(cuMemAlloc_fn *real, CUdeviceptr_v1 *address, unsigned int bytes)
 {
         struct place place = devices_current();
@@ -36,30 +39,39 @@ CUresult hook_cuMemAlloc(cuMemAlloc_fn *real, CUdeviceptr_v1 *address, unsigned 
         return r;
 }
 
-/* The driver pads rows to 512 bytes: set that aside, then take what it says. */
-static CUresult pitch_admit(size_t width, size_t height, struct charge *charge)
+/* The driver pads rows to 512 bytes. False: there is no such size. */
+static bool pitch_size(size_t width, size_t height, size_t *ret_pitch, size_t *ret_bytes)
 {
-        size_t pitch = width + 511 - (width + 511) % 512, bytes;
-
-        if (width > SIZE_MAX - 511 || __builtin_mul_overflow(pitch, height, &bytes))
-                return CUDA_ERROR_OUT_OF_MEMORY;
-        struct place place = devices_current();
-        *charge = (struct charge){ 0 };
-        if (!place.context)
-                return CUDA_SUCCESS;
-        return gate_memory_admit(place.account, place.context, bytes, charge);
+        if (width > SIZE_MAX - 511)
+                return false;
+        *ret_pitch = width + 511 - (width + 511) % 512;
+        return !__builtin_mul_overflow(*ret_pitch, height, ret_bytes);
 }
 
 CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *address, size_t *pitch,
                                  size_t width, size_t height, unsigned int element)
 {
+        struct place place = devices_current();
         struct charge charge;
-        CUresult r = pitch_admit(width, height, &charge);
+        size_t padded, bytes;
 
-        if (r != CUDA_SUCCESS)
+        if (!place.context)
+                return real(address, pitch, width, height, element);
+        if (!pitch_size(width, height, &padded, &bytes))
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        CUresult r = gate_memory_try(place.account, place.context, bytes, &charge);
+        if (r == CUDA_SUCCESS) {
+                r = real(address, pitch, width, height, element);
+                gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        }
+        if (r != CUDA_ERROR_OUT_OF_MEMORY)
                 return r;
-        r = real(address, pitch, width, height, element);
-        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        /* Not asked, the driver has not looked at these. */
+        if (!address || !pitch || (element != 4 && element != 8 && element != 16))
+                return CUDA_ERROR_INVALID_VALUE;
+        r = virtual_alloc(&place, bytes, address);
+        if (r == CUDA_SUCCESS)
+                *pitch = padded;
         return r;
 }
 
@@ -67,9 +79,15 @@ CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address,
                               unsigned int *pitch, unsigned int width, unsigned int height,
                               unsigned int element)
 {
+        struct place place = devices_current();
         struct charge charge;
-        CUresult r = pitch_admit(width, height, &charge);
+        size_t padded, bytes;
 
+        if (!place.context)
+                return real(address, pitch, width, height, element);
+        if (!pitch_size(width, height, &padded, &bytes))
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, pitch, width, height, element);
@@ -79,8 +97,12 @@ CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address,
 
 CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
 {
+        CUresult r;
+
         if (!limits_are_set())
                 return real(address);
+        if (virtual_free(real, address, &r))
+                return r;
         struct holding note;
         pool_account_free_begin(address, &note);
         return pool_account_free_end(real(address), &note);
@@ -93,6 +115,18 @@ CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
         struct holding note;
         pool_account_free_begin(address, &note);
         return pool_account_free_end(real(address), &note);
+}
+
+/* What the driver has been given back meanwhile is free. */
+static void accounts_refresh(void)
+{
+        pool_account_refresh_all();
+        graph_account_refresh();
+        if (!virtual_range_is_any())
+                return;
+        presence_enter();
+        virtual_reap();
+        presence_leave();
 }
 
 CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size_t *total_bytes)
@@ -111,8 +145,7 @@ CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size
                 if (known)
                         atomic_store_explicit(known, total, memory_order_relaxed);
         }
-        pool_account_refresh_all();
-        graph_account_refresh();
+        accounts_refresh();
         total = gate_memory_total(place.account, total);
         if (free_bytes)
                 *free_bytes = gate_memory_free(place.account, total);
@@ -136,8 +169,7 @@ CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes,
         if (r != CUDA_SUCCESS)
                 return r;
         if (limits_are_set()) {
-                pool_account_refresh_all();
-                graph_account_refresh();
+                accounts_refresh();
                 uint64_t total = gate_memory_total(account, total_part);
                 free_part = cut_to_32_bits(gate_memory_free(account, total));
                 total_part = cut_to_32_bits(total);

@@ -6,6 +6,8 @@
 #include "pool_account.h"
 #include "presence.h"
 #include "real.h"
+#include "stream.h"
+#include "virtual.h"
 
 /* The charge is settled by what the pool has grown by; too much is given back to the driver. */
 static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool, int ordinal,
@@ -27,14 +29,12 @@ static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool
         return result;
 }
 
-/* Captured, an allocation becomes a node of a graph. The legacy stream cannot be captured. */
-static bool is_captured(CUstream stream)
+/* Is it the device's own, which a program that names no pool means? */
+static bool is_default(CUmemoryPool pool, int ordinal)
 {
-        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+        CUmemoryPool own = NULL;
 
-        return stream && stream != CU_STREAM_LEGACY && real_cuda.cuStreamIsCapturing &&
-               real_cuda.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-               status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        return real_cuda.cuDeviceGetDefaultMemPool(&own, ordinal) == CUDA_SUCCESS && own == pool;
 }
 
 CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, size_t bytes,
@@ -50,7 +50,7 @@ CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, si
 
         if (!limits_are_set() || !place.context)
                 return real(address, bytes, stream);
-        if (is_captured(meant)) {
+        if (stream_is_captured(meant)) {
                 graph_need_one(&need, place.ordinal, bytes);
                 CUresult r = graph_account_admit_node(&need, &node);
                 return r != CUDA_SUCCESS
@@ -58,11 +58,17 @@ CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, si
                                : graph_account_settle(&node, real(address, bytes, stream));
         }
         real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
-        CUresult r = gate_memory_admit(place.account, 0, bytes, &charge);
-        if (r != CUDA_SUCCESS)
+        CUresult r = gate_memory_try(place.account, 0, bytes, &charge);
+        if (r == CUDA_SUCCESS) {
+                r = real(address, bytes, stream);
+                r = settle(&charge, r, pool, place.ordinal, r == CUDA_SUCCESS ? *address : 0,
+                           meant);
+        }
+        if (r != CUDA_ERROR_OUT_OF_MEMORY)
                 return r;
-        r = real(address, bytes, stream);
-        return settle(&charge, r, pool, place.ordinal, r == CUDA_SUCCESS ? *address : 0, meant);
+        return is_default(pool, place.ordinal)
+                       ? virtual_alloc_async(&place, bytes, pool, meant, address)
+                       : gate_memory_refuse(place.account, bytes);
 }
 
 CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdeviceptr *address,
@@ -82,7 +88,7 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
         int ordinal = pool_account_ordinal(pool);
         if (ordinal < 0)
                 return real(address, bytes, pool, stream);
-        if (is_captured(meant)) {
+        if (stream_is_captured(meant)) {
                 graph_need_one(&need, ordinal, bytes);
                 CUresult r = graph_account_admit_node(&need, &node);
                 return r != CUDA_SUCCESS
@@ -98,8 +104,14 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
 
 CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstream stream)
 {
+        CUstream meant =
+                stream || real != real_cuda.cuMemFreeAsync_ptsz ? stream : CU_STREAM_PER_THREAD;
+        CUresult r;
+
         if (!limits_are_set())
                 return real(address, stream);
+        if (virtual_free_async(address, meant, &r))
+                return r;
         struct holding note;
         pool_account_free_begin(address, &note);
         return pool_account_free_end(real(address, stream), &note);

@@ -115,7 +115,7 @@ CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal
         if (row) {
                 uint64_t now = pool_reserved(pool);
                 uint64_t grown = now > row->bytes ? now - row->bytes : 0;
-                is_within = ledger_grow(charge, grown, limits_bytes(charge->account));
+                is_within = ledger_grow(charge, grown, limits_physical_bytes(charge->account));
                 ledger_rename(charge, REGION_OTHER);
                 row->bytes += grown;
                 row->live++;

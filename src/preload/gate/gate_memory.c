@@ -5,7 +5,9 @@
 #include "log.h"
 #include "presence.h"
 
-static uint64_t granules(size_t bytes)
+enum { REST_BYTES = 64 << 20 };
+
+uint64_t gate_memory_granules(size_t bytes)
 {
         uint64_t granule = LEDGER_GRANULE_BYTES;
 
@@ -21,40 +23,82 @@ void gate_memory_on_refusal(bool (*relieve)(void))
         gate_relieve = relieve;
 }
 
-/* A refusal counts nobody who has been dead for a millisecond, nor what another process has in hand
- * only while it measures. */
-static int admit_patiently(unsigned account, uint64_t bytes, uint64_t limit, struct charge *charge)
+bool gate_memory_relieve(void)
 {
-        int r = ledger_reserve(account, bytes, limit, charge);
+        return gate_relieve && gate_relieve();
+}
+
+int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit, struct charge *ret_charge)
+{
+        int r = ledger_reserve(account, bytes, limit, ret_charge);
 
         if (r < 0 && ledger_reap())
-                r = ledger_reserve(account, bytes, limit, charge);
-        if (r < 0 && gate_relieve && gate_relieve())
-                r = ledger_reserve(account, bytes, limit, charge);
+                r = ledger_reserve(account, bytes, limit, ret_charge);
+        if (r < 0 && gate_memory_relieve())
+                r = ledger_reserve(account, bytes, limit, ret_charge);
         while (r < 0 && bytes <= limit && ledger_wait_measured(account))
-                r = ledger_reserve(account, bytes, limit, charge);
+                r = ledger_reserve(account, bytes, limit, ret_charge);
         return r;
 }
 
-CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge)
+/* How much of the card an allocation that has another way may fill up. Code, contexts, pools and small
+ * allocations have none: a little is left to them, or a program that takes all memory first could not
+ * load the kernels to use it. */
+static uint64_t limit_with_fallback(unsigned account, uint64_t bytes)
 {
-        *ret_charge = (struct charge){ 0 };
+        uint64_t limit = limits_physical_bytes(account), rest = limit / 16;
+
+        if (bytes <= LEDGER_GRANULE_BYTES || !limits_virtual_bytes(account))
+                return limit;
+        rest = gate_memory_granules(rest < REST_BYTES ? rest : REST_BYTES);
+        return limit > rest ? limit - rest : 0;
+}
+
+static CUresult admit(int account, uint64_t context, uint64_t bytes, uint64_t limit,
+                      struct charge *ret_charge)
+{
         if (!limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS; /* not initialised, or forked: the driver refuses */
         if (account < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
 
-        uint64_t limit = limits_bytes((unsigned)account);
         presence_enter();
-        if (admit_patiently((unsigned)account, granules(bytes), limit, ret_charge) == 0) {
+        if (gate_memory_reserve((unsigned)account, bytes, limit, ret_charge) == 0) {
                 ret_charge->context = context;
                 return CUDA_SUCCESS;
         }
         presence_leave();
-        log_info("%zu bytes refused on device %d: %llu of %llu are held", bytes, account,
-                 (unsigned long long)ledger_used_bytes((unsigned)account),
-                 (unsigned long long)limit);
         return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult gate_memory_try(int account, uint64_t context, size_t bytes, struct charge *ret_charge)
+{
+        uint64_t whole = gate_memory_granules(bytes);
+        uint64_t limit = account < 0 ? 0 : limit_with_fallback((unsigned)account, whole);
+
+        *ret_charge = (struct charge){ 0 };
+        return admit(account, context, whole, limit, ret_charge);
+}
+
+CUresult gate_memory_refuse(int account, size_t bytes)
+{
+        if (account >= 0)
+                log_info("%zu bytes refused on device %d: %llu of %llu are held, and %llu of %llu "
+                         "of virtual memory",
+                         bytes, account, (unsigned long long)ledger_used_bytes((unsigned)account),
+                         (unsigned long long)limits_physical_bytes((unsigned)account),
+                         (unsigned long long)ledger_virtual_bytes((unsigned)account),
+                         (unsigned long long)limits_virtual_bytes((unsigned)account));
+        return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge)
+{
+        uint64_t limit = account < 0 ? 0 : limits_physical_bytes((unsigned)account);
+
+        *ret_charge = (struct charge){ 0 };
+        CUresult r = admit(account, context, gate_memory_granules(bytes), limit, ret_charge);
+        return r == CUDA_ERROR_OUT_OF_MEMORY ? gate_memory_refuse(account, bytes) : r;
 }
 
 /* Not noted for want of memory: it stays charged until the process ends. */
@@ -95,13 +139,20 @@ uint64_t gate_memory_total(int account, uint64_t real_bytes)
                 return real_bytes;
         if (account < 0)
                 return 0;
-        uint64_t limit = limits_bytes((unsigned)account);
-        return limit < real_bytes ? limit : real_bytes;
+        uint64_t whole = limits_bytes((unsigned)account);
+        uint64_t physical = limits_physical_bytes((unsigned)account);
+        if (whole <= physical)
+                return whole < real_bytes ? whole : real_bytes;
+        /* The virtual part is not the card's to bound. */
+        return (physical < real_bytes ? physical : real_bytes) + (whole - physical);
 }
 
 uint64_t gate_memory_free(int account, uint64_t total_bytes)
 {
-        uint64_t used = account < 0 ? total_bytes : ledger_used_bytes((unsigned)account);
+        uint64_t used = total_bytes;
 
+        if (account >= 0)
+                used = ledger_used_bytes((unsigned)account) +
+                       ledger_virtual_bytes((unsigned)account);
         return used < total_bytes ? total_bytes - used : 0;
 }

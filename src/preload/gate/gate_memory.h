@@ -11,8 +11,22 @@
  * OUT_OF_MEMORY: it does not fit, or the share does not name the device (account < 0). */
 CUresult gate_memory_admit(int account, uint64_t context, size_t bytes, struct charge *ret_charge);
 
+/* The same in silence, for a caller that has another way, and leaving a little of the card to those who
+ * have none. The last of its ways is gate_memory_refuse(), which says what is held and answers
+ * OUT_OF_MEMORY. */
+CUresult gate_memory_try(int account, uint64_t context, size_t bytes, struct charge *ret_charge);
+CUresult gate_memory_refuse(int account, size_t bytes);
+
+/* What the driver takes from the card for a request of this size. */
+uint64_t gate_memory_granules(size_t bytes);
+/* Sets bytes of the card aside. -ENOMEM counts nobody who has been dead for a millisecond, nor what
+ * another process has in hand only while it measures. */
+int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
+                        struct charge *ret_charge);
+
 /* Asked before a refusal: may give something back that the driver no longer holds. */
 void gate_memory_on_refusal(bool (*relieve)(void));
+bool gate_memory_relieve(void);
 
 /* After the driver's answer: keeps the charge under the address, or gives it back. */
 void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address);

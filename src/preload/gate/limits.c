@@ -16,6 +16,7 @@ static struct {
         _Atomic uint64_t tight_bytes[SHARE_DEVICES]; /* by account of the share; 0: nothing */
         bool is_set;
         char region[SHARE_TEXT];
+        uint64_t card_bytes[SHARE_DEVICES]; /* by account; 0: not known */
 } limits;
 
 static const struct share_device *limits_device(unsigned account)
@@ -129,6 +130,25 @@ uint64_t limits_physical_bytes(unsigned account)
         uint64_t whole = limits_bytes(account);
 
         return device && device->physical_bytes < whole ? device->physical_bytes : whole;
+}
+
+uint64_t limits_virtual_bytes(unsigned account)
+{
+        const struct share_device *device = limits_device(account);
+
+        if (!device)
+                return 0;
+        uint64_t whole = limits_bytes(account), physical = limits_physical_bytes(account);
+        uint64_t bytes = whole > physical ? whole - physical : 0;
+        if (device->flags & SHARE_OVERSOLD)
+                bytes += device->host_bytes ? device->host_bytes : limits.card_bytes[account];
+        return bytes;
+}
+
+void limits_card(unsigned account, uint64_t bytes)
+{
+        if (account < SHARE_DEVICES)
+                limits.card_bytes[account] = bytes;
 }
 
 bool limits_context_is_exempt(unsigned account)

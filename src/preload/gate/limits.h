@@ -23,4 +23,9 @@ const char *limits_region_path(void);
 uint64_t limits_bytes(unsigned account);
 /* Of these, on the device itself. */
 uint64_t limits_physical_bytes(unsigned account);
+/* What it may hold on the host instead: the rest of the limit, and what it is oversold beyond it. 0:
+ * there is no virtual memory. */
+uint64_t limits_virtual_bytes(unsigned account);
+/* The card's size: what an oversold device may have on the host where nobody said how much. */
+void limits_card(unsigned account, uint64_t bytes);
 bool limits_context_is_exempt(unsigned account);

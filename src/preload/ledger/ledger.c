@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "presence.h"
 #include "ticks.h"
+#include "virtual_range.h"
 
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
@@ -24,6 +25,7 @@ static void ledger_forked(void)
         pthread_mutex_init(&ledger.reaping, NULL);
         brief_lock_forked();
         holding_clear();
+        virtual_range_clear();
         presence_clear();
 }
 
@@ -211,6 +213,8 @@ void ledger_release_context(uint64_t context)
 
         while (context && holding_take_of(context, &holding))
                 ledger_release_taken(&holding);
+        if (context)
+                virtual_range_release_context(context);
 }
 
 int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
@@ -279,7 +283,33 @@ bool ledger_wait_measured(unsigned account)
         return true;
 }
 
+uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit_bytes)
+{
+        unsigned virtual = region_virtual(account);
+
+        for (;;) {
+                uint64_t used = region_used_bytes(&ledger, virtual);
+                uint64_t rest =
+                        limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
+                uint64_t taken = bytes < rest ? bytes : rest;
+                if (!taken ||
+                    region_charge(&ledger, virtual, REGION_MANAGED, taken, limit_bytes) == 0)
+                        return taken;
+        }
+}
+
+void ledger_give_back_virtual(unsigned account, uint64_t bytes)
+{
+        if (bytes)
+                region_refund(&ledger, region_virtual(account), REGION_MANAGED, bytes);
+}
+
 uint64_t ledger_used_bytes(unsigned account)
 {
         return region_used_bytes(&ledger, account);
+}
+
+uint64_t ledger_virtual_bytes(unsigned account)
+{
+        return region_used_bytes(&ledger, region_virtual(account));
 }

@@ -65,5 +65,11 @@ bool ledger_wait_measured(unsigned account);
  * is for a whole block; it is given back if the block was there. */
 bool ledger_settle_small(struct charge *charge, uint64_t address);
 
+/* Sets aside `bytes` of virtual memory, or as much of them as the container has left: how much. */
+uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit_bytes);
+void ledger_give_back_virtual(unsigned account, uint64_t bytes);
+
+/* Charged to the card; and to virtual memory. */
 uint64_t ledger_used_bytes(unsigned account);
+uint64_t ledger_virtual_bytes(unsigned account);
 struct region *ledger_region(void);

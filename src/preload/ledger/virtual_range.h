@@ -1,0 +1,42 @@
+/* virtual_range: this process's managed memory that is charged to the virtual account: each range with
+ * its size, its device and what it is charged. Whoever moves memory between card and host, when a
+ * container's turn comes or ends, finds here what there is to move: virtual_range_each(). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct virtual_range {
+        uint64_t address, bytes;
+        uint64_t device_bytes; /* charged to the card: its first bytes, which belong there */
+        uint64_t host_bytes; /* charged to the virtual account: the rest, which stays on the host */
+        uint64_t context;    /* goes with it */
+        uint64_t pool;       /* where the program believes it to come from; 0: no pool */
+        uint64_t event; /* ≠ 0: freed in a stream's order, and to be had when this event has come */
+        unsigned account;
+        int ordinal;      /* CUDA's number of the device */
+        bool is_fallback; /* for device memory; false: the program asked for managed memory */
+};
+
+/* False: out of memory; nothing was added. */
+bool virtual_range_add(const struct virtual_range *range);
+/* Takes out the range in use that starts there; false: none does. */
+bool virtual_range_take(uint64_t address, struct virtual_range *ret_range);
+/* The first range, in use or freed, that has a byte of [address, address + bytes). */
+bool virtual_range_find(uint64_t address, uint64_t bytes, struct virtual_range *ret_range);
+/* Takes out one freed range that suits; the predicate must not come back here. */
+bool virtual_range_take_freed(bool (*suits)(const struct virtual_range *range, void *closure),
+                              void *closure, struct virtual_range *ret_range);
+/* Are there any? A load: for those who would otherwise ask about every pointer. */
+bool virtual_range_is_any(void);
+
+/* Shows every range in use. Nobody adds or removes one meanwhile. */
+void virtual_range_each(void (*visit)(const struct virtual_range *range, void *closure),
+                        void *closure);
+
+/* Gives back what the range was charged. */
+void virtual_range_refund(const struct virtual_range *range);
+/* Forgets the ranges of a context that is gone, and gives back what they were charged. */
+void virtual_range_release_context(uint64_t context);
+/* Forgets everything: a forked child holds nothing. */
+void virtual_range_clear(void);
