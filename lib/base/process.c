@@ -12,14 +12,14 @@
 #include "scope.h"
 
 /* State letter and start time. False: no such process, or no /proc. */
-static bool stat_read(pid_t pid, char *ret_state, uint64_t *ret_start)
+static bool stat_read(const char *proc, pid_t pid, char *ret_state, uint64_t *ret_start)
 {
-        char path[32], text[1024];
+        char path[256], text[1024];
 
         if (pid == PROCESS_SELF)
-                snprintf(path, sizeof path, "/proc/self/stat");
+                snprintf(path, sizeof path, "%.200s/self/stat", proc);
         else
-                snprintf(path, sizeof path, "/proc/%d/stat", pid);
+                snprintf(path, sizeof path, "%.200s/%d/stat", proc, pid);
         autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
         ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
         if (length <= 0)
@@ -39,12 +39,17 @@ static bool stat_read(pid_t pid, char *ret_state, uint64_t *ret_start)
         return true;
 }
 
-uint64_t process_start_time(pid_t pid)
+uint64_t process_start_time_in(const char *proc, pid_t pid)
 {
         uint64_t start;
         char state;
 
-        return stat_read(pid, &state, &start) ? start : 0;
+        return stat_read(proc, pid, &state, &start) ? start : 0;
+}
+
+uint64_t process_start_time(pid_t pid)
+{
+        return process_start_time_in("/proc", pid);
 }
 
 bool process_is_alive(pid_t pid, uint64_t start_time)
@@ -54,7 +59,7 @@ bool process_is_alive(pid_t pid, uint64_t start_time)
 
         if (pid <= 0 || (kill(pid, 0) < 0 && errno == ESRCH))
                 return false;
-        if (!stat_read(pid, &state, &start))
+        if (!stat_read("/proc", pid, &state, &start))
                 return true; /* there, and nothing more to be known */
         if (state == 'Z' || state == 'X')
                 return false;

@@ -20,7 +20,8 @@ CUresult context_charge_begin(struct measure *measure, CUdevice device)
                 return CUDA_SUCCESS;
         if (account >= 0 && limits_context_is_exempt((unsigned)account))
                 return CUDA_SUCCESS;
-        return measure_begin(measure, device, account < 0 ? 0 : atomic_load(last_bytes(account)));
+        return measure_begin_context(measure, device,
+                                     account < 0 ? 0 : atomic_load(last_bytes(account)));
 }
 
 CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext context,

@@ -8,6 +8,7 @@
 
 #include "gate_memory.h"
 #include "graph_account.h"
+#include "identity.h"
 #include "ledger.h"
 #include "limits.h"
 #include "log.h"
@@ -92,7 +93,7 @@ int devices_start(void)
 
         if (!limits_are_set())
                 return 0;
-        int r = ledger_open(limits_region_path(), limits_device_count(), &e);
+        int r = identity_open(&e);
         if (r < 0) {
                 log_fatal("%s; the program gets no GPU", e.text);
                 return r;

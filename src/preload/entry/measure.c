@@ -2,44 +2,75 @@
 #include "measure.h"
 
 #include "devices.h"
+#include "identity.h"
 #include "limits.h"
 #include "own_figure.h"
 #include "presence.h"
 
-CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_bytes)
+static CUresult begin(struct measure *measure, bool is_context)
 {
-        *measure = (struct measure){ .ordinal = ordinal, .account = devices_account(ordinal) };
         if (!limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
         if (measure->account < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
         presence_lock();
-        if (!own_figure(ordinal, &measure->before_bytes)) {
+        if (!own_figure(measure->ordinal, &measure->before_bytes))
+                measure->is_watched =
+                        is_context && identity_watch(own_figure_pids, measure->ordinal);
+        else
+                measure->is_active = true;
+        if (!measure->is_active && !measure->is_watched) {
                 presence_unlock(); /* not to be known: the node's agent compares from outside */
                 return CUDA_SUCCESS;
         }
         unsigned account = (unsigned)measure->account;
-        uint64_t limit = limits_physical_bytes(account);
-        int r = ledger_reserve_rest(account, least_bytes, limit, &measure->charge);
+        uint64_t limit = limits_physical_bytes(account), least = measure->least_bytes;
+        int r = ledger_reserve_rest(account, least, limit, &measure->charge);
         if (r < 0 && region_reap(ledger_region()))
-                r = ledger_reserve_rest(account, least_bytes, limit, &measure->charge);
-        if (r < 0) {
-                presence_unlock();
-                return CUDA_ERROR_OUT_OF_MEMORY;
-        }
-        measure->is_active = true;
-        return CUDA_SUCCESS;
+                r = ledger_reserve_rest(account, least, limit, &measure->charge);
+        measure->is_active = r == 0;
+        if (r == 0)
+                return CUDA_SUCCESS;
+        presence_unlock();
+        return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_bytes)
+{
+        *measure = (struct measure){ .ordinal = ordinal,
+                                     .account = devices_account(ordinal),
+                                     .least_bytes = least_bytes };
+        return begin(measure, false);
+}
+
+CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t least_bytes)
+{
+        *measure = (struct measure){ .ordinal = ordinal,
+                                     .account = devices_account(ordinal),
+                                     .least_bytes = least_bytes };
+        return begin(measure, true);
+}
+
+/* What the driver took; where it does not say, what is known to be needed. */
+static uint64_t bytes_taken(const struct measure *measure, CUresult result)
+{
+        uint64_t after = 0;
+
+        if (measure->is_watched && result == CUDA_SUCCESS)
+                identity_learn(own_figure_pids, measure->ordinal);
+        if (!own_figure(measure->ordinal, &after))
+                return measure->least_bytes;
+        return after > measure->before_bytes ? after - measure->before_bytes : 0;
 }
 
 CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uint64_t context,
                      enum holding_kind kind)
 {
-        uint64_t after = 0, had = measure->charge.bytes;
+        uint64_t had = measure->charge.bytes;
 
         if (!measure->is_active)
                 return result;
-        own_figure(measure->ordinal, &after);
-        uint64_t taken = after > measure->before_bytes ? after - measure->before_bytes : 0;
+        uint64_t taken = bytes_taken(measure, result);
         measure->taken_bytes = taken;
         ledger_adjust(&measure->charge, result == CUDA_SUCCESS ? taken : 0);
         if (result == CUDA_SUCCESS) {

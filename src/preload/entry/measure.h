@@ -8,13 +8,17 @@ struct measure {
         int account;
         uint64_t before_bytes;
         uint64_t taken_bytes; /* the answer */
+        uint64_t least_bytes; /* known to be needed */
         bool is_active;       /* false: nothing to account for */
+        bool is_watched;      /* the driver's list is to tell who we are */
         struct charge charge;
 };
 
 /* Sets all that is left of the limit aside and notes the driver's figure. `least_bytes`: known to be
  * needed. OUT_OF_MEMORY: that is not there. */
 CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_bytes);
+/* The same for a context: the first one puts the process into the driver's list. */
+CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t least_bytes);
 
 /* After the driver's answer: what it took is kept under the key (in `context`), the rest given back.
  * OUT_OF_MEMORY: it took more than there was; the caller undoes the call and releases the key. */

@@ -1,6 +1,7 @@
 /* NVML's lists of processes: the container's own, in every version of the lists. */
 #include <stddef.h>
 
+#include "identity.h"
 #include "nvml_view.h"
 #include "start.h"
 
@@ -104,7 +105,8 @@ nvmlReturn_t hook_nvmlDeviceGetAccountingStats(nvmlDeviceGetAccountingStats_fn *
                                                nvmlDevice_t device, unsigned int pid,
                                                nvmlAccountingStats_t *stats)
 {
-        if (nvml_view_is_limited() && !nvml_view_is_own(pid))
-                return NVML_ERROR_NOT_FOUND;
-        return real(device, pid, stats);
+        if (!nvml_view_is_limited())
+                return real(device, pid, stats);
+        unsigned driver_pid = identity_driver_pid(pid);
+        return driver_pid ? real(device, driver_pid, stats) : NVML_ERROR_NOT_FOUND;
 }

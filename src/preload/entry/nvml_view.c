@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "devices.h"
-#include "ledger.h"
+#include "identity.h"
 #include "limits.h"
 #include "log.h"
 #include "start.h"
@@ -17,7 +17,7 @@ bool nvml_view_is_limited(void)
         if (!limits_are_set())
                 return false;
         /* A program that only looks, like nvidia-smi, never comes through cuInit. */
-        if (!ledger_is_open() && ledger_open(limits_region_path(), limits_device_count(), &e) < 0)
+        if (identity_open(&e) < 0)
                 log_error("%s", e.text);
         return true;
 }
@@ -46,24 +46,6 @@ int nvml_view_account(nvmlDevice_t device)
         return account;
 }
 
-bool nvml_view_is_own(unsigned pid)
-{
-        const struct region *region = ledger_region();
-
-        if (!ledger_is_open() || !pid)
-                return false;
-        uint32_t high = atomic_load(&region->file->slots_high);
-        for (uint32_t i = 1; i <= high; i++) {
-                const struct region_slot *slot = &region->file->slots[i];
-                uint64_t state = atomic_load(&slot->state);
-                if ((state & 0xff) != REGION_LIVE)
-                        continue;
-                if (state >> 32 == pid || atomic_load(&slot->host_pid) == pid)
-                        return true;
-        }
-        return false;
-}
-
 unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t offset)
 {
         unsigned kept = 0;
@@ -72,8 +54,10 @@ unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t
                 char *entry = (char *)entries + i * stride;
                 unsigned pid;
                 memcpy(&pid, entry + offset, sizeof pid);
-                if (!nvml_view_is_own(pid))
+                pid = identity_own_pid(pid);
+                if (!pid)
                         continue;
+                memcpy(entry + offset, &pid, sizeof pid);
                 if (kept != i)
                         memmove((char *)entries + kept * stride, entry, stride);
                 kept++;

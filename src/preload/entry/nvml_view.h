@@ -12,11 +12,8 @@ int nvml_view_account(nvmlDevice_t device);
 /* Is there a container to see? Opens its account; without limits everything passes as it is. */
 bool nvml_view_is_limited(void);
 
-/* Is the process one of the container's? */
-bool nvml_view_is_own(unsigned pid);
-
 /* Keeps the container's own among `count` entries of `stride` bytes, each with its pid at `offset`;
- * moves them to the front and returns how many. */
+ * moves them to the front, under the pids by which the container knows them, and returns how many. */
 unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t offset);
 
 typedef nvmlReturn_t nvml_list_fn(nvmlDevice_t device, unsigned *count, void *entries);

@@ -2,41 +2,60 @@
 #include "own_figure.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "devices.h"
-#include "ledger.h"
+#include "identity.h"
 #include "start.h"
 
-enum { PROCESSES_MOST = 4096 };
+enum { PROCESSES_MOST = 4096, LIST_BYTES = PROCESSES_MOST * sizeof(nvmlProcessInfo_t) };
 
-static bool is_self(unsigned pid)
+/* The caller unmaps it. NULL: the driver does not say. */
+static nvmlProcessInfo_t *list_read(int ordinal, unsigned *ret_count)
 {
-        const struct region *region = ledger_region();
+        nvmlDevice_t device = devices_nvml(ordinal);
+        unsigned count = PROCESSES_MOST;
 
-        if (pid == (unsigned)getpid())
-                return true;
-        return ledger_is_open() && pid &&
-               pid == atomic_load(&region->file->slots[region->slot].host_pid);
+        if (!device || !real_nvml.nvmlDeviceGetComputeRunningProcesses_v3)
+                return NULL;
+        nvmlProcessInfo_t *list =
+                mmap(NULL, LIST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (list == MAP_FAILED)
+                return NULL;
+        if (real_nvml.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, list) ==
+            NVML_SUCCESS) {
+                *ret_count = count;
+                return list;
+        }
+        munmap(list, LIST_BYTES);
+        return NULL;
 }
 
 bool own_figure(int ordinal, uint64_t *ret_bytes)
 {
-        nvmlDevice_t device = devices_nvml(ordinal);
-        unsigned count = PROCESSES_MOST;
-        size_t bytes = PROCESSES_MOST * sizeof(nvmlProcessInfo_t);
+        unsigned count = 0;
+        nvmlProcessInfo_t *list = identity_is_known() ? list_read(ordinal, &count) : NULL;
 
-        if (!device || !real_nvml.nvmlDeviceGetComputeRunningProcesses_v3)
+        if (!list)
                 return false;
-        nvmlProcessInfo_t *list =
-                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (list == MAP_FAILED)
-                return false;
-        nvmlReturn_t r = real_nvml.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, list);
         *ret_bytes = 0; /* without a context a process is not in the list */
-        for (unsigned i = 0; r == NVML_SUCCESS && i < count; i++)
-                if (is_self(list[i].pid))
+        for (unsigned i = 0; i < count; i++)
+                if (identity_is_self(list[i].pid))
                         *ret_bytes = list[i].usedGpuMemory;
-        munmap(list, bytes);
-        return r == NVML_SUCCESS;
+        munmap(list, LIST_BYTES);
+        return true;
+}
+
+bool own_figure_pids(int ordinal, unsigned *pids, unsigned *count)
+{
+        unsigned room = *count;
+        nvmlProcessInfo_t *list = list_read(ordinal, count);
+
+        if (!list)
+                return false;
+        if (*count > room)
+                *count = room;
+        for (unsigned i = 0; i < *count; i++)
+                pids[i] = list[i].pid;
+        munmap(list, LIST_BYTES);
+        return true;
 }

@@ -157,3 +157,22 @@ bool limits_context_is_exempt(unsigned account)
 
         return device && (device->flags & SHARE_CONTEXT_EXEMPT);
 }
+
+int limits_compatibility(void)
+{
+        uint32_t given = limits.share.file ? share_current(&limits.share)->compatibility : 0;
+
+        return (int)(given ? given : limits.environment.compatibility) - 1;
+}
+
+void limits_identity(char *ret_pod_uid, char *ret_container, size_t size)
+{
+        const struct share_copy *copy = limits.share.file ? share_current(&limits.share) : NULL;
+        char name[64];
+        const char *uid = copy ? copy->pod_uid : setting_get(SETTING_POD_UID, -1, name);
+        const char *container =
+                copy ? copy->container : setting_get(SETTING_CONTAINER_NAME, -1, name);
+
+        snprintf(ret_pod_uid, size, "%s", uid ? uid : "");
+        snprintf(ret_container, size, "%s", container ? container : "");
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -18,6 +19,11 @@ bool limits_are_set(void);
 int limits_account(const char *uuid, unsigned position);
 unsigned limits_device_count(void);
 const char *limits_region_path(void);
+
+/* enum setting_compatibility, as the share says, else the environment; −1: to be detected. */
+int limits_compatibility(void);
+/* Whose container this is, each text cut to `size`; empty where nobody says. */
+void limits_identity(char *ret_pod_uid, char *ret_container, size_t size);
 
 /* What the account may hold now. UINT64_MAX: no limit. */
 uint64_t limits_bytes(unsigned account);

@@ -2,6 +2,7 @@
 #include "pid.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +19,15 @@ static uint64_t namespace_of_caller(void)
         return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-/* The last number of "NSpid: 4711 12 1": what the process calls itself. 0 when it is not nested. */
-static int innermost_pid(const char *proc_pid)
+/* The last number of "NSpid: 4711 12 1": what the process calls itself; *depth: how many there are. */
+static int innermost_pid(const char *proc, const char *proc_pid, unsigned *depth)
 {
         autofree char *status = NULL;
-        char path[64], *line, *end;
+        char path[256], *line, *end;
         long last = 0;
-        unsigned depth = 0;
 
-        snprintf(path, sizeof path, "/proc/%.20s/status", proc_pid);
+        *depth = 0;
+        snprintf(path, sizeof path, "%.200s/%.20s/status", proc, proc_pid);
         if (file_read(path, &status) < 0 || !(line = strstr(status, "\nNSpid:")))
                 return 0;
         line += strlen("\nNSpid:");
@@ -34,28 +35,39 @@ static int innermost_pid(const char *proc_pid)
                 last = strtol(line, &end, 10);
                 if (end == line)
                         break;
-                depth++;
+                (*depth)++;
         }
-        return depth > 1 ? (int)last : 0;
+        return (int)last;
 }
 
-unsigned pid_of(const struct machine_slot *slot)
+/* The process's entry in a /proc; `is_nested`: it is known to live in an inner namespace. */
+static unsigned proc_find(const char *path, const struct machine_slot *slot, bool is_nested)
 {
-        uint64_t own = namespace_of_caller();
-        unsigned found = 0;
+        DIR *proc = opendir(path);
+        unsigned found = 0, depth;
 
-        if (!slot->pid_namespace || !own || slot->pid_namespace == own)
-                return (unsigned)slot->pid;
-        DIR *proc = opendir("/proc");
         for (struct dirent *entry; proc && !found && (entry = readdir(proc));) {
                 if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
                         continue;
                 unsigned pid = (unsigned)strtoul(entry->d_name, NULL, 10);
-                if (innermost_pid(entry->d_name) == slot->pid &&
-                    process_start_time((pid_t)pid) == slot->start_time)
+                if (innermost_pid(path, entry->d_name, &depth) == slot->pid &&
+                    (depth > 1 || !is_nested) &&
+                    process_start_time_in(path, (pid_t)pid) == slot->start_time)
                         found = pid;
         }
         if (proc)
                 closedir(proc);
         return found;
+}
+
+unsigned pid_of(const struct machine_slot *slot)
+{
+        const char *host = getenv("VGPU_SIM_PROC");
+        uint64_t own = namespace_of_caller();
+
+        if (host && *host)
+                return proc_find(host, slot, false);
+        if (!slot->pid_namespace || !own || slot->pid_namespace == own)
+                return (unsigned)slot->pid;
+        return proc_find("/proc", slot, true);
 }

@@ -1,4 +1,5 @@
-/* pid: the number by which the caller knows a process that may live in another pid namespace. */
+/* pid: the number under which a process is listed: the one by which the caller knows it, as the open
+ * kernel modules do; or, where VGPU_SIM_PROC names the host's /proc, the host's, as the closed ones. */
 #pragma once
 
 #include "machine.h"

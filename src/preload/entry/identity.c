@@ -1,0 +1,194 @@
+/* identity: by registration, /proc, or the driver itself. */
+#include "identity.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host_process.h"
+#include "ledger.h"
+#include "limits.h"
+#include "log.h"
+#include "process.h"
+#include "registry.h"
+#include "setting.h"
+
+enum { PIDS_MOST = 4096 };
+
+static struct {
+        unsigned before[PIDS_MOST]; /* the driver's list before the first context */
+        unsigned count;
+        bool is_watched; /* once per process: later, a newcomer may be anybody */
+} identity;
+
+static _Atomic uint32_t *own_place(void)
+{
+        struct region *region = ledger_region();
+
+        return &region->file->slots[region->slot].host_pid;
+}
+
+static const char *registry_path(void)
+{
+        /* In a container the mount decides; the variable is for tests and bare machines. */
+        return access(REGISTRY_PATH, F_OK) == 0 ? REGISTRY_PATH : getenv("VGPU_REGISTRY");
+}
+
+static unsigned pid_by_registration(const char *path)
+{
+        struct registry_request request = { .pid = (uint32_t)getpid(),
+                                            .start_time = process_start_time(getpid()) };
+        struct err e = { 0 };
+        uint32_t pid = 0;
+
+        process_name(request.program, sizeof request.program);
+        limits_identity(request.pod_uid, request.container, REGISTRY_TEXT);
+        if (registry_ask(path, &request, &pid, &e) < 0)
+                log_warn("%s; nvidia-smi may not list this process", e.text);
+        return pid;
+}
+
+/* Unset: whatever there is to go by, the surest first. */
+static unsigned pid_detected(void)
+{
+        const char *registry = registry_path();
+        unsigned pid = registry && *registry ? pid_by_registration(registry) : 0;
+
+        if (!pid)
+                pid = host_process_self();
+        if (!pid && (host_process_is_initial() || host_process_driver_is_open()))
+                pid = (unsigned)getpid();
+        return pid;
+}
+
+static unsigned pid_find(void)
+{
+        int mode = limits_compatibility();
+        const char *registry = registry_path();
+        unsigned pid = 0;
+
+        if (mode < 0)
+                return pid_detected();
+        if (mode / COMPATIBILITY_OPEN_KERNEL & 1 || mode == COMPATIBILITY_HOST)
+                return (unsigned)getpid();
+        if (mode >= COMPATIBILITY_REGISTRATION) {
+                if (registry && *registry)
+                        pid = pid_by_registration(registry);
+                else
+                        log_warn("registration is asked for, and there is no socket at %s",
+                                 REGISTRY_PATH);
+        }
+        if (!pid && mode % COMPATIBILITY_OPEN_KERNEL)
+                pid = host_process_visible_self();
+        return pid;
+}
+
+int identity_open(struct err *e)
+{
+        if (ledger_is_open())
+                return 0;
+        int r = ledger_open(limits_region_path(), limits_device_count(), e);
+        if (r < 0)
+                return r;
+        identity.is_watched = false;
+        atomic_store(own_place(), pid_find());
+        return 0;
+}
+
+bool identity_is_known(void)
+{
+        return ledger_is_open() && atomic_load(own_place()) != 0;
+}
+
+bool identity_is_self(unsigned driver_pid)
+{
+        return ledger_is_open() && driver_pid && driver_pid == atomic_load(own_place());
+}
+
+bool identity_watch(identity_list_fn *list, int ordinal)
+{
+        identity.count = PIDS_MOST;
+        if (identity_is_known() || identity.is_watched)
+                return false;
+        identity.is_watched = true;
+        return list(ordinal, identity.before, &identity.count);
+}
+
+static bool was_there(unsigned pid)
+{
+        for (unsigned i = 0; i < identity.count; i++)
+                if (identity.before[i] == pid)
+                        return true;
+        return false;
+}
+
+void identity_learn(identity_list_fn *list, int ordinal)
+{
+        static unsigned now[PIDS_MOST];
+        unsigned count = PIDS_MOST, found = 0, pid = 0;
+
+        if (!list(ordinal, now, &count))
+                return;
+        for (unsigned i = 0; i < count; i++) {
+                if (was_there(now[i]) || identity_own_pid(now[i]))
+                        continue;
+                pid = now[i];
+                found++;
+        }
+        if (found == 1)
+                atomic_store(own_place(), pid);
+        else
+                log_warn("the driver's list does not tell which process this is: its context is "
+                         "not counted exactly, and nvidia-smi will not list it (VGPU_COMPAT)");
+}
+
+/* The slot of a living process whose driver's or own pid this is; NULL: none. */
+static const struct region_slot *slot_find(unsigned driver_pid, unsigned own_pid)
+{
+        const struct region *region = ledger_region();
+        uint32_t high = atomic_load(&region->file->slots_high);
+
+        for (uint32_t i = 1; i <= high; i++) {
+                const struct region_slot *slot = &region->file->slots[i];
+                uint64_t state = atomic_load(&slot->state);
+                if ((state & 0xff) != REGION_LIVE)
+                        continue;
+                if (driver_pid ? atomic_load(&slot->host_pid) == driver_pid
+                               : state >> 32 == own_pid)
+                        return slot;
+        }
+        return NULL;
+}
+
+/* Modes that name a control group go by it; the host's mode takes everybody. */
+static bool goes_by_group(int mode)
+{
+        return mode > 0 && mode < COMPATIBILITY_OPEN_KERNEL;
+}
+
+unsigned identity_own_pid(unsigned driver_pid)
+{
+        int mode = limits_compatibility();
+
+        if (!driver_pid || !ledger_is_open())
+                return 0;
+        if (mode == COMPATIBILITY_HOST)
+                return driver_pid;
+        const struct region_slot *slot = slot_find(driver_pid, 0);
+        if (slot)
+                return (unsigned)(atomic_load(&slot->state) >> 32);
+        return goes_by_group(mode) ? host_process_of_group(driver_pid, mode) : 0;
+}
+
+unsigned identity_driver_pid(unsigned own_pid)
+{
+        if (!own_pid || !ledger_is_open())
+                return 0;
+        if (limits_compatibility() == COMPATIBILITY_HOST)
+                return own_pid;
+        const struct region_slot *slot = slot_find(0, own_pid);
+        return slot ? atomic_load(&slot->host_pid) : 0;
+}

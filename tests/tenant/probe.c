@@ -1,0 +1,90 @@
+/* probe: a GPU program inside a container that does as it is told, one command per line:
+ *
+ *      alloc MIB       prints the CUresult; the memory is kept
+ *      info            prints free and total MiB
+ *      pids            prints the pids that NVML lists on the device
+ *      pid             prints its own
+ *
+ * First it prints the CUresult of its start. The driver is looked up, as most programs do. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef int call_fn();
+
+static void *cuda, *nvml;
+
+static call_fn *find(void *library, const char *name)
+{
+        call_fn *found = library ? (call_fn *)dlsym(library, name) : NULL;
+
+        if (!found) {
+                printf("no %s\n", name);
+                fflush(stdout);
+                _exit(1);
+        }
+        return found;
+}
+
+static int start(void)
+{
+        void *context;
+        int r;
+
+        cuda = dlopen("libcuda.so.1", RTLD_NOW);
+        if ((r = find(cuda, "cuInit")(0)) != 0)
+                return r;
+        return find(cuda, "cuCtxCreate_v2")(&context, 0, 0);
+}
+
+static void print_pids(void)
+{
+        struct {
+                unsigned pid;
+                unsigned long long bytes;
+                unsigned ids[2];
+        } list[64];
+        unsigned count = 64;
+        void *device;
+
+        if (!nvml)
+                nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+        find(nvml, "nvmlInit_v2")();
+        find(nvml, "nvmlDeviceGetHandleByIndex_v2")(0, &device);
+        if (find(nvml, "nvmlDeviceGetComputeRunningProcesses_v3")(device, &count, list) != 0)
+                count = 0;
+        printf("pids");
+        for (unsigned i = 0; i < count; i++)
+                printf(" %u", list[i].pid);
+        printf("\n");
+}
+
+static void print_info(void)
+{
+        size_t rest = 0, total = 0;
+
+        find(cuda, "cuMemGetInfo_v2")(&rest, &total);
+        printf("%zu %zu\n", rest >> 20, total >> 20);
+}
+
+int main(void)
+{
+        char line[64];
+
+        printf("%d\n", start());
+        fflush(stdout);
+        while (fgets(line, sizeof line, stdin)) {
+                unsigned long long mib, address;
+                if (sscanf(line, "alloc %llu", &mib) == 1)
+                        printf("%d\n", find(cuda, "cuMemAlloc_v2")(&address, (size_t)mib << 20));
+                else if (strcmp(line, "info\n") == 0)
+                        print_info();
+                else if (strcmp(line, "pids\n") == 0)
+                        print_pids();
+                else
+                        printf("%d\n", (int)getpid());
+                fflush(stdout);
+        }
+        return 0;
+}

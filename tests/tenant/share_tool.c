@@ -1,0 +1,51 @@
+/* share_tool PATH MACHINE MIB REGION: makes a share of the machine's first card, as a node would.
+ * share_tool --card MACHINE: prints what that card itself says is used, in bytes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+#include "share.h"
+#include "slot.h"
+#include "unit.h"
+
+static int card(struct machine *machine)
+{
+        struct unit_memory memory;
+
+        slot_reap(machine);
+        unit_memory(machine, 0, &memory);
+        printf("%" PRIu64 "\n", memory.used_bytes);
+        return 0;
+}
+
+static int make(char **words, const struct machine *machine, struct err *e)
+{
+        struct share_copy copy = { .device_count = 1, .name = "tenant", .container = "box" };
+        struct share_device *device = &copy.devices[0];
+
+        memcpy(device->uuid, machine_gpu(machine, 0)->uuid, sizeof device->uuid);
+        device->limit_bytes = device->physical_bytes = strtoull(words[3], NULL, 10) << 20;
+        snprintf(copy.pod_uid, sizeof copy.pod_uid, "11111111-2222-3333-4444-555555555555");
+        snprintf(copy.region, sizeof copy.region, "%s", words[4]);
+        return share_create(words[1], &copy, e);
+}
+
+int main(int argc, char **argv)
+{
+        struct machine machine;
+        struct err e = { 0 };
+
+        if ((argc != 3 && argc != 5) || machine_open(argv[2], &machine, &e) < 0) {
+                fprintf(stderr, "share_tool: %s\n", e.text);
+                return 2;
+        }
+        if (argc == 3)
+                return card(&machine);
+        if (make(argv, &machine, &e) < 0) {
+                fprintf(stderr, "share_tool: %s\n", e.text);
+                return 1;
+        }
+        return 0;
+}
