@@ -53,18 +53,21 @@ static void *file_make(const char *path, size_t bytes)
 }
 
 /* Free until an arbiter says otherwise: nobody waits for one that never comes. */
-static int grant_create(const char *path, const char *machine, unsigned device_count)
+static int grant_create(const char *path, const char *machine, const struct gpu_card *cards,
+                        unsigned card_count)
 {
         struct gpu_grant_file *file = file_make(path, sizeof *file);
 
         if (!file)
                 return errno == EEXIST ? 0 : -errno;
         file->version = GPU_PAGE_VERSION;
-        file->device_count = device_count;
+        file->device_count = card_count;
         snprintf(file->machine, sizeof file->machine, "%s", machine);
-        for (unsigned i = 0; i < device_count; i++) {
+        for (unsigned i = 0; i < card_count; i++) {
                 atomic_store(&file->devices[i].turn, GPU_FREE);
                 atomic_store(&file->devices[i].deadline_ns, GPU_NO_DEADLINE);
+                file->devices[i].card_bytes = cards[i].memory_bytes;
+                file->devices[i].swap_bytes_per_s = cards[i].swap_bytes_per_s;
         }
         atomic_store(&file->magic, GPU_GRANT_MAGIC);
         gpu_grant_unmap(file);
@@ -85,15 +88,15 @@ static int want_create(const char *path, unsigned device_count)
 }
 
 int gpu_page_create(const char *grant_path, const char *want_path, const char *machine,
-                    unsigned device_count, struct err *e)
+                    const struct gpu_card *cards, unsigned card_count, struct err *e)
 {
-        if (device_count > SHARE_DEVICES)
-                return err_set(e, -EINVAL, "%u devices: a share has at most %d", device_count,
+        if (card_count > SHARE_DEVICES)
+                return err_set(e, -EINVAL, "%u devices: a share has at most %d", card_count,
                                SHARE_DEVICES);
-        int r = grant_create(grant_path, machine, device_count);
+        int r = grant_create(grant_path, machine, cards, card_count);
         if (r < 0)
                 return err_set(e, r, "cannot make '%s': %s", grant_path, strerror(-r));
-        r = want_create(want_path, device_count);
+        r = want_create(want_path, card_count);
         if (r < 0) {
                 unlink(grant_path);
                 return err_set(e, r, "cannot make '%s': %s", want_path, strerror(-r));

@@ -65,7 +65,10 @@ struct gpu_grant {                     /* one tenant on one GPU */
         _Atomic uint64_t charged_ns; /* GPU time counted in its virtual time, so far */
         _Atomic uint64_t lapses;     /* turns taken away because it did not drain */
         _Atomic uint64_t swap_ns;    /* estimated time its working set takes to come in; 0: fits */
-        uint64_t unused[499];
+        /* Written once, by whoever made the page. */
+        uint64_t card_bytes;       /* memory of the whole GPU; 0: not known */
+        uint64_t swap_bytes_per_s; /* how fast managed memory is brought onto it */
+        uint64_t unused[497];
 };
 static_assert(sizeof(struct gpu_grant) == GPU_PAGE_BYTES, "read by other releases");
 static_assert(offsetof(struct gpu_grant, turns) == 56, "read by other releases");
@@ -122,10 +125,14 @@ static_assert(offsetof(struct gpu_want_file, devices) == GPU_PAGE_BYTES, "a page
 /* … and a tenant that has seen no heartbeat for this long goes on by its own debt alone. */
 #define GPU_STALE_NS UINT64_C(32000000)
 
-/* Makes both files for so many devices; existing ones stay as they are. Nothing is left behind on
- * failure. */
+struct gpu_card {
+        uint64_t memory_bytes, swap_bytes_per_s; /* 0: not known */
+};
+
+/* Makes both files, with a page for each card; existing ones stay as they are. Nothing is left behind
+ * on failure. */
 int gpu_page_create(const char *grant_path, const char *want_path, const char *machine,
-                    unsigned device_count, struct err *e);
+                    const struct gpu_card *cards, unsigned card_count, struct err *e);
 
 /* The files beside the share file and the account. */
 void gpu_page_grant_path(const char *share_path, char ret_path[SHARE_TEXT]);

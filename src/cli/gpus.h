@@ -4,12 +4,15 @@
 #include <stdbool.h>
 
 #include "err.h"
+#include "gpu_page.h"
 #include "share_layout.h"
 
 struct gpu_list {
         unsigned count;
         char uuids[SHARE_DEVICES][SHARE_UUID];
-        bool has_mig; /* one of them is cut into instances */
+        struct gpu_card cards[SHARE_DEVICES];
+        char machine[GPU_PAGE_MACHINE]; /* two machines may have GPUs of the same UUIDs */
+        bool has_mig;                   /* one of them is cut into instances */
 };
 
 /* From a machine file. */

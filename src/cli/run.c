@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arbiter_process.h"
 #include "command.h"
 #include "ephemeral.h"
 #include "machine_option.h"
@@ -228,7 +229,8 @@ static int prepare_watcher(const struct run_request *request, const char *share,
                 watches[count++] = (struct watch){ request->machine, ephemeral_remove };
         if (share[0])
                 watches[count++] = (struct watch){ share, share_place_remove };
-        return count ? watcher_start(watches, count, argc, argv, e) : 0;
+        const struct companion arbiter = { share[0] ? arbiter_process_run : NULL, share };
+        return count ? watcher_start(watches, count, &arbiter, argc, argv, e) : 0;
 }
 
 static int run_prepare(struct run_request *request, int argc, char **argv, struct err *e)

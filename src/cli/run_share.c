@@ -126,7 +126,7 @@ int run_share_take(const struct run_limits *limits, const char *machine_path, co
         if (r < 0)
                 return r;
         share_describe(limits, &gpus, program, &copy);
-        r = share_place_take(&copy, ret_path, e);
+        r = share_place_take(&copy, &gpus, ret_path, e);
         if (r < 0)
                 return r;
         if (setenv("VGPU_SHARE", ret_path, 1) < 0)

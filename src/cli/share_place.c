@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arbiter_process.h"
 #include "places.h"
 #include "quantity.h"
 #include "scope.h"
@@ -81,15 +82,13 @@ static int root_lock(const char *root, bool is_to_be_made)
         }
 }
 
-static void path_root(const char *path, char ret_root[ROOT_BYTES])
+void share_place_root(const char *path, char ret_root[SHARE_TEXT])
 {
-        char text[SHARE_TEXT];
         char *slash;
 
-        snprintf(text, sizeof text, "%s", path);
-        for (int i = 0; i < 2 && (slash = strrchr(text, '/')); i++)
+        snprintf(ret_root, SHARE_TEXT, "%s", path);
+        for (int i = 0; i < 2 && (slash = strrchr(ret_root, '/')); i++)
                 *slash = '\0';
-        snprintf(ret_root, ROOT_BYTES, "%.127s", text);
 }
 
 /* The file beside the share file. */
@@ -102,9 +101,9 @@ static void path_beside(const char *path, const char *name, char ret_path[SHARE_
 
 void share_place_name(const char *path, char ret_name[64])
 {
-        char root[ROOT_BYTES];
+        char root[SHARE_TEXT];
 
-        path_root(path, root);
+        share_place_root(path, root);
         const char *name = path + strlen(root) + 1;
         snprintf(ret_name, 64, "%.*s", (int)strcspn(name, "/"), name);
 }
@@ -123,6 +122,16 @@ static bool region_is_used(const char *region_path)
         return is_used;
 }
 
+static void pages_remove(const char *path, const char *region)
+{
+        char grant[SHARE_TEXT], want[SHARE_TEXT];
+
+        gpu_page_grant_path(path, grant);
+        gpu_page_want_path(region, want);
+        unlink(grant);
+        unlink(want);
+}
+
 /* Under the lock of the user's folder, which stays. */
 static bool remove_locked(const char *path)
 {
@@ -133,23 +142,40 @@ static bool remove_locked(const char *path)
         path_beside(path, "", folder);
         if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) < 0 || region_is_used(region)))
                 return false;
+        pages_remove(path, region);
         unlink(region);
         unlink(path);
         rmdir(folder);
+        arbiter_process_ring(path);
         return true;
+}
+
+/* With the last share goes the arbiter's seat; the folder stays while there are shares. */
+static void root_remove(const char *root)
+{
+        char seat[SHARE_TEXT];
+        struct vec paths = VEC_OF(char[SHARE_TEXT]);
+
+        share_place_look(root, &paths);
+        if (paths.count == 0) {
+                arbiter_process_seat(root, seat);
+                unlink(seat);
+                rmdir(root);
+        }
+        vec_done(&paths);
 }
 
 bool share_place_remove(const char *path)
 {
-        char root[ROOT_BYTES];
+        char root[SHARE_TEXT];
 
-        path_root(path, root);
+        share_place_root(path, root);
         autoclose int lock = root_lock(root, false);
         if (lock < 0)
                 return lock == -ENOENT;
         if (!remove_locked(path))
                 return false;
-        rmdir(root); /* fails while there are other shares */
+        root_remove(root);
         return true;
 }
 
@@ -160,7 +186,7 @@ int share_place_region(const struct share_copy *copy, struct region *ret_region,
         return region_open(copy->region, 1, ret_region, e);
 }
 
-static void list_root(const char *root, struct vec *paths)
+void share_place_look(const char *root, struct vec *ret_paths)
 {
         DIR *directory = opendir(root);
         struct dirent *entry;
@@ -173,10 +199,20 @@ static void list_root(const char *root, struct vec *paths)
                 if (share_place_check_name(entry->d_name, NULL) < 0)
                         continue;
                 snprintf(path, sizeof path, "%.127s/%.63s/share", root, entry->d_name);
-                if (!share_place_remove(path))
-                        vec_push(paths, path);
+                vec_push(ret_paths, path);
         }
         closedir(directory);
+}
+
+static void list_root(const char *root, struct vec *paths)
+{
+        struct vec found = VEC_OF(char[SHARE_TEXT]);
+
+        share_place_look(root, &found);
+        for (size_t i = 0; i < found.count; i++)
+                if (!share_place_remove(vec_at(&found, i)))
+                        vec_push(paths, vec_at(&found, i));
+        vec_done(&found);
 }
 
 void share_place_list(struct vec *ret_paths)
@@ -207,9 +243,9 @@ bool share_place_find(const char *name, char ret_path[SHARE_TEXT])
 
 int share_place_open(const char *path, struct share *ret_share, int *ret_lock, struct err *e)
 {
-        char root[ROOT_BYTES];
+        char root[SHARE_TEXT];
 
-        path_root(path, root);
+        share_place_root(path, root);
         autoclose int lock = root_lock(root, false);
         if (lock < 0)
                 return err_set(e, lock, "cannot open the folder of the shares '%s': %s", root,
@@ -259,10 +295,11 @@ static int share_join(const char *path, const struct share_copy *wanted, struct 
         return r;
 }
 
-static int share_make(const char *path, const struct share_copy *wanted, struct err *e)
+static int share_make(const char *path, const struct share_copy *wanted,
+                      const struct gpu_list *gpus, struct err *e)
 {
+        char folder[SHARE_TEXT], grant[SHARE_TEXT], want[SHARE_TEXT];
         struct share_copy copy;
-        char folder[SHARE_TEXT];
 
         if (wanted->device_count > 0 && wanted->devices[0].limit_bytes == SHARE_UNLIMITED)
                 return err_set(e, -ENOENT,
@@ -274,30 +311,38 @@ static int share_make(const char *path, const struct share_copy *wanted, struct 
         if (mkdir(folder, 0700) < 0 && errno != EEXIST)
                 return err_set(e, -errno, "cannot make the folder '%s': %s", folder,
                                strerror(errno));
-        return share_create(path, &copy, e);
+        /* Before the share: whoever sees one finds its pages. */
+        gpu_page_grant_path(path, grant);
+        gpu_page_want_path(copy.region, want);
+        const int r = gpu_page_create(grant, want, gpus->machine, gpus->cards, gpus->count, e);
+        return r < 0 ? r : share_create(path, &copy, e);
 }
 
 /* Under the lock of the folder at `root`. */
-static int take_in(const char *root, const struct share_copy *wanted, char *path, struct err *e)
+static int take_in(const char *root, const struct share_copy *wanted, const struct gpu_list *gpus,
+                   char *path, struct err *e)
 {
         snprintf(path, SHARE_TEXT, "%.127s/%.63s/share", root, wanted->name);
         const bool is_there = access(path, F_OK) == 0 && !remove_locked(path);
-        int r = is_there ? share_join(path, wanted, e) : share_make(path, wanted, e);
+        int r = is_there ? share_join(path, wanted, e) : share_make(path, wanted, gpus, e);
         if (r == 0) {
                 r = watcher_lock(path);
                 if (r < 0)
                         err_set(e, r, "cannot lock share '%s': %s", path, strerror(-r));
         }
-        if (r >= 0)
+        if (r >= 0) {
+                arbiter_process_ring(path);
                 return 0;
+        }
         if (!is_there && remove_locked(path))
-                rmdir(root);
+                root_remove(root);
         return r;
 }
 
-int share_place_take(const struct share_copy *wanted, char ret_path[SHARE_TEXT], struct err *e)
+int share_place_take(const struct share_copy *wanted, const struct gpu_list *gpus,
+                     char ret_path[SHARE_TEXT], struct err *e)
 {
-        char roots[PLACES][ROOT_BYTES], found[SHARE_TEXT], root[ROOT_BYTES];
+        char roots[PLACES][ROOT_BYTES], found[SHARE_TEXT], root[SHARE_TEXT];
         const size_t count = roots_list(roots);
         const bool is_known = share_place_find(wanted->name, found);
         int r = err_set(e, -EACCES,
@@ -305,13 +350,13 @@ int share_place_take(const struct share_copy *wanted, char ret_path[SHARE_TEXT],
                         "can be written");
 
         if (is_known)
-                path_root(found, root);
+                share_place_root(found, root);
         for (size_t i = 0; i < count; i++) {
                 const char *place = is_known ? root : roots[i];
                 autoclose int lock = root_lock(place, true);
 
                 if (lock >= 0)
-                        return take_in(place, wanted, ret_path, e);
+                        return take_in(place, wanted, gpus, ret_path, e);
                 r = err_set(e, lock, "cannot use the folder '%s' for shares: %s", place,
                             strerror(-lock));
         }

@@ -1,11 +1,12 @@
 /* Where the shares of `vgpu run` live: one folder per user, in it one per share, with the files
- * "share" (the limits) and "region" (the account). A share lives as long as a process of it. */
+ * "share" (the limits), "region" (the account), "grant" and "want" (the GPU pages). A share lives as long as a process of it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
+#include "gpus.h"
 #include "region.h"
 #include "share.h"
 #include "vec.h"
@@ -16,8 +17,13 @@ int share_place_check_name(const char *name, struct err *e);
 /* Makes the share that `wanted` describes (its region's path is filled in), or joins the one of
  * that name if it has the same devices and limits. The caller's process holds its lock (watcher.h).
  * *ret_path is the share file. -EEXIST: there is one with other limits or devices. */
-int share_place_take(const struct share_copy *wanted, char ret_path[SHARE_TEXT], struct err *e);
+int share_place_take(const struct share_copy *wanted, const struct gpu_list *gpus,
+                     char ret_path[SHARE_TEXT], struct err *e);
 
+/* The folder that this share and the user's others lie in. */
+void share_place_root(const char *path, char ret_root[SHARE_TEXT]);
+/* The share files in such a folder, in use or not: a vec of char[SHARE_TEXT]. */
+void share_place_look(const char *root, struct vec *ret_paths);
 /* The share files of this user: a vec of char[SHARE_TEXT]. Those that nobody uses are removed. */
 void share_place_list(struct vec *ret_paths);
 /* The share file of that name; false: there is none. */

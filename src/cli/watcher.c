@@ -12,12 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "scope.h"
 
 enum {
         LOCK_FD_LEAST = 100, /* out of the way of programs that count on small numbers */
         USERS_POLL_MS = 100,
         FIRST_FD = 3,
+        COMPANION_MS = 20,
 };
 
 int watcher_lock(const char *path)
@@ -97,8 +99,48 @@ static void watch_one(const struct watch *watch, int fd)
         }
 }
 
-static _Noreturn void watcher_run(const struct watch *watches, size_t count)
+/* The watcher's companion and when it was started: one per process. */
+static struct {
+        const struct companion *of;
+        uint64_t since_ns;
+} companion;
+
+/* Without the watcher's locks, and gone when the watcher is (it asks the kernel for that). */
+static void companion_start(void)
 {
+        sigset_t all;
+
+        companion.since_ns = clock_now_ns();
+        if (fork() != 0)
+                return;
+        signal(SIGCHLD, SIG_DFL);
+        sigfillset(&all);
+        sigprocmask(SIG_UNBLOCK, &all, NULL);
+        close_range(FIRST_FD, ~0u, 0);
+        companion.of->run(companion.of->path);
+}
+
+/* It was killed: another takes its place. One that ends by itself at once would do so again. In the
+ * handler, because the watcher sleeps in a lock. */
+static void on_companion_end(int number)
+{
+        const int saved_errno = errno;
+
+        (void)number;
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+                if (clock_now_ns() - companion.since_ns > COMPANION_MS * NS_PER_MS)
+                        companion_start();
+        errno = saved_errno;
+}
+
+static _Noreturn void watcher_run(const struct watch *watches, size_t count,
+                                  const struct companion *wanted)
+{
+        if (wanted->run) {
+                companion.of = wanted;
+                signal(SIGCHLD, on_companion_end);
+                companion_start();
+        }
         for (size_t i = 0; i < count; i++)
                 watch_one(&watches[i], FIRST_FD + (int)i);
         _exit(0);
@@ -106,7 +148,8 @@ static _Noreturn void watcher_run(const struct watch *watches, size_t count)
 
 /* Twice forked, so that the program has no child it does not know; it has left before the program
  * begins. */
-int watcher_start(const struct watch *watches, size_t count, int argc, char **argv, struct err *e)
+int watcher_start(const struct watch *watches, size_t count, const struct companion *wanted,
+                  int argc, char **argv, struct err *e)
 {
         const pid_t child = fork();
         int status;
@@ -118,7 +161,7 @@ int watcher_start(const struct watch *watches, size_t count, int argc, char **ar
                 const pid_t watcher = has_left ? fork() : -1;
 
                 if (watcher == 0)
-                        watcher_run(watches, count);
+                        watcher_run(watches, count, wanted);
                 _exit(watcher < 0);
         }
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)

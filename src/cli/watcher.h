@@ -20,5 +20,12 @@ struct watch {
  * errno. */
 int watcher_lock(const char *path);
 
+/* A child of the watcher, which ends with it and is started again if it was killed. */
+struct companion {
+        void (*run)(const char *path); /* does not return; NULL: none */
+        const char *path;
+};
+
 /* Starts the watcher. argc and argv are main's: the watcher does not go by the program's name. */
-int watcher_start(const struct watch *watches, size_t count, int argc, char **argv, struct err *e);
+int watcher_start(const struct watch *watches, size_t count, const struct companion *companion,
+                  int argc, char **argv, struct err *e);

@@ -22,13 +22,14 @@ struct bench {
 static void bench_open(struct bench *bench)
 {
         static unsigned number;
+        const struct gpu_card cards[2] = { 0 };
         struct err e = { 0 };
 
         snprintf(bench->grant_path, sizeof bench->grant_path, "/dev/shm/vgpu-test-grant-%d-%u",
                  getpid(), ++number);
         snprintf(bench->want_path, sizeof bench->want_path, "/dev/shm/vgpu-test-want-%d-%u",
                  getpid(), number);
-        assert_int_equal(gpu_page_create(bench->grant_path, bench->want_path, "here", 2, &e), 0);
+        assert_int_equal(gpu_page_create(bench->grant_path, bench->want_path, "here", cards, 2, &e), 0);
         assert_int_equal(
                 gpu_grant_map(bench->grant_path, PROT_READ | PROT_WRITE, &bench->grants, &e), 0);
         assert_int_equal(gpu_turn_open(bench->grant_path, bench->want_path, 1, &bench->turn, &e),

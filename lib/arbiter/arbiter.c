@@ -1,0 +1,289 @@
+/* The arbiter: tenants, their GPUs, and a step of each; see arbiter.h. */
+#include "arbiter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bells.h"
+#include "clock.h"
+#include "scope.h"
+#include "tenant.h"
+
+enum {
+        TENANTS = BELLS_MOST - 1, /* one bell is the members' */
+        GPUS = SHARE_DEVICES,
+        REPEATS = 4, /* close, see it drained, grant: a step each */
+};
+
+struct gpu { /* one GPU of one machine, and who shares it */
+        char machine[GPU_PAGE_MACHINE];
+        char uuid[SHARE_UUID];
+        struct turns turns;
+};
+
+struct arbiter {
+        const _Atomic uint32_t *members;
+        uint32_t members_seen;
+        bool is_off;
+        struct tenant *tenants[TENANTS];
+        struct gpu *gpus[GPUS];
+};
+
+struct arbiter *arbiter_new(const _Atomic uint32_t *members)
+{
+        struct arbiter *arbiter = calloc(1, sizeof *arbiter);
+
+        if (arbiter)
+                arbiter->members = members;
+        return arbiter;
+}
+
+static int gpu_find(struct arbiter *arbiter, const char *machine, const char *uuid)
+{
+        for (int i = 0; i < GPUS; i++) {
+                const struct gpu *gpu = arbiter->gpus[i];
+
+                if (gpu && strncmp(gpu->machine, machine, sizeof gpu->machine) == 0 &&
+                    strncmp(gpu->uuid, uuid, sizeof gpu->uuid) == 0)
+                        return i;
+        }
+        return -1;
+}
+
+static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsigned device)
+{
+        const struct gpu_grant *grant = &tenant->grants->devices[device];
+        int free = 0;
+
+        while (free < GPUS && arbiter->gpus[free])
+                free++;
+        struct gpu *gpu = free < GPUS ? calloc(1, sizeof *gpu) : NULL;
+        if (!gpu)
+                return -1;
+        memcpy(gpu->machine, tenant->grants->machine, sizeof gpu->machine);
+        memcpy(gpu->uuid, share_current(&tenant->share)->devices[device].uuid, sizeof gpu->uuid);
+        turns_init(&gpu->turns, clock_now_ns());
+        gpu->turns.is_off = arbiter->is_off;
+        gpu->turns.card_bytes = grant->card_bytes;
+        gpu->turns.swap_bytes_per_s = grant->swap_bytes_per_s;
+        arbiter->gpus[free] = gpu;
+        return free;
+}
+
+/* A GPU that nobody shares any more is forgotten. */
+static void gpu_leave(struct arbiter *arbiter, int index, int id)
+{
+        struct gpu *gpu = arbiter->gpus[index];
+
+        turns_remove(&gpu->turns, id, clock_now_ns());
+        for (int i = 0; i < gpu->turns.high; i++)
+                if (gpu->turns.tenants[i].state != TURNS_ABSENT)
+                        return;
+        free(gpu);
+        arbiter->gpus[index] = NULL;
+}
+
+/* Whoever was there before us may have let it in: it drains before the first turn. */
+static void device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned device)
+{
+        const char *uuid = share_current(&tenant->share)->devices[device].uuid;
+        struct turns_limits limits;
+        int gpu = gpu_find(arbiter, tenant->grants->machine, uuid);
+
+        tenant->places[device].gpu = -1;
+        if (gpu < 0)
+                gpu = gpu_make(arbiter, tenant, device);
+        if (gpu < 0)
+                return;
+        tenant_limits(tenant, device, &limits);
+        const int id = turns_add(&arbiter->gpus[gpu]->turns, &limits, true, clock_now_ns());
+        if (id < 0)
+                return;
+        tenant->places[device].gpu = gpu;
+        tenant->places[device].id = id;
+        tenant->places[device].number_base -= arbiter->gpus[gpu]->turns.tenants[id].number;
+}
+
+static void tenant_drop(struct arbiter *arbiter, int index)
+{
+        struct tenant *tenant = arbiter->tenants[index];
+
+        arbiter->tenants[index] = NULL;
+        for (unsigned i = 0; i < tenant->device_count; i++)
+                if (tenant->places[i].gpu >= 0)
+                        gpu_leave(arbiter, tenant->places[i].gpu, tenant->places[i].id);
+        tenant_let_go(tenant);
+        tenant_close(tenant);
+        free(tenant);
+}
+
+void arbiter_free(struct arbiter *arbiter)
+{
+        if (!arbiter)
+                return;
+        for (int i = 0; i < TENANTS; i++)
+                if (arbiter->tenants[i])
+                        tenant_drop(arbiter, i);
+        free(arbiter);
+}
+
+static int tenant_find(const struct arbiter *arbiter, const char *share_path)
+{
+        for (int i = 0; i < TENANTS; i++)
+                if (arbiter->tenants[i] && strcmp(arbiter->tenants[i]->path, share_path) == 0)
+                        return i;
+        return -1;
+}
+
+void arbiter_remove(struct arbiter *arbiter, const char *share_path)
+{
+        const int index = tenant_find(arbiter, share_path);
+
+        if (index >= 0)
+                tenant_drop(arbiter, index);
+}
+
+int arbiter_add(struct arbiter *arbiter, const char *share_path, struct err *e)
+{
+        int index = tenant_find(arbiter, share_path);
+
+        if (index >= 0 && !tenant_is_stale(arbiter->tenants[index]))
+                return 0;
+        if (index >= 0)
+                tenant_drop(arbiter, index);
+        index = 0;
+        while (index < TENANTS && arbiter->tenants[index])
+                index++;
+        if (index == TENANTS)
+                return err_set(e, -EUSERS, "more than %d containers share the GPUs", TENANTS);
+        autofree struct tenant *tenant = calloc(1, sizeof *tenant);
+        if (!tenant)
+                return err_set(e, -ENOMEM, "out of memory");
+        int r = tenant_open(share_path, tenant, e);
+        if (r < 0)
+                return r;
+        for (unsigned i = 0; i < tenant->device_count; i++)
+                device_join(arbiter, tenant, i);
+        arbiter->tenants[index] = steal(tenant);
+        return 0;
+}
+
+void arbiter_sweep(struct arbiter *arbiter, bool (*is_gone)(const char *share_path, void *user),
+                   void *user)
+{
+        for (int i = 0; i < TENANTS; i++)
+                if (arbiter->tenants[i] && is_gone(arbiter->tenants[i]->path, user))
+                        tenant_drop(arbiter, i);
+}
+
+unsigned arbiter_tenant_count(const struct arbiter *arbiter)
+{
+        unsigned count = 0;
+
+        for (int i = 0; i < TENANTS; i++)
+                count += arbiter->tenants[i] != NULL;
+        return count;
+}
+
+void arbiter_set_off(struct arbiter *arbiter, bool is_off)
+{
+        arbiter->is_off = is_off;
+        for (int i = 0; i < GPUS; i++)
+                if (arbiter->gpus[i])
+                        arbiter->gpus[i]->turns.is_off = is_off;
+}
+
+/* The bell first: what changes after it is rung again. */
+static void read_all(struct arbiter *arbiter)
+{
+        struct turns_report report;
+        struct turns_limits limits;
+
+        if (arbiter->members)
+                arbiter->members_seen = atomic_load(arbiter->members);
+        for (int i = 0; i < TENANTS; i++) {
+                struct tenant *tenant = arbiter->tenants[i];
+
+                if (!tenant)
+                        continue;
+                tenant->bell_seen = atomic_load(&tenant->wants->bell);
+                for (unsigned j = 0; j < tenant->device_count; j++) {
+                        if (tenant->places[j].gpu < 0)
+                                continue;
+                        struct turns *turns = &arbiter->gpus[tenant->places[j].gpu]->turns;
+                        tenant_limits(tenant, j, &limits);
+                        turns_limit(turns, tenant->places[j].id, &limits);
+                        tenant_report(tenant, j, &report);
+                        turns_report(turns, tenant->places[j].id, &report);
+                }
+        }
+}
+
+static uint64_t step_all(struct arbiter *arbiter, uint64_t now_ns)
+{
+        uint64_t until_ns = TURNS_NEVER;
+
+        for (int i = 0; i < GPUS; i++) {
+                if (!arbiter->gpus[i])
+                        continue;
+                struct turns *turns = &arbiter->gpus[i]->turns;
+                uint64_t timer_ns = turns_step(turns, now_ns);
+                if (turns_is_contended(turns) && timer_ns > now_ns + GPU_BEAT_NS)
+                        timer_ns = now_ns + GPU_BEAT_NS;
+                until_ns = timer_ns < until_ns ? timer_ns : until_ns;
+        }
+        return until_ns;
+}
+
+/* Those who lose their turn are told before those who get it. */
+static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
+{
+        bool has_changed = false;
+
+        for (int i = 0; i < TENANTS; i++) {
+                struct tenant *tenant = arbiter->tenants[i];
+
+                for (unsigned j = 0; tenant && j < tenant->device_count; j++) {
+                        if (tenant->places[j].gpu < 0)
+                                continue;
+                        const struct turns *turns = &arbiter->gpus[tenant->places[j].gpu]->turns;
+                        const struct turns_word word = turns_word(turns, tenant->places[j].id);
+                        if (word.is_open != is_open)
+                                continue;
+                        tenant_beat(tenant, j, turns, now_ns);
+                        has_changed |= tenant_tell(tenant, j, &word);
+                }
+        }
+        return has_changed;
+}
+
+uint64_t arbiter_step(struct arbiter *arbiter)
+{
+        uint64_t until_ns = TURNS_NEVER;
+        bool has_changed = true;
+
+        for (int i = 0; i < REPEATS && has_changed; i++) {
+                const uint64_t now_ns = clock_now_ns();
+
+                read_all(arbiter);
+                until_ns = step_all(arbiter, now_ns);
+                has_changed = tell_all(arbiter, now_ns, false);
+                has_changed |= tell_all(arbiter, now_ns, true);
+        }
+        return has_changed ? clock_now_ns() : until_ns;
+}
+
+void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns)
+{
+        struct bell bells[BELLS_MOST];
+        unsigned count = 0;
+
+        if (arbiter->members)
+                bells[count++] = (struct bell){ arbiter->members, arbiter->members_seen };
+        for (int i = 0; i < TENANTS; i++)
+                if (arbiter->tenants[i])
+                        bells[count++] = (struct bell){ &arbiter->tenants[i]->wants->bell,
+                                                        arbiter->tenants[i]->bell_seen };
+        bells_wait(bells, count, until_ns);
+}

@@ -1,0 +1,40 @@
+/* The arbiter: gives the containers (tenants) of each GPU their turns. Used by whichever process has
+ * the role: one of the `vgpu run` programs of a user, or vgpu-node. It keeps its accounts in its own
+ * memory, so that it can be killed at any moment: the next one begins anew from the pages.
+ *
+ *     arbiter_add(), arbiter_remove()      tenants come and go
+ *     for (;;) arbiter_wait(arbiter, arbiter_step(arbiter))
+ *
+ * One thread. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct arbiter;
+
+/* NULL: out of memory. `members` is a futex word that changes when tenants come or go: it ends a
+ * wait, like the tenants' bells; NULL: none. */
+struct arbiter *arbiter_new(const _Atomic uint32_t *members);
+void arbiter_free(struct arbiter *arbiter);
+
+/* Takes the tenant of this share in: its pages lie beside the share and the account (gpu_page.h). One
+ * that is known stays as it is, unless its files are others now. -EUSERS: more than there is room
+ * for. */
+int arbiter_add(struct arbiter *arbiter, const char *share_path, struct err *e);
+void arbiter_remove(struct arbiter *arbiter, const char *share_path);
+/* Removes every tenant of which `is_gone` says so. */
+void arbiter_sweep(struct arbiter *arbiter, bool (*is_gone)(const char *share_path, void *user),
+                   void *user);
+unsigned arbiter_tenant_count(const struct arbiter *arbiter);
+
+/* Under MPS kernels of several tenants run at once: there are no turns to take. */
+void arbiter_set_off(struct arbiter *arbiter, bool is_off);
+
+/* Looks at what the tenants say and tells them what follows. When to do so again at the latest. */
+uint64_t arbiter_step(struct arbiter *arbiter);
+/* Sleeps until a tenant rings, a member comes or goes, or that time has come. */
+void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns);

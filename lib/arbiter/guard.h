@@ -1,0 +1,10 @@
+/* guard: files that somebody else may cut short while we have them mapped. Looking beyond the end of
+ * one would end the process (SIGBUS); under guard it is a page of zeroes instead. */
+#pragma once
+
+#include <stddef.h>
+
+/* The handler is installed with the first; a program has one guard. Beyond its room (a few hundred)
+ * nothing is guarded. */
+void guard_add(void *mapping, size_t bytes);
+void guard_remove(void *mapping);

@@ -1,0 +1,187 @@
+/* A tenant as the arbiter sees it. */
+#include "tenant.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "futex.h"
+#include "guard.h"
+
+enum { WEIGHT_MOST = 10000, UNLIMITED_WEIGHT = 100 };
+
+static uint64_t inode_of(const char *path)
+{
+        struct stat st;
+
+        return stat(path, &st) < 0 ? 0 : (uint64_t)st.st_ino;
+}
+
+static void want_path_of(const struct tenant *tenant, char ret_path[SHARE_TEXT])
+{
+        gpu_page_want_path(share_current(&tenant->share)->region, ret_path);
+}
+
+static int pages_open(struct tenant *tenant, struct err *e)
+{
+        char grant_path[SHARE_TEXT], want_path[SHARE_TEXT];
+
+        gpu_page_grant_path(tenant->path, grant_path);
+        want_path_of(tenant, want_path);
+        int r = gpu_grant_map(grant_path, PROT_READ | PROT_WRITE, &tenant->grants, e);
+        if (r < 0)
+                return r;
+        r = gpu_want_map(want_path, &tenant->wants, e);
+        if (r < 0)
+                return r;
+        tenant->inode = inode_of(want_path);
+        /* The tenant owns this file and may cut it short under us. */
+        guard_add(tenant->wants, sizeof *tenant->wants);
+        return 0;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+        return a < b ? a : b;
+}
+
+int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e)
+{
+        struct tenant tenant = { 0 };
+
+        snprintf(tenant.path, sizeof tenant.path, "%s", share_path);
+        int r = share_open(share_path, false, &tenant.share, e);
+        if (r < 0)
+                return r;
+        r = pages_open(&tenant, e);
+        if (r < 0) {
+                tenant_close(&tenant);
+                return r;
+        }
+        tenant.device_count =
+                least(share_current(&tenant.share)->device_count, tenant.grants->device_count);
+        for (unsigned i = 0; i < tenant.device_count; i++) {
+                tenant.places[i].told = atomic_load(&tenant.grants->devices[i].turn);
+                tenant.places[i].number_base = (tenant.places[i].told >> GPU_STATE_BITS) + 1;
+        }
+        *ret_tenant = tenant;
+        return 0;
+}
+
+void tenant_close(struct tenant *tenant)
+{
+        if (tenant->wants)
+                guard_remove(tenant->wants);
+        gpu_want_unmap(tenant->wants);
+        gpu_grant_unmap(tenant->grants);
+        if (tenant->share.file)
+                share_close(&tenant->share);
+        *tenant = (struct tenant){ 0 };
+}
+
+bool tenant_is_stale(const struct tenant *tenant)
+{
+        char want_path[SHARE_TEXT];
+
+        want_path_of(tenant, want_path);
+        return inode_of(want_path) != tenant->inode;
+}
+
+void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits)
+{
+        const struct share_copy *copy = share_current(&tenant->share);
+        const struct share_device *row = &copy->devices[device];
+        const uint32_t cores = row->cores_percent;
+        const uint32_t cap = row->cores_max_percent > cores ? row->cores_max_percent : cores;
+        const uint32_t weight = row->weight ? row->weight : cores ? cores : UNLIMITED_WEIGHT;
+
+        *ret_limits = (struct turns_limits){
+                .weight = least(weight, WEIGHT_MOST),
+                .cap_ns_per_s = cap >= 100 ? 0 : cap * (NS_PER_S / 100),
+                .is_latency = row->flags & SHARE_LATENCY,
+        };
+}
+
+static uint64_t resident_bytes(const struct tenant *tenant, unsigned device)
+{
+        const struct share_device *row = &share_current(&tenant->share)->devices[device];
+        const uint64_t said = atomic_load_explicit(&tenant->wants->devices[device].resident_bytes,
+                                                   memory_order_relaxed);
+        const uint64_t most = atomic_load_explicit(&row->limit_bytes, memory_order_relaxed);
+
+        return said < most ? said : most;
+}
+
+void tenant_report(const struct tenant *tenant, unsigned device, struct turns_report *ret_report)
+{
+        const struct gpu_want *want = &tenant->wants->devices[device];
+        const uint32_t number = tenant->places[device].told >> GPU_STATE_BITS;
+        const uint32_t high = least(atomic_load(&want->lanes_high), GPU_LANES);
+        struct turns_report report = { .signs = tenant->bell_seen,
+                                       .resident_bytes = resident_bytes(tenant, device) };
+
+        for (uint32_t i = 0; i < high; i++) {
+                const uint32_t word = atomic_load(&want->lanes[i].state);
+
+                report.busy_ns +=
+                        atomic_load_explicit(&want->lanes[i].busy_ns, memory_order_relaxed);
+                report.wants |= (word & GPU_STATE_MASK) != GPU_IDLE;
+                report.is_active |= (word & GPU_STATE_MASK) == GPU_ACTIVE;
+                report.has_begun |= word >> GPU_STATE_BITS == number;
+        }
+        *ret_report = report;
+}
+
+bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word *word)
+{
+        struct gpu_grant *grant = &tenant->grants->devices[device];
+        const enum gpu_grant_state state = word->is_free   ? GPU_FREE
+                                           : word->is_open ? GPU_OPEN
+                                                           : GPU_CLOSED;
+        const uint32_t number = tenant->places[device].number_base + word->number;
+        const uint32_t told = number << GPU_STATE_BITS | state;
+
+        atomic_store(&grant->flags, word->is_crowded ? GPU_GRANT_CROWDED : 0);
+        atomic_store(&grant->quantum_ns, word->quantum_ns);
+        atomic_store(&grant->in_flight_ns, word->in_flight_ns);
+        if (atomic_load(&grant->deadline_ns) != word->deadline_ns)
+                atomic_store(&grant->deadline_ns, word->deadline_ns);
+        if (told == tenant->places[device].told)
+                return false;
+        tenant->places[device].told = told;
+        atomic_store(&grant->turn, told);
+        if (state != GPU_CLOSED)
+                futex_wake_all(&grant->turn);
+        return true;
+}
+
+void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *turns, uint64_t now_ns)
+{
+        struct gpu_grant *grant = &tenant->grants->devices[device];
+        const struct turns_tenant *t = &turns->tenants[tenant->places[device].id];
+
+        atomic_store(&grant->heartbeat_ns, now_ns);
+        atomic_store(&grant->weight, t->limits.weight);
+        atomic_store(&grant->cap_ns_per_s, t->limits.cap_ns_per_s);
+        atomic_store(&grant->turns, t->turns);
+        atomic_store(&grant->held_ns, t->held_ns);
+        atomic_store(&grant->waited_ns, t->waited_ns);
+        atomic_store(&grant->charged_ns, t->charged_ns);
+        atomic_store(&grant->lapses, t->lapses);
+        atomic_store(&grant->swap_ns, turns->swap_ns);
+}
+
+void tenant_let_go(struct tenant *tenant)
+{
+        for (unsigned i = 0; i < tenant->device_count; i++) {
+                struct gpu_grant *grant = &tenant->grants->devices[i];
+                const uint32_t number = (tenant->places[i].told >> GPU_STATE_BITS) + 1;
+
+                atomic_store(&grant->deadline_ns, GPU_NO_DEADLINE);
+                atomic_store(&grant->turn, number << GPU_STATE_BITS | GPU_FREE);
+                futex_wake_all(&grant->turn);
+        }
+}

@@ -1,0 +1,143 @@
+/* The arbiter as a process; see arbiter_process.h. */
+#include "arbiter_process.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "arbiter.h"
+#include "clock.h"
+#include "futex.h"
+#include "gpu_page.h"
+#include "seat.h"
+#include "share.h"
+#include "share_place.h"
+#include "vec.h"
+
+struct candidate {
+        char root[SHARE_TEXT];
+        struct seat seat;
+        struct gpu_want_file *wants; /* of the share that it stands for */
+};
+
+void arbiter_process_seat(const char *root, char ret_path[SHARE_TEXT])
+{
+        snprintf(ret_path, SHARE_TEXT, "%.200s/.arbiter", root);
+}
+
+static int candidate_seat(const char *share_path, struct candidate *candidate)
+{
+        char path[SHARE_TEXT];
+
+        share_place_root(share_path, candidate->root);
+        arbiter_process_seat(candidate->root, path);
+        return seat_open(path, &candidate->seat, NULL);
+}
+
+void arbiter_process_ring(const char *share_path)
+{
+        struct candidate candidate;
+
+        if (candidate_seat(share_path, &candidate) < 0)
+                return;
+        seat_ring(&candidate.seat);
+        seat_close(&candidate.seat);
+}
+
+/* A tenant of ours that nobody answers rings the alarm. */
+static void *alarm_run(void *argument)
+{
+        struct candidate *candidate = argument;
+
+        for (;;) {
+                const uint32_t seen = atomic_load(&candidate->wants->alarm);
+
+                futex_wait(&candidate->wants->alarm, seen, 3600 * NS_PER_S);
+                if (atomic_load(&candidate->wants->alarm) != seen)
+                        seat_free_if_stuck(&candidate->seat);
+        }
+        return NULL;
+}
+
+static int candidate_open(const char *share_path, struct candidate *candidate)
+{
+        char path[SHARE_TEXT];
+        struct share share;
+        pthread_t thread;
+
+        if (candidate_seat(share_path, candidate) < 0 ||
+            share_open(share_path, false, &share, NULL) < 0)
+                return -1;
+        gpu_page_want_path(share_current(&share)->region, path);
+        share_close(&share);
+        if (gpu_want_map(path, &candidate->wants, NULL) < 0)
+                return -1;
+        return pthread_create(&thread, NULL, alarm_run, candidate) ? -1 : 0;
+}
+
+static bool is_gone(const char *share_path, void *user)
+{
+        (void)user;
+        return access(share_path, F_OK) < 0;
+}
+
+static void members_read(const struct candidate *candidate, struct arbiter *arbiter)
+{
+        struct vec paths = VEC_OF(char[SHARE_TEXT]);
+
+        share_place_look(candidate->root, &paths);
+        arbiter_sweep(arbiter, is_gone, NULL);
+        for (size_t i = 0; i < paths.count; i++)
+                arbiter_add(arbiter, vec_at(&paths, i), NULL);
+        vec_done(&paths);
+}
+
+static bool mps_is_on(void)
+{
+        const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+        char path[SHARE_TEXT];
+
+        snprintf(path, sizeof path, "%.200s/control",
+                 folder && *folder ? folder : "/tmp/nvidia-mps");
+        return access(path, F_OK) == 0;
+}
+
+static _Noreturn void arbitrate(struct candidate *candidate)
+{
+        struct seat_file *const seat = candidate->seat.file;
+        struct arbiter *arbiter = arbiter_new(&seat->members);
+        uint32_t members = atomic_load(&seat->members) - 1;
+
+        if (!arbiter)
+                _exit(1);
+        prctl(PR_SET_NAME, "vgpu-arbiter");
+        for (;;) {
+                const uint32_t members_now = atomic_load(&seat->members);
+
+                if (members_now != members) {
+                        arbiter_set_off(arbiter, mps_is_on());
+                        members_read(candidate, arbiter);
+                        members = members_now;
+                }
+                const uint64_t until_ns = arbiter_step(arbiter);
+                atomic_fetch_add(&seat->steps, 1);
+                arbiter_wait(arbiter, until_ns);
+        }
+}
+
+void arbiter_process_run(const char *share_path)
+{
+        struct candidate candidate = { 0 };
+        const pid_t parent = getppid();
+
+        prctl(PR_SET_NAME, "vgpu-candidate");
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent || candidate_open(share_path, &candidate) < 0 ||
+            seat_take(&candidate.seat) < 0)
+                _exit(1);
+        arbitrate(&candidate);
+}

@@ -1,0 +1,15 @@
+/* The arbiter between the shares of one user, as a process beside each `vgpu run`: one of them has the
+ * seat (seat.h), the others wait for it. */
+#pragma once
+
+#include "share_layout.h"
+
+/* Becomes a candidate on behalf of this share, and the arbiter when the seat is free. Ends with its
+ * parent, the watcher. */
+_Noreturn void arbiter_process_run(const char *share_path);
+
+/* Tells the arbiter of the share's folder that a share came or went. */
+void arbiter_process_ring(const char *share_path);
+
+/* Where the seat of the shares in this folder is. */
+void arbiter_process_seat(const char *root, char ret_path[SHARE_TEXT]);
