@@ -1,4 +1,10 @@
 /* Tests of what kernels may touch: their memory, all of it, and nothing else. */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "memory_fixture.h"
 
 /* word[0] += 1 at the address it gets; `look` only reads it and writes it to `out`. */
@@ -207,6 +213,157 @@ SIM_TEST(a_kernel_brings_managed_memory_onto_its_card)
         CHECK_EQ(*(int *)(uintptr_t)a, 2);
 }
 
+/* GPU time that one launch takes, by the machine's own count. */
+static double run_ms(CUfunction kernel, CUdeviceptr at)
+{
+        const struct machine_unit *unit = &sim_machine_open()->file->header.units[0];
+        uint64_t before_ns = unit->engines[ENGINE_COMPUTE].busy_ns;
+
+        GOOD(run(kernel, at, at));
+        return (double)(unit->engines[ENGINE_COMPUTE].busy_ns - before_ns) / 1e6;
+}
+
+static double transfer_ms(uint64_t bytes, uint64_t bytes_per_s)
+{
+        return (double)bytes * 1e3 / (double)bytes_per_s;
+}
+
+static bool is_about(double ms, double expected_ms)
+{
+        return ms > expected_ms * 0.99 && ms < expected_ms * 1.01 + 0.05;
+}
+
+SIM_TEST(the_host_fetches_pages_back_and_the_next_kernel_pays)
+{
+        CUdeviceptr a;
+
+        card();
+        const struct machine_gpu *gpu = &sim_machine_open()->file->header.gpus[0];
+        CUfunction bump = function("bump");
+        GOOD(cuMemAllocManaged(&a, 200 * MIB, CU_MEM_ATTACH_GLOBAL));
+        size_t before = free_bytes();
+        CHECK(is_about(run_ms(bump, a), transfer_ms(200 * MIB, gpu->fault_bytes_per_s)));
+        CHECK_EQ(before - free_bytes(), 200 * MIB);
+        CHECK(run_ms(bump, a) < 0.05);
+        /* Reading one byte takes its page, two touches of one page no more than that. */
+        volatile int *host = (volatile int *)(uintptr_t)a;
+        CHECK_EQ(host[0], 2);
+        CHECK_EQ(host[1], 0);
+        CHECK_EQ(before - free_bytes(), 198 * MIB);
+        for (unsigned i = 1; i < 50; i++)
+                host[i * MIB / sizeof *host * 2] = 7;
+        CHECK_EQ(before - free_bytes(), 100 * MIB);
+        CHECK(is_about(run_ms(bump, a), transfer_ms(200 * MIB, gpu->fault_bytes_per_s)));
+        CHECK_EQ(before - free_bytes(), 200 * MIB);
+        CHECK(run_ms(bump, a) < 0.05);
+        CHECK_EQ(host[0], 4);
+        CHECK_EQ(host[2 * MIB / sizeof *host], 7);
+}
+
+/* Stands in front of the C library's: an old kernel knows fewer requests. */
+static bool is_old_kernel;
+static unsigned refused_requests;
+
+__attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...)
+{
+        va_list list;
+
+        va_start(list, request);
+        void *argument = va_arg(list, void *);
+        va_end(list);
+        if (!is_old_kernel)
+                return (int)syscall(SYS_ioctl, fd, request, argument);
+        refused_requests++;
+        errno = ENOTTY;
+        return -1;
+}
+
+SIM_TEST(an_old_kernel_tells_of_the_hosts_use_too)
+{
+        CUdeviceptr a;
+
+        card();
+        is_old_kernel = true;
+        GOOD(cuMemAllocManaged(&a, 8 * MIB, CU_MEM_ATTACH_GLOBAL));
+        GOOD(cuMemPrefetchAsync(a, 8 * MIB, 0, NULL));
+        GOOD(cuCtxSynchronize());
+        size_t before = free_bytes();
+        *(volatile char *)(uintptr_t)(a + 3 * MIB) = 1;
+        *(volatile char *)(uintptr_t)(a + 8 * MIB - 1) = 1;
+        CHECK_EQ(free_bytes() - before, 4 * MIB);
+        CHECK(refused_requests > 0);
+}
+
+SIM_TEST(a_system_call_may_use_pages_that_are_on_a_card)
+{
+        CUdeviceptr a;
+        int pipes[2];
+
+        card();
+        GOOD(cuMemAllocManaged(&a, 4 * MIB, CU_MEM_ATTACH_GLOBAL));
+        GOOD(cuMemPrefetchAsync(a, 4 * MIB, 0, NULL));
+        GOOD(cuCtxSynchronize());
+        size_t before = free_bytes();
+        CHECK_EQ(pipe(pipes), 0);
+        CHECK_EQ(write(pipes[1], "hello", 5), 5);
+        CHECK_EQ(read(pipes[0], (void *)(uintptr_t)(a + 2 * MIB), 5), 5);
+        CHECK_EQ(free_bytes() - before, 2 * MIB);
+        CHECK_EQ(memcmp((void *)(uintptr_t)(a + 2 * MIB), "hello", 5), 0);
+}
+
+SIM_TEST(copies_and_fills_are_no_use_by_the_host)
+{
+        CUdeviceptr a;
+        int word = 5;
+
+        card();
+        CUfunction bump = function("bump");
+        GOOD(cuMemAllocManaged(&a, 4 * MIB, CU_MEM_ATTACH_GLOBAL));
+        GOOD(cuMemPrefetchAsync(a, 4 * MIB, 0, NULL));
+        GOOD(cuCtxSynchronize());
+        size_t before = free_bytes();
+        GOOD(cuMemcpyHtoD_v2(a, &word, sizeof word));
+        GOOD(cuMemsetD8_v2(a + 2 * MIB, 0, 2 * MIB));
+        GOOD(cuMemcpyDtoH_v2(&word, a, sizeof word));
+        GOOD(run(bump, a, 0));
+        CHECK_EQ(free_bytes(), before);
+        CHECK_EQ(*(int *)(uintptr_t)a, 6);
+        CHECK_EQ(free_bytes(), before + 2 * MIB);
+}
+
+SIM_TEST(advice_decides_what_the_next_kernel_moves_and_pays)
+{
+        CUdeviceptr a;
+        uint64_t size = 200 * MIB;
+
+        card();
+        const struct machine_gpu *gpu = &sim_machine_open()->file->header.gpus[0];
+        double link_ms = transfer_ms(size, gpu->in_bytes_per_s);
+        double fault_ms = transfer_ms(size, gpu->fault_bytes_per_s);
+        CUfunction bump = function("bump");
+        GOOD(cuMemAllocManaged(&a, size, CU_MEM_ATTACH_GLOBAL));
+        size_t before = free_bytes();
+        /* It stays where it is preferred, and where a mapping makes faults needless. */
+        GOOD(cuMemAdvise(a, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+        CHECK(is_about(run_ms(bump, a), link_ms));
+        CHECK(is_about(run_ms(bump, a), link_ms));
+        CHECK_EQ(free_bytes(), before);
+        GOOD(cuMemAdvise(a, size, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, CU_DEVICE_CPU));
+        GOOD(cuMemAdvise(a, size, CU_MEM_ADVISE_SET_ACCESSED_BY, 0));
+        CHECK(is_about(run_ms(bump, a), link_ms));
+        CHECK_EQ(free_bytes(), before);
+        GOOD(cuMemAdvise(a, size, CU_MEM_ADVISE_UNSET_ACCESSED_BY, 0));
+        GOOD(cuMemAdvise(a, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
+        CHECK(is_about(run_ms(bump, a), fault_ms));
+        CHECK(run_ms(bump, a) < 0.05);
+        CHECK_EQ(before - free_bytes(), size);
+        /* What is mostly read has a copy on both sides. */
+        GOOD(cuMemAdvise(a, size, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+        CHECK_EQ(*(volatile int *)(uintptr_t)a, 5);
+        CHECK_EQ(before - free_bytes(), size);
+        CHECK(run_ms(bump, a) < 0.05);
+}
+
 int main(void)
 {
         return RUN(CASE(kernels_use_every_kind_of_memory),
@@ -215,5 +372,10 @@ int main(void)
                    CASE(pageable_memory_is_illegal),
                    CASE(memory_freed_on_the_stream_serves_the_work_before_it),
                    CASE(mapped_memory_needs_access), CASE(memory_of_another_card_needs_peer_access),
-                   CASE(a_kernel_brings_managed_memory_onto_its_card));
+                   CASE(a_kernel_brings_managed_memory_onto_its_card),
+                   CASE(the_host_fetches_pages_back_and_the_next_kernel_pays),
+                   CASE(an_old_kernel_tells_of_the_hosts_use_too),
+                   CASE(a_system_call_may_use_pages_that_are_on_a_card),
+                   CASE(copies_and_fills_are_no_use_by_the_host),
+                   CASE(advice_decides_what_the_next_kernel_moves_and_pays));
 }

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include "scope.h"
 
 #define CHUNK_SHIFT 34 /* 16 GiB */
 #define CHUNK_BYTES (UINT64_C(1) << CHUNK_SHIFT)
@@ -72,16 +75,61 @@ static char *reserve_contents(size_t size)
         return bytes;
 }
 
-static bool chunk_reserve(struct chunk *chunk)
+/* The same bytes at both places. A child of the process has neither, as on hardware. */
+static bool map_twice(char *front, char *bytes, size_t size)
 {
-        char *front;
+        autoclose int fd = memfd_create("vgpu-managed", MFD_CLOEXEC);
+
+        if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+                return false;
+        for (int i = 0; i < 2; i++) {
+                char *at = i ? front : bytes;
+                if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                         fd, 0) == MAP_FAILED)
+                        return false;
+                madvise(at, size, MADV_DONTFORK);
+        }
+        return true;
+}
+
+/* Managed memory without a second mapping still works; the host's accesses go unnoticed. */
+static char *reserve_twin(char *front, size_t size)
+{
+        char *bytes = reserve_aligned(size, PAGE_BYTES, PROT_NONE);
+
+        if (bytes && map_twice(front, bytes, size))
+                return bytes;
+        if (bytes)
+                munmap(bytes, size);
+        return front;
+}
+
+static char *chunk_reserve_front(const struct chunk *chunk)
+{
+        bool is_host = chunk->kind == ARENA_DIRECT || chunk->kind == ARENA_MANAGED;
 
         if (chunk->kind == ARENA_LOW)
-                front = reserve_low(chunk->size);
-        else
-                front = reserve_aligned(chunk->size, CHUNK_BYTES,
-                                        chunk->kind == ARENA_DIRECT ? PROT_READ | PROT_WRITE
-                                                                    : PROT_NONE);
+                return reserve_low(chunk->size);
+        return reserve_aligned(chunk->size, CHUNK_BYTES,
+                               is_host ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static char *chunk_reserve_bytes(const struct chunk *chunk, char *front)
+{
+        switch (chunk->kind) {
+        case ARENA_DIRECT:
+                return front;
+        case ARENA_MANAGED:
+                return reserve_twin(front, chunk->size);
+        default:
+                return reserve_contents(chunk->size);
+        }
+}
+
+static bool chunk_reserve(struct chunk *chunk)
+{
+        char *front = chunk_reserve_front(chunk);
+
         if (!front)
                 return false;
         if ((uintptr_t)front + chunk->size > ADDRESS_END) {
@@ -89,7 +137,7 @@ static bool chunk_reserve(struct chunk *chunk)
                 return false;
         }
         chunk->base = (CUdeviceptr)(uintptr_t)front;
-        chunk->bytes = chunk->kind == ARENA_DIRECT ? front : reserve_contents(chunk->size);
+        chunk->bytes = chunk_reserve_bytes(chunk, front);
         chunk->pages =
                 reserve(chunk->size / PAGE_BYTES * sizeof *chunk->pages, PROT_READ | PROT_WRITE);
         if (chunk->bytes && chunk->pages)

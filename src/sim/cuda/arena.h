@@ -1,8 +1,8 @@
 /* Where device memory lives in this process: ranges of whole pages in chunks of address space.
  *
  * A device page has two addresses: the one programs see, which faults on the host, and `bytes`,
- * where the simulator keeps its contents. Both are the same modulo the page size. Managed and host
- * memory have one address for both. */
+ * where the simulator keeps its contents. Both are the same modulo the page size. Managed memory has
+ * both too, two mappings of the same bytes; host memory has one address for both. */
 #pragma once
 
 #include <pthread.h>
@@ -33,8 +33,9 @@ struct page {
 
 enum arena_kind {
         ARENA_DEVICE,
-        ARENA_DIRECT, /* the host reads and writes it at the same address */
-        ARENA_LOW,    /* device memory below 4 GiB, for 32-bit addresses */
+        ARENA_DIRECT,  /* the host reads and writes it at the same address */
+        ARENA_MANAGED, /* the host has it too, at an address of its own: see host_touch.h */
+        ARENA_LOW,     /* device memory below 4 GiB, for 32-bit addresses */
         ARENA_KINDS,
 };
 
@@ -73,6 +74,12 @@ static inline char *run_bytes(const struct piece *run)
 static inline struct page *run_pages(const struct piece *run)
 {
         return run_chunk(run)->pages + run->start;
+}
+
+/* The host has it at another address than we do. */
+static inline bool run_is_twin(const struct piece *run)
+{
+        return (uintptr_t)run_chunk(run)->bytes != run_chunk(run)->base;
 }
 
 /* The page at an address; NULL: not in an arena. Without the lock. */

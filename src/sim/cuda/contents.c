@@ -17,6 +17,7 @@
 #define STATE_UNIFORM (UINT64_C(1) << 32) /* all of it is page->pattern */
 #define STATE_DIRECT  (UINT64_C(1) << 33) /* others write it too: read the bytes always */
 #define STATE_SHARED  (UINT64_C(1) << 34) /* the bytes are a file's */
+#define STATE_TWIN    (UINT64_C(1) << 35) /* the bytes are a file's that is ours alone */
 #define GRAIN_BYTES   UINT64_C(65536)
 #define GRAIN_MASK    (GRAIN_BYTES - 1)
 enum { WINDOW_PAGES = 32 };
@@ -111,13 +112,19 @@ static bool page_prepare(struct page *page, char *at, size_t count)
         return true;
 }
 
+/* Private bytes are forgotten, a file's must be taken out of it. */
+static void bytes_drop(char *start, size_t count, uint64_t state)
+{
+        madvise(start, count, state & STATE_TWIN ? MADV_REMOVE : MADV_DONTNEED);
+}
+
 /* A whole page becomes one value: no bytes needed. */
 static void page_note(struct page *page, char *start, uint32_t pattern)
 {
         pthread_mutex_lock(&contents.lock);
         uint64_t state = atomic_load(&page->state);
         if (state & (STATE_GRAINS | STATE_DIRECT))
-                madvise(start, PAGE_BYTES, MADV_DONTNEED);
+                bytes_drop(start, PAGE_BYTES, state);
         page->pattern = pattern;
         atomic_store(&page->state,
                      (state & ~(STATE_GRAINS | STATE_UNIFORM)) | (pattern ? STATE_UNIFORM : 0));
@@ -346,10 +353,14 @@ void *contents_open(struct view view, size_t count, bool is_write, size_t *ret_b
         return view.bytes;
 }
 
-void contents_make_direct(struct page *pages, size_t count, bool is_shared)
+void contents_make_direct(struct page *pages, size_t count, enum contents_writer writer)
 {
+        uint64_t state = STATE_DIRECT | (writer == WRITER_TWIN    ? STATE_TWIN
+                                         : writer == WRITER_OTHER ? STATE_SHARED
+                                                                  : 0);
+
         for (size_t i = 0; i < count; i++)
-                atomic_fetch_or(&pages[i].state, STATE_DIRECT | (is_shared ? STATE_SHARED : 0));
+                atomic_fetch_or(&pages[i].state, state);
 }
 
 void contents_settle(char *bytes, struct page *pages, size_t count)
@@ -406,7 +417,8 @@ void contents_drop(char *bytes, struct page *pages, size_t count)
                         continue;
                 }
                 if (run)
-                        madvise(bytes + (i - run) * PAGE_BYTES, run * PAGE_BYTES, MADV_DONTNEED);
+                        bytes_drop(bytes + (i - run) * PAGE_BYTES, run * PAGE_BYTES,
+                                   atomic_load(&pages[i - run].state));
                 run = 0;
         }
         contents_disown(pages, count);

@@ -25,8 +25,13 @@ void contents_fill(struct view to, uint32_t pattern, size_t count);
 void *contents_open(struct view view, size_t count, bool is_write, size_t *ret_before,
                     size_t *ret_after);
 
-/* Pages that the host, or (`is_shared`) another process, writes without us: always read. */
-void contents_make_direct(struct page *pages, size_t count, bool is_shared);
+/* Pages that somebody writes without us: always read. */
+enum contents_writer {
+        WRITER_HOST,  /* the program, at this address */
+        WRITER_TWIN,  /* the program, through another mapping of a file that is ours alone */
+        WRITER_OTHER, /* another process: the file is not ours to empty */
+};
+void contents_make_direct(struct page *pages, size_t count, enum contents_writer writer);
 /* Writes out the notes: afterwards the bytes themselves hold everything. */
 void contents_settle(char *bytes, struct page *pages, size_t count);
 /* Writes what pages hold to the same place of a file. 0 or a negative errno. */

@@ -209,7 +209,7 @@ static bool gpus_are_linked(const struct machine_gpu *a, unsigned other)
         return false;
 }
 
-static bool devices_are_peers(const struct device *a, const struct device *b)
+bool devices_are_peers(const struct device *a, const struct device *b)
 {
         return a->gpu != b->gpu && a->unit % MACHINE_UNITS_PER_GPU == 0 &&
                b->unit % MACHINE_UNITS_PER_GPU == 0;

@@ -44,6 +44,8 @@ bool driver_is_started(void);
 
 /* NULL: no such ordinal. */
 struct device *driver_device(CUdevice ordinal);
+/* Whole cards: MIG instances reach nobody. */
+bool devices_are_peers(const struct device *a, const struct device *b);
 static inline struct machine_gpu *device_gpu(const struct device *device)
 {
         return machine_gpu(&driver.machine, device->gpu);

@@ -83,8 +83,9 @@ static struct area *area_new(struct heap *heap, uint32_t pages)
                 free(area);
                 return NULL;
         }
-        if (heap->arena == ARENA_DIRECT)
-                contents_make_direct(run_pages(area->run), pages, false);
+        if (heap->arena == ARENA_DIRECT || heap->arena == ARENA_MANAGED)
+                contents_make_direct(run_pages(area->run), pages,
+                                     run_is_twin(area->run) ? WRITER_TWIN : WRITER_HOST);
         if (heap->pool)
                 area_mark_pooled(area, true);
         area_link(heap, area);

@@ -8,6 +8,8 @@
 #include "arena.h"
 #include "heap.h"
 #include "holdings.h"
+#include "host_touch.h"
+#include "scope.h"
 #include "unit.h"
 
 #define PART_BYTES UINT64_C(65536) /* the card holds less than a page in such parts */
@@ -17,6 +19,7 @@ static struct {
         pthread_mutex_t lock;
         struct managed *first, *last;
         _Atomic size_t count;
+        _Atomic uint64_t touches;
         uint64_t resident_bytes[MACHINE_UNITS];
 } managed = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -53,6 +56,7 @@ static uint64_t page_leave(struct managed *m, size_t index)
 
         managed.resident_bytes[place_unit(m->pages[index].place)] -= bytes;
         m->pages[index].place = PLACE_HOST;
+        m->pages[index].is_watched = false;
         return bytes;
 }
 
@@ -95,24 +99,61 @@ static uint64_t managed_out(struct managed *m, size_t first, size_t end)
         return moved;
 }
 
-/* Kept elsewhere by advice and mapped from here: reached over the link, not moved. */
+static CUdeviceptr page_address(const struct managed *m, size_t index)
+{
+        return m->allocation->base + index * PAGE_BYTES;
+}
+
+/* Pages that the host has used since they came onto a card are the host's again. One that is mostly
+ * read has a copy on both sides. */
+static void managed_return(struct managed *m)
+{
+        autoclose int look = -1;
+
+        for (size_t i = 0, end; i < m->page_count; i++) {
+                for (end = i; end < m->page_count; end++)
+                        if (!m->pages[end].is_watched || m->pages[end].is_read_mostly)
+                                break;
+                if (end == i)
+                        continue;
+                if (look < 0 && (look = host_touch_open()) < 0)
+                        return;
+                CUdeviceptr at = host_touch_find(look, page_address(m, i), page_address(m, end));
+                if (at) {
+                        i = (at - m->allocation->base) / PAGE_BYTES;
+                        m->owed_bytes += managed_out(m, i, i + 1);
+                } else {
+                        i = end - 1;
+                }
+        }
+}
+
+/* By advice a card reaches the page where it is, over the link. */
+static bool page_is_mapped(const struct managed_page *page, int place)
+{
+        if (page->place >= 0 &&
+            !devices_are_peers(&driver.devices[place], &driver.devices[page->place]))
+                return false;
+        return page->accessed_by >> place & 1 || page->preferred == page->place;
+}
+
 static bool page_wants(const struct managed_page *page, int place, bool is_prefetch)
 {
-        if (page->place == place)
-                return false;
-        return is_prefetch || page->preferred == PLACE_NONE || page->preferred == place ||
-               !(page->accessed_by >> place & 1);
+        return page->place != place && (is_prefetch || !page_is_mapped(page, place));
 }
 
 /* Puts pages on the card as far as `room` bytes go; returns what is left of it. */
 static uint64_t managed_settle(struct managed *m, size_t first, size_t end, int place,
                                bool is_prefetch, uint64_t room)
 {
+        bool is_watched = host_touch_reset(page_address(m, first), (end - first) * PAGE_BYTES);
+
         for (size_t i = first; i < end && room; i++) {
                 uint64_t bytes = page_charge(m, i);
                 if (!page_wants(&m->pages[i], place, is_prefetch) || bytes > room)
                         continue;
                 m->pages[i].place = (int16_t)place;
+                m->pages[i].is_watched = is_watched;
                 managed.resident_bytes[place_unit(place)] += bytes;
                 room -= bytes;
         }
@@ -164,8 +205,11 @@ CUresult managed_alloc(struct context *context, size_t bytes, unsigned flags,
         m->allocation = allocation;
         m->page_count = pages;
         for (size_t i = 0; i < pages; i++)
-                m->pages[i] = (struct managed_page){ PLACE_HOST, PLACE_NONE, PLACE_NONE,
-                                                     false,      false,      0 };
+                m->pages[i] = (struct managed_page){
+                        .place = PLACE_HOST,
+                        .preferred = PLACE_NONE,
+                        .prefetched = PLACE_NONE,
+                };
         allocation->device = context->device;
         allocation->charged_bytes = 0;
         allocation->flags = flags;
@@ -233,6 +277,7 @@ struct managed_page *managed_lock(CUdeviceptr address, size_t count, size_t *ret
                 return NULL;
         }
         managed_notice();
+        managed_return(m);
         page_range(allocation, address, count, &first, &end);
         *ret_count = end - first;
         return &m->pages[first];
@@ -240,6 +285,17 @@ struct managed_page *managed_lock(CUdeviceptr address, size_t count, size_t *ret
 
 void managed_unlock(void)
 {
+        pthread_mutex_unlock(&managed.lock);
+}
+
+void managed_notice_host(void)
+{
+        if (!atomic_load_explicit(&managed.count, memory_order_relaxed))
+                return;
+        pthread_mutex_lock(&managed.lock);
+        managed_notice();
+        for (struct managed *m = managed.first; m; m = m->next)
+                managed_return(m);
         pthread_mutex_unlock(&managed.lock);
 }
 
@@ -276,32 +332,57 @@ uint64_t managed_move(struct allocation *allocation, CUdeviceptr address, size_t
         return moved;
 }
 
-/* A kernel gets this allocation: what it does not find on its card comes by page faults. */
-static uint64_t managed_touch(struct allocation *allocation, struct context *context)
+static uint64_t bytes_ns(uint64_t bytes, uint64_t bytes_per_s)
 {
+        return bytes_per_s ? (uint64_t)((double)bytes * 1e9 / (double)bytes_per_s) : 0;
+}
+
+static uint64_t managed_mapped_bytes(const struct managed *m, int place)
+{
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < m->page_count; i++)
+                if (m->pages[i].place != place && page_is_mapped(&m->pages[i], place))
+                        bytes += page_charge(m, i);
+        return bytes;
+}
+
+/* A kernel gets this allocation: what it does not find on its card comes by page faults, as did what
+ * the host had fetched back before; what advice keeps elsewhere it uses over the link. */
+static uint64_t managed_touch_ns(struct allocation *allocation, struct context *context,
+                                 uint64_t touch)
+{
+        const struct machine_gpu *gpu = device_gpu(context->device);
+        int place = context->device->ordinal;
+        uint64_t moved = 0, mapped = 0;
         size_t pages;
-        uint64_t moved;
 
         if (!managed_lock(allocation->base, allocation->size, &pages))
                 return 0;
-        moved = managed_in(allocation->owner, 0, pages, context->device->ordinal, false);
+        struct managed *m = allocation->owner;
+        if (m->touch != touch) {
+                m->touch = touch;
+                moved = managed_in(m, 0, pages, place, false) + m->owed_bytes;
+                mapped = managed_mapped_bytes(m, place);
+                m->owed_bytes = 0;
+        }
         managed_unlock();
-        return moved;
+        return bytes_ns(moved, gpu->fault_bytes_per_s) + bytes_ns(mapped, gpu->in_bytes_per_s);
 }
 
 uint64_t memory_touch(struct context *context, const void *params, size_t size)
 {
-        uint64_t rate = device_gpu(context->device)->fault_bytes_per_s;
-        uint64_t moved = 0;
+        uint64_t ns = 0;
 
-        if (!atomic_load_explicit(&managed.count, memory_order_relaxed) || !rate)
+        if (!atomic_load_explicit(&managed.count, memory_order_relaxed))
                 return 0;
+        uint64_t touch = atomic_fetch_add(&managed.touches, 1) + 1;
         for (size_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
                 uint64_t word;
                 memcpy(&word, (const char *)params + at, sizeof word);
                 struct allocation *allocation = memory_find(word);
                 if (allocation && allocation->kind == MEMORY_MANAGED)
-                        moved += managed_touch(allocation, context);
+                        ns += managed_touch_ns(allocation, context, touch);
         }
-        return (uint64_t)((double)moved * 1e9 / (double)rate);
+        return ns;
 }

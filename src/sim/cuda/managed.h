@@ -12,12 +12,15 @@ struct managed_page {
         int16_t prefetched; /* where to, last; PLACE_NONE: never */
         bool is_read_mostly;
         bool is_accessed_by_host;
+        bool is_watched;      /* on a card, and the host's next use of it will be known */
         uint64_t accessed_by; /* devices, one bit each */
 };
 
 struct managed {
         struct allocation *allocation;
         size_t page_count;
+        uint64_t owed_bytes; /* the host has fetched them back; the next kernel pays */
+        uint64_t touch;      /* number of the last launch that got it */
         struct managed *next, *previous;
         struct managed_page pages[];
 };
@@ -32,6 +35,9 @@ void managed_context_done(struct context *context);
 bool managed_is_resident(struct allocation *allocation, CUdeviceptr address, size_t count);
 /* Moves the pages of a range. Returns the bytes that had to move. */
 uint64_t managed_move(struct allocation *allocation, CUdeviceptr address, size_t count, int place);
+
+/* What the host has used since a card had it is on the host again. */
+void managed_notice_host(void);
 
 /* The pages of a range, with the lock held until managed_unlock(); NULL (and no lock): the range is
  * not managed memory. Residency is up to date. */

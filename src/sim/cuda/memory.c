@@ -32,7 +32,7 @@ struct holdings *context_holdings(struct context *context)
                 heap_init(&holdings->device, context, ARENA_DEVICE, true);
                 heap_init(&holdings->low, context, ARENA_LOW, true);
                 heap_init(&holdings->host, context, ARENA_DIRECT, false);
-                heap_init(&holdings->managed, context, ARENA_DIRECT, false);
+                heap_init(&holdings->managed, context, ARENA_MANAGED, false);
                 holdings->managed.is_exclusive = true;
                 heap_init(&holdings->arrays, context, ARENA_DEVICE, true);
                 heap_init(&holdings->kernel, context, ARENA_DEVICE, false);

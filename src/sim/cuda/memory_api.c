@@ -5,7 +5,7 @@
 #include "graph_memory.h"
 #include "heap.h"
 #include "holdings.h"
-#include "memory.h"
+#include "managed.h"
 #include "sim_cuda.h"
 #include "slot.h"
 #include "unit.h"
@@ -131,6 +131,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free, size_t *total)
         if (!free && !total)
                 return CUDA_ERROR_INVALID_VALUE;
         slot_reap(&driver.machine);
+        managed_notice_host();
         unit_memory(&driver.machine, context->device->unit, &memory);
         if (free)
                 *free = memory.free_bytes;

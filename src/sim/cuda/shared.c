@@ -19,7 +19,7 @@ int shared_map(struct piece *run, int fd)
         int r = map_over(run, MAP_SHARED | MAP_NORESERVE, fd);
 
         if (r == 0)
-                contents_make_direct(run_pages(run), run->count, true);
+                contents_make_direct(run_pages(run), run->count, WRITER_OTHER);
         return r;
 }
 
