@@ -222,9 +222,30 @@ SIM_TEST(modules)
         check_account(32 * MIB);
 }
 
+/* Two arrays in one block of the driver's: the first one's end gives nothing back. */
+SIM_TEST(an_array_leaves_a_block_to_the_other_in_it)
+{
+        const CUDA_ARRAY_DESCRIPTOR shape = {
+                .Width = 64, .Height = 64, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+        };
+        CUarray first, second;
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuArrayCreate_v2(&first, &shape), CUDA_SUCCESS);
+        CHECK_EQ(cuArrayCreate_v2(&second, &shape), CUDA_SUCCESS);
+        CHECK_EQ(guest_held(), 2 * MIB);
+        CHECK_EQ(cuArrayDestroy(first), CUDA_SUCCESS);
+        CHECK_EQ(guest_card_bytes(0), 2 * MIB);
+        guest_check_account(100 * MIB);
+        CHECK_EQ(cuArrayDestroy(second), CUDA_SUCCESS);
+        CHECK_EQ(guest_held(), 0);
+}
+
 int main(void)
 {
-        return RUN(CASE(managed_memory), CASE(physical_memory_lives_by_handle_and_by_mapping),
+        return RUN(CASE(an_array_leaves_a_block_to_the_other_in_it), CASE(managed_memory),
+                   CASE(physical_memory_lives_by_handle_and_by_mapping),
                    CASE(a_retained_handle_keeps_physical_memory),
                    CASE(physical_memory_is_charged_to_the_device_it_is_on),
                    CASE(arrays_and_mipmaps), CASE(stream_ordered_memory),

@@ -13,6 +13,7 @@
 #include "cuda_prototypes.h"
 #include "export.h"
 #include "machine.h"
+#include "say.h"
 #include "slot.h"
 #include "soak.h"
 #include "timeline.h"
@@ -34,8 +35,8 @@ static bool is_quick(const char *what, void (*operation)(struct machine *), stru
                 if (spent_ns < best_ns)
                         best_ns = spent_ns;
         }
-        soak_say(best_ns <= OPERATION_MS * NS_PER_MS, "%s takes less than %d ms (%" PRIu64 " µs)",
-                 what, OPERATION_MS, best_ns / 1000);
+        say(best_ns <= OPERATION_MS * NS_PER_MS, "%s takes less than %d ms (%" PRIu64 " µs)", what,
+            OPERATION_MS, best_ns / 1000);
         return best_ns <= OPERATION_MS * NS_PER_MS;
 }
 
@@ -77,8 +78,8 @@ static bool check_slots(struct machine *machine)
                 live += atomic_load(&machine->file->slots[i].state) == SLOT_LIVE;
         for (uint32_t i = 0; i < channels; i++)
                 taken += atomic_load(&machine->file->channels[i].slot) != 0;
-        soak_say(live == 0, "no process is left of %u slots ever used (%u are)", high, live);
-        soak_say(taken == 0, "no queue is left of %u ever used (%u are)", channels, taken);
+        say(live == 0, "no process is left of %u slots ever used (%u are)", high, live);
+        say(taken == 0, "no queue is left of %u ever used (%u are)", channels, taken);
         return live == 0 && taken == 0;
 }
 
@@ -89,7 +90,7 @@ static bool check_exports(struct machine *machine)
 
         for (uint32_t i = 0; i < high; i++)
                 left += machine->file->exports[i].kind != EXPORT_FREE;
-        soak_say(left == 0, "nothing that was offered to others is left (%u are)", left);
+        say(left == 0, "nothing that was offered to others is left (%u are)", left);
         return left == 0;
 }
 
@@ -108,7 +109,7 @@ static bool check_files(struct machine *machine)
                 left += strncmp(entry->d_name, name, strlen(name)) == 0;
         if (folder)
                 closedir(folder);
-        soak_say(left == 0, "no file in shared memory is left (%u are)", left);
+        say(left == 0, "no file in shared memory is left (%u are)", left);
         return left == 0;
 }
 
@@ -123,15 +124,15 @@ static bool check_memory(struct machine *machine)
                 bool is_whole;
 
                 unit_memory(machine, unit, &memory);
-                soak_say(memory.used_bytes == 0, "GPU %u holds nothing (%" PRIu64 " bytes)", gpu,
-                         memory.used_bytes);
+                say(memory.used_bytes == 0, "GPU %u holds nothing (%" PRIu64 " bytes)", gpu,
+                    memory.used_bytes);
                 is_good &= memory.used_bytes == 0;
                 if (slot_attach(machine, &slot) < 0)
                         return false;
                 is_whole = unit_charge(machine, unit, slot, memory.total_bytes) == 0;
                 slot_detach(machine, slot);
-                soak_say(is_whole, "all %" PRIu64 " MiB of GPU %u can be had",
-                         memory.total_bytes >> 20, gpu);
+                say(is_whole, "all %" PRIu64 " MiB of GPU %u can be had", memory.total_bytes >> 20,
+                    gpu);
                 is_good &= is_whole;
         }
         return is_good;
@@ -151,7 +152,7 @@ static bool check_clocks(struct machine *machine)
                 nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
                 timeline_advance(machine, unit);
                 is_moving = machine_unit(machine, unit)->clock_ns > before_ns;
-                soak_say(is_moving, "the clock of GPU %u goes on", gpu);
+                say(is_moving, "the clock of GPU %u goes on", gpu);
                 is_good &= is_moving;
         }
         return is_good;
@@ -168,14 +169,14 @@ static bool check_driver(void)
                        cuCtxSetCurrent(context) == CUDA_SUCCESS &&
                        cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS;
 
-        soak_say(is_good, "a new process gets a context (%zu MiB free)", free_bytes >> 20);
+        say(is_good, "a new process gets a context (%zu MiB free)", free_bytes >> 20);
         if (!is_good)
                 return false;
         is_good =
                 cuMemAlloc_v2(&all, free_bytes & ~(MACHINE_GRANULE_BYTES - 1)) == CUDA_SUCCESS &&
                 cuMemsetD8_v2(all, 7, free_bytes & ~(MACHINE_GRANULE_BYTES - 1)) == CUDA_SUCCESS &&
                 cuCtxSynchronize() == CUDA_SUCCESS && cuMemFree_v2(all) == CUDA_SUCCESS;
-        soak_say(is_good, "it gets all that is free in one piece, and gives it back");
+        say(is_good, "it gets all that is free in one piece, and gives it back");
         return is_good;
 }
 
@@ -186,7 +187,7 @@ static bool inspect_all(const char *path)
         bool is_good;
 
         if (machine_open(path, &machine, &e) < 0) {
-                soak_say(false, "the machine can be opened: %s", e.text);
+                say(false, "the machine can be opened: %s", e.text);
                 return false;
         }
         is_good = is_quick("locking the tables", lock_tables, &machine);

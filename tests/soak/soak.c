@@ -7,17 +7,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "machine.h"
+#include "say.h"
 
 enum { WORKERS = 4, LIFE_US = 12000, SHORT_LIFE_US = 1500, STALL_S = 10 };
 
@@ -33,35 +32,6 @@ struct storm {
         unsigned seed, born;
         unsigned kills, suicides;
 };
-
-/* Shared with the inspector, a process of its own. */
-static struct {
-        _Atomic unsigned said, failed;
-} * lines;
-
-void soak_say(bool is_good, const char *format, ...)
-{
-        va_list arguments;
-
-        printf("%s %u - ", is_good ? "ok" : "not ok", ++lines->said);
-        va_start(arguments, format);
-        vprintf(format, arguments);
-        va_end(arguments);
-        putchar('\n');
-        fflush(stdout);
-        lines->failed += !is_good;
-}
-
-static void *map_shared(size_t bytes)
-{
-        void *place = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-        if (place == MAP_FAILED) {
-                perror("soak");
-                exit(1);
-        }
-        return place;
-}
 
 static void victim_start(struct storm *storm, struct victim *victim)
 {
@@ -161,25 +131,24 @@ static void bystander_end(struct storm *storm, pid_t bystander, bool is_moving)
         if (!is_moving)
                 kill(bystander, SIGKILL);
         waitpid(bystander, &status, 0);
-        soak_say(is_moving && status == 0,
-                 "a bystander worked on throughout (%" PRIu64 " rounds, the slowest %" PRIu64
-                 " ms)",
-                 shared->bystander_rounds, (uint64_t)(shared->bystander_slowest_ns / NS_PER_MS));
-        soak_say(shared->bystander_wrong == 0,
-                 "its data and calls were right (%" PRIu64 " were not)", shared->bystander_wrong);
+        say(is_moving && status == 0,
+            "a bystander worked on throughout (%" PRIu64 " rounds, the slowest %" PRIu64 " ms)",
+            shared->bystander_rounds, (uint64_t)(shared->bystander_slowest_ns / NS_PER_MS));
+        say(shared->bystander_wrong == 0, "its data and calls were right (%" PRIu64 " were not)",
+            shared->bystander_wrong);
 }
 
 static void storm_report(const struct storm *storm)
 {
         const struct soak_shared *shared = storm->shared;
 
-        soak_say(storm->suicides == 0, "%u processes were killed, none ended by itself (%u did)",
-                 storm->kills, storm->suicides);
-        soak_say(shared->launches > 0 && shared->allocations > 0 && shared->machine_calls > 0,
-                 "they were at work: %" PRIu64 " driver calls, %" PRIu64 " launches, %" PRIu64
-                 " allocations, %" PRIu64 " imports, %" PRIu64 " rounds on the machine",
-                 shared->driver_calls, shared->launches, shared->allocations, shared->imports,
-                 shared->machine_calls);
+        say(storm->suicides == 0, "%u processes were killed, none ended by itself (%u did)",
+            storm->kills, storm->suicides);
+        say(shared->launches > 0 && shared->allocations > 0 && shared->machine_calls > 0,
+            "they were at work: %" PRIu64 " driver calls, %" PRIu64 " launches, %" PRIu64
+            " allocations, %" PRIu64 " imports, %" PRIu64 " rounds on the machine",
+            shared->driver_calls, shared->launches, shared->allocations, shared->imports,
+            shared->machine_calls);
 }
 
 int main(int argc, char **argv)
@@ -187,13 +156,13 @@ int main(int argc, char **argv)
         const bool is_tap = argc > 1 && strcmp(argv[1], "--tap") == 0;
         char **words = argv + 1 + is_tap;
         const unsigned kills = *words ? (unsigned)strtoul(*words, NULL, 10) : 10000;
-        struct storm storm = { .shared = map_shared(sizeof *storm.shared),
+        struct storm storm = { .shared = say_map(sizeof *storm.shared),
                                .seed = *words && words[1] ? (unsigned)strtoul(words[1], NULL, 10)
                                                           : (unsigned)time(NULL) };
         pid_t bystander;
         bool is_moving;
 
-        lines = map_shared(sizeof *lines);
+        say_open();
         machine_make(&storm);
         printf("# seed %u\n", storm.seed);
         fflush(stdout);
@@ -203,13 +172,8 @@ int main(int argc, char **argv)
         is_moving = storm_run(&storm, kills < WORKERS ? WORKERS : kills);
         storm_report(&storm);
         bystander_end(&storm, bystander, is_moving);
-        if (!inspect(storm.path) && lines->failed == 0)
-                soak_say(false, "the inspection came to its end");
+        if (!inspect(storm.path) && say_failed() == 0)
+                say(false, "the inspection came to its end");
         unlink(storm.path);
-        if (is_tap)
-                printf("1..%u\n", lines->said);
-        else
-                printf("%u passed, %u failed, 0 skipped\n", lines->said - lines->failed,
-                       lines->failed);
-        return lines->failed > 0;
+        return say_close(is_tap);
 }

@@ -30,6 +30,3 @@ _Noreturn void worker_stand_by(struct soak_shared *shared);
 
 /* Looks at the machine when all is over; false when a check failed. Prints a TAP line per check. */
 bool inspect(const char *path);
-
-/* One TAP line. */
-void soak_say(bool is_good, const char *format, ...) __attribute__((format(printf, 2, 3)));

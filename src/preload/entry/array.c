@@ -1,7 +1,7 @@
-/* Arrays and mipmaps: their layout, and so their size, is the driver's secret: measured. */
-#include "limits.h"
+/* Arrays and mipmaps: their layout is the driver's secret, so they are measured; they hold at least
+ * their elements, so one that cannot fit is refused before the driver is asked. */
+#include "array_need.h"
 #include "measured.h"
-#include "presence.h"
 #include "real.h"
 
 static CUresult array_undo(const void *array)
@@ -19,7 +19,7 @@ CUresult hook_cuArrayCreate(cuArrayCreate_fn *real, CUarray *array,
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, array_need_flat_v1(shape), &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -33,7 +33,7 @@ CUresult hook_cuArrayCreate_v2(cuArrayCreate_v2_fn *real, CUarray *array,
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, array_need_flat(shape), &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -47,7 +47,7 @@ CUresult hook_cuArray3DCreate(cuArray3DCreate_fn *real, CUarray *array,
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, array_need_v1(shape), &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -61,7 +61,7 @@ CUresult hook_cuArray3DCreate_v2(cuArray3DCreate_v2_fn *real, CUarray *array,
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, array_need(shape, 1), &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -75,7 +75,7 @@ CUresult hook_cuMipmappedArrayCreate(cuMipmappedArrayCreate_fn *real, CUmipmappe
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, array_need(shape, levels), &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -86,24 +86,16 @@ CUresult hook_cuMipmappedArrayCreate(cuMipmappedArrayCreate_fn *real, CUmipmappe
 
 CUresult hook_cuArrayDestroy(cuArrayDestroy_fn *real, CUarray array)
 {
-        if (!limits_are_set())
-                return real(array);
-        presence_enter();
-        CUresult r = real(array);
-        if (r == CUDA_SUCCESS)
-                measured_release(array);
-        presence_leave();
-        return r;
+        struct measured_gift gift;
+
+        measured_give_begin(&gift, array);
+        return measured_give_end(&gift, real(array));
 }
 
 CUresult hook_cuMipmappedArrayDestroy(cuMipmappedArrayDestroy_fn *real, CUmipmappedArray array)
 {
-        if (!limits_are_set())
-                return real(array);
-        presence_enter();
-        CUresult r = real(array);
-        if (r == CUDA_SUCCESS)
-                measured_release(array);
-        presence_leave();
-        return r;
+        struct measured_gift gift;
+
+        measured_give_begin(&gift, array);
+        return measured_give_end(&gift, real(array));
 }

@@ -77,6 +77,14 @@ CUresult hook_cuCtxDestroy(cuCtxDestroy_fn *real, CUcontext context)
         return hook_cuCtxDestroy_v2((cuCtxDestroy_v2_fn *)real, context);
 }
 
+/* Two of the limits are sizes in bytes. */
+static uint64_t limit_least(CUlimit limit, size_t before, size_t value)
+{
+        bool is_size = limit == CU_LIMIT_MALLOC_HEAP_SIZE || limit == CU_LIMIT_PRINTF_FIFO_SIZE;
+
+        return is_size && value > before ? value - before : 0;
+}
+
 /* Heaps and buffers of a context are device memory. */
 CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
 {
@@ -84,26 +92,16 @@ CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
         struct measure measure;
         size_t before = 0;
 
+        if (!place.context)
+                return real(limit, value);
         real_cuda.cuCtxGetLimit(&before, limit);
-        CUresult r = measure_begin(&measure, place.ordinal, 0);
+        CUresult r = measure_begin(&measure, place.ordinal, limit_least(limit, before, value));
         if (r != CUDA_SUCCESS)
-                return place.context ? r : real(limit, value);
-        /* One note per limit and context: a second change is measured against the first. */
+                return r;
         uint64_t key = (place.context << 8 | (uint64_t)limit) | UINT64_C(1) << 63;
-        struct holding earlier;
-        uint64_t had = holding_take(key, &earlier) ? earlier.bytes : 0;
-        r = measure_end(&measure, real(limit, value), key + 1, place.context, HOLDING_CONTEXT);
-        struct charge sum = { .account = (unsigned)(place.account < 0 ? 0 : place.account),
-                              .context = place.context,
-                              .kind = REGION_CONTEXT,
-                              .is_counted = true };
-        if (holding_take(key + 1, &earlier))
-                sum.bytes = had + earlier.bytes;
-        else
-                sum.bytes = had;
-        if (sum.bytes)
-                ledger_settle(&sum, key, HOLDING_CONTEXT);
-        if (r == CUDA_ERROR_OUT_OF_MEMORY)
-                real(limit, before);
+        r = measure_end(&measure, real(limit, value), key, place.context, HOLDING_CONTEXT);
+        if (r == CUDA_ERROR_OUT_OF_MEMORY &&
+            measure_begin(&measure, place.ordinal, 0) == CUDA_SUCCESS)
+                measure_end(&measure, real(limit, before), key, place.context, HOLDING_CONTEXT);
         return r;
 }

@@ -226,6 +226,13 @@ void graph_account_instance_gone(CUgraphExec instance)
         graph_account_refresh();
 }
 
+uint64_t graph_account_reserved(int ordinal)
+{
+        if (!atomic_load_explicit(&pools.is_used, memory_order_relaxed))
+                return 0;
+        return pool_figure(ordinal, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
+}
+
 bool graph_account_refresh(void)
 {
         bool has_shrunk = false;

@@ -42,3 +42,5 @@ void graph_account_instance_gone(CUgraphExec instance);
 
 /* Something was given back: the pools are looked at again. True: they have shrunk. */
 bool graph_account_refresh(void);
+/* What the device's pool of graph memory holds now, as the driver says. */
+uint64_t graph_account_reserved(int ordinal);

@@ -51,16 +51,16 @@ CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t le
         return begin(measure, true);
 }
 
-/* What the driver took; where it does not say, what is known to be needed. */
-static uint64_t bytes_taken(const struct measure *measure, CUresult result)
+/* What the driver took (less than 0: gave back); where it does not say, what is known to be needed. */
+static int64_t bytes_taken(const struct measure *measure, CUresult result)
 {
         uint64_t after = 0;
 
         if (measure->is_watched && result == CUDA_SUCCESS)
                 identity_learn(own_figure_pids, measure->ordinal);
         if (!own_figure(measure->ordinal, &after))
-                return measure->least_bytes;
-        return after > measure->before_bytes ? after - measure->before_bytes : 0;
+                return (int64_t)measure->least_bytes;
+        return (int64_t)(after - measure->before_bytes);
 }
 
 CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uint64_t context,
@@ -70,12 +70,15 @@ CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uin
 
         if (!measure->is_active)
                 return result;
-        uint64_t taken = bytes_taken(measure, result);
+        int64_t change = bytes_taken(measure, result);
+        uint64_t taken = change > 0 ? (uint64_t)change : 0;
         measure->taken_bytes = taken;
         ledger_adjust(&measure->charge, result == CUDA_SUCCESS ? taken : 0);
         if (result == CUDA_SUCCESS) {
                 measure->charge.context = context;
-                ledger_settle(&measure->charge, key, kind);
+                ledger_settle_more(&measure->charge, key, kind);
+                if (change < 0)
+                        ledger_shrink(key, (uint64_t)-change);
         } else {
                 ledger_give_back(&measure->charge);
         }

@@ -20,7 +20,8 @@ CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_byte
 /* The same for a context: the first one puts the process into the driver's list. */
 CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t least_bytes);
 
-/* After the driver's answer: what it took is kept under the key (in `context`), the rest given back.
+/* After the driver's answer: what it took is kept under the key (in `context`), with what is held there
+ * already; the rest is given back.
  * OUT_OF_MEMORY: it took more than there was; the caller undoes the call and releases the key. */
 CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uint64_t context,
                      enum holding_kind kind);

@@ -1,34 +1,74 @@
-/* measured: modules, libraries, arrays. */
+/* measured: a note without bytes for each object, and a sum for each kind in each context. */
 #include "measured.h"
 
 #include "limits.h"
+#include "own_figure.h"
 #include "presence.h"
 
-CUresult measured_begin(struct measure *measure, struct place *ret_place)
+static uint64_t sum_key(uint64_t context, enum holding_kind kind)
+{
+        return context | (uint64_t)(kind + 1) << 57;
+}
+
+CUresult measured_begin(struct measure *measure, uint64_t least_bytes, struct place *ret_place)
 {
         *measure = (struct measure){ 0 };
         *ret_place = devices_current();
-        return ret_place->context ? measure_begin(measure, ret_place->ordinal, 0) : CUDA_SUCCESS;
+        return ret_place->context ? measure_begin(measure, ret_place->ordinal, least_bytes)
+                                  : CUDA_SUCCESS;
+}
+
+static void note(const struct place *place, const void *handle, enum holding_kind kind)
+{
+        struct holding note = { .key = (uint64_t)(uintptr_t)handle,
+                                .count = 1,
+                                .device = (uint16_t)place->account,
+                                .kind = (uint16_t)kind,
+                                .context = place->context,
+                                .number = (uint64_t)place->ordinal };
+
+        holding_add(&note);
 }
 
 CUresult measured_end(struct measure *measure, const struct place *place, CUresult result,
                       const void *handle, enum holding_kind kind,
                       CUresult (*undo)(const void *handle))
 {
-        uint64_t key = (uint64_t)(uintptr_t)handle;
-        CUresult r = measure_end(measure, result, key, place->context, kind);
+        struct measured_gift gift;
 
+        if (measure->is_active && result == CUDA_SUCCESS)
+                note(place, handle, kind);
+        CUresult r =
+                measure_end(measure, result, sum_key(place->context, kind), place->context, kind);
         if (result == CUDA_SUCCESS && r != CUDA_SUCCESS) {
-                presence_enter();
-                undo(handle);
-                ledger_release(key);
-                presence_leave();
+                measured_give_begin(&gift, handle);
+                measured_give_end(&gift, undo(handle));
         }
         return r;
 }
 
-void measured_release(const void *handle)
+void measured_give_begin(struct measured_gift *gift, const void *handle)
 {
-        if (limits_are_set())
-                ledger_release((uint64_t)(uintptr_t)handle);
+        *gift = (struct measured_gift){ 0 };
+        if (!limits_are_set() || !holding_take((uint64_t)(uintptr_t)handle, &gift->note))
+                return;
+        presence_lock();
+        gift->is_known = own_figure((int)gift->note.number, &gift->before_bytes);
+}
+
+CUresult measured_give_end(const struct measured_gift *gift, CUresult result)
+{
+        const struct holding *object = &gift->note;
+        uint64_t after = 0;
+
+        if (!object->key)
+                return result;
+        if (result != CUDA_SUCCESS)
+                holding_add(object);
+        else if (gift->is_known && own_figure((int)object->number, &after) &&
+                 after < gift->before_bytes)
+                ledger_shrink(sum_key(object->context, (enum holding_kind)object->kind),
+                              gift->before_bytes - after);
+        presence_unlock();
+        return result;
 }

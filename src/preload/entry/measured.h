@@ -1,17 +1,25 @@
-/* measured: a call that makes an object of unknown size in the current context. */
+/* measured: objects of unknown size in the current context: modules, arrays. Small ones lie together in
+ * blocks of the driver's, so that one may take a block and another one's end give it back: what all of
+ * a kind take in a context is one sum, moved by what the driver takes and gives. */
 #pragma once
 
 #include "devices.h"
 #include "measure.h"
 
-/* Begins it. A call without a context is the driver's to refuse: `ret_place->context` is 0 then and
- * nothing is measured. */
-CUresult measured_begin(struct measure *measure, struct place *ret_place);
+/* Begins making one; `least_bytes` are known to be needed. A call without a context is the driver's to
+ * refuse: `ret_place->context` is 0 then and nothing is measured. */
+CUresult measured_begin(struct measure *measure, uint64_t least_bytes, struct place *ret_place);
 
-/* Ends it: the object is held under its handle. `undo` takes it back if it does not fit. */
+/* Ends it: the object is known by its handle. `undo` takes it back if it does not fit. */
 CUresult measured_end(struct measure *measure, const struct place *place, CUresult result,
                       const void *handle, enum holding_kind kind,
                       CUresult (*undo)(const void *handle));
 
-/* After the driver destroyed it. */
-void measured_release(const void *handle);
+/* Around the driver call that destroys it. */
+struct measured_gift {
+        struct holding note; /* key 0: not one of ours */
+        uint64_t before_bytes;
+        bool is_known;
+};
+void measured_give_begin(struct measured_gift *gift, const void *handle);
+CUresult measured_give_end(const struct measured_gift *gift, CUresult result);

@@ -1,7 +1,5 @@
 /* Modules: code and variables are device memory too. */
-#include "limits.h"
 #include "measured.h"
-#include "presence.h"
 #include "real.h"
 
 static CUresult unload(const void *module)
@@ -13,7 +11,7 @@ CUresult hook_cuModuleLoad(cuModuleLoad_fn *real, CUmodule *module, const char *
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, 0, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -26,7 +24,7 @@ CUresult hook_cuModuleLoadData(cuModuleLoadData_fn *real, CUmodule *module, cons
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, 0, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -40,7 +38,7 @@ CUresult hook_cuModuleLoadDataEx(cuModuleLoadDataEx_fn *real, CUmodule *module, 
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, 0, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -54,7 +52,7 @@ CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *mo
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, &place);
+        CUresult r = measured_begin(&measure, 0, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -65,12 +63,8 @@ CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *mo
 
 CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
 {
-        if (!limits_are_set())
-                return real(module);
-        presence_enter();
-        CUresult r = real(module);
-        if (r == CUDA_SUCCESS)
-                measured_release(module);
-        presence_leave();
-        return r;
+        struct measured_gift gift;
+
+        measured_give_begin(&gift, module);
+        return measured_give_end(&gift, real(module));
 }

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 
 #include "devices.h"
+#include "graph_account.h"
 #include "identity.h"
+#include "pool_account.h"
 #include "start.h"
 
 enum { PROCESSES_MOST = 4096, LIST_BYTES = PROCESSES_MOST * sizeof(nvmlProcessInfo_t) };
@@ -30,7 +32,7 @@ static nvmlProcessInfo_t *list_read(int ordinal, unsigned *ret_count)
         return NULL;
 }
 
-bool own_figure(int ordinal, uint64_t *ret_bytes)
+static bool figure_read(int ordinal, uint64_t *ret_bytes)
 {
         unsigned count = 0;
         nvmlProcessInfo_t *list = identity_is_known() ? list_read(ordinal, &count) : NULL;
@@ -57,5 +59,28 @@ bool own_figure_pids(int ordinal, unsigned *pids, unsigned *count)
         for (unsigned i = 0; i < *count; i++)
                 pids[i] = list[i].pid;
         munmap(list, LIST_BYTES);
+        return true;
+}
+
+static uint64_t pools_read(int ordinal)
+{
+        return pool_account_reserved(ordinal) + graph_account_reserved(ordinal);
+}
+
+bool own_figure(int ordinal, uint64_t *ret_bytes)
+{
+        enum { TRIES = 100 };
+        uint64_t pools = pools_read(ordinal), seen, all;
+
+        /* Another thread may wait for a stream meanwhile, and pools shrink: read until they rest. */
+        for (unsigned i = 0; i < TRIES; i++) {
+                seen = pools;
+                if (!figure_read(ordinal, &all))
+                        return false;
+                pools = pools_read(ordinal);
+                if (pools == seen)
+                        break;
+        }
+        *ret_bytes = all > pools ? all - pools : 0;
         return true;
 }

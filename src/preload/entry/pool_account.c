@@ -201,6 +201,22 @@ bool pool_account_refresh_all(void)
         return has_shrunk;
 }
 
+uint64_t pool_account_reserved(int ordinal)
+{
+        uint64_t sum = 0;
+
+        if (!atomic_load_explicit(&pools.count, memory_order_relaxed))
+                return 0;
+        lock_take(&pools.lock);
+        for (unsigned i = 0; i < pools.count; i++) {
+                const struct row *row = &pools.rows[i];
+                if (row->pool && row->bytes && row->ordinal == ordinal)
+                        sum += row->is_gone ? row->bytes : pool_reserved(row->pool);
+        }
+        lock_give(&pools.lock);
+        return sum;
+}
+
 void pool_account_destroy(CUmemoryPool pool)
 {
         lock_take(&pools.lock);

@@ -24,4 +24,6 @@ CUresult pool_account_free_end(CUresult result, const struct holding *note);
 void pool_account_refresh(CUmemoryPool pool);
 /* The same for all; true: something was given back. */
 bool pool_account_refresh_all(void);
+/* What the device's pools hold now, as the driver says. */
+uint64_t pool_account_reserved(int ordinal);
 void pool_account_destroy(CUmemoryPool pool);

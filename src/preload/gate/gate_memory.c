@@ -1,6 +1,7 @@
 /* The memory gate. */
 #include "gate_memory.h"
 
+#include "clock.h"
 #include "limits.h"
 #include "log.h"
 #include "presence.h"
@@ -32,7 +33,7 @@ int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit, struct
 {
         int r = ledger_reserve(account, bytes, limit, ret_charge);
 
-        if (r < 0 && ledger_reap())
+        if (r < 0 && ledger_reap(NS_PER_MS))
                 r = ledger_reserve(account, bytes, limit, ret_charge);
         if (r < 0 && gate_memory_relieve())
                 r = ledger_reserve(account, bytes, limit, ret_charge);
@@ -151,6 +152,9 @@ uint64_t gate_memory_free(int account, uint64_t total_bytes)
 {
         uint64_t used = total_bytes;
 
+        /* Who only looks sees a dead process a little longer than who would be refused. */
+        if (ledger_is_open())
+                ledger_reap(10 * NS_PER_MS);
         if (account >= 0)
                 used = ledger_used_bytes((unsigned)account) +
                        ledger_virtual_bytes((unsigned)account);

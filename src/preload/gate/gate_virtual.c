@@ -6,6 +6,7 @@
  * one allocation may be as large as all that is left of both. */
 #include "gate_virtual.h"
 
+#include "clock.h"
 #include "gate_memory.h"
 #include "limits.h"
 #include "presence.h"
@@ -50,7 +51,7 @@ CUresult gate_virtual_admit(int account, size_t bytes, struct virtual_range *ret
         ret_range->account = (unsigned)account;
         ret_range->bytes = bytes;
         presence_enter();
-        if (range_reserve(ret_range) || (ledger_reap() && range_reserve(ret_range)) ||
+        if (range_reserve(ret_range) || (ledger_reap(NS_PER_MS) && range_reserve(ret_range)) ||
             (gate_memory_relieve() && range_reserve(ret_range)))
                 return CUDA_SUCCESS;
         presence_leave();

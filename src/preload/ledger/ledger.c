@@ -11,6 +11,11 @@
 
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
+/* When the dead were last looked for, and when the clock was last looked at for that. */
+struct reaping {
+        _Atomic uint64_t last_ns, looked_ticks;
+};
+
 static struct region ledger;
 
 /* A child is another process: it holds nothing, has no place in the account, and the locks that its
@@ -155,6 +160,31 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
         return true;
 }
 
+bool ledger_settle_more(struct charge *charge, uint64_t key, enum holding_kind kind)
+{
+        struct holding earlier;
+
+        if (charge->is_counted && holding_take(key, &earlier)) {
+                ledger_rename(charge, kind_shown(kind));
+                charge->bytes += earlier.bytes;
+        }
+        return ledger_settle(charge, key, kind);
+}
+
+void ledger_shrink(uint64_t key, uint64_t bytes)
+{
+        struct holding holding;
+
+        if (!bytes || !holding_take(key, &holding))
+                return;
+        struct holding part = holding;
+        part.bytes = bytes < holding.bytes ? bytes : holding.bytes;
+        ledger_release_taken(&part);
+        holding.bytes -= part.bytes;
+        if (holding.bytes)
+                holding_add(&holding); /* its place was there a moment ago */
+}
+
 bool ledger_settle_small(struct charge *charge, uint64_t address)
 {
         struct holding small = { .key = address,
@@ -250,24 +280,34 @@ void ledger_measured(unsigned account)
         atomic_compare_exchange_strong(&ledger.file->devices[account].measuring, &own, 0);
 }
 
-bool ledger_reap(void)
+/* Is it at least `every_ns` ago? A program that asks in a loop does not read the clock each time. */
+static bool is_due(struct reaping *reaping, uint64_t every_ns, uint64_t *ret_now_ns)
 {
         enum { TICKS_BRIEF = 100000 }; /* 20 to 100 microseconds */
-        static _Atomic uint64_t last_ns, last_ticks;
         uint64_t ticks = ticks_now();
 
-        /* A program that asks in a loop does not read the clock each time. */
-        if (ticks - atomic_load_explicit(&last_ticks, memory_order_relaxed) < TICKS_BRIEF && ticks)
+        if (ticks - atomic_load_explicit(&reaping->looked_ticks, memory_order_relaxed) <
+                    TICKS_BRIEF &&
+            ticks)
                 return false;
-        uint64_t now_ns = clock_now_ns();
-        bool is_due = now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) >= NS_PER_MS;
-        if (is_due) {
-                region_reap(&ledger);
-                /* Noted afterwards: who comes meanwhile waits for its end, and is not refused. */
-                atomic_store_explicit(&last_ns, now_ns, memory_order_relaxed);
-        }
-        atomic_store_explicit(&last_ticks, ticks, memory_order_relaxed);
-        return is_due;
+        *ret_now_ns = clock_now_ns();
+        if (*ret_now_ns - atomic_load_explicit(&reaping->last_ns, memory_order_relaxed) >= every_ns)
+                return true;
+        atomic_store_explicit(&reaping->looked_ticks, ticks, memory_order_relaxed);
+        return false;
+}
+
+bool ledger_reap(uint64_t every_ns)
+{
+        static struct reaping reaping;
+        uint64_t now_ns;
+
+        if (!is_due(&reaping, every_ns, &now_ns))
+                return false;
+        region_reap(&ledger);
+        /* Noted afterwards: who comes meanwhile waits for its end, and is not refused. */
+        atomic_store_explicit(&reaping.last_ns, now_ns, memory_order_relaxed);
+        return true;
 }
 
 bool ledger_wait_measured(unsigned account)

@@ -40,6 +40,11 @@ void ledger_rename(struct charge *charge, enum region_kind kind);
 /* Keeps the charge under a key (an address or a handle) until ledger_release(). False: no memory for
  * the note; the charge stays with the caller. */
 bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind);
+/* The same where something may be held under the key already: both together, from now on. The caller
+ * is alone (presence_lock). */
+bool ledger_settle_more(struct charge *charge, uint64_t key, enum holding_kind kind);
+/* Gives back a part of what is held under the key. The caller is alone. */
+void ledger_shrink(uint64_t key, uint64_t bytes);
 /* Gives back what is held under the key; false: nothing is. */
 bool ledger_release(uint64_t key);
 /* The same for one that holding_take() has taken out. */
@@ -55,9 +60,9 @@ void ledger_release_context(uint64_t context);
 int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
                         struct charge *ret_charge);
 void ledger_measured(unsigned account);
-/* Takes back what dead processes held, at most once in a millisecond: it looks at every process, and
- * a program that is refused may ask again in a loop. True: it was done, what is used may be less. */
-bool ledger_reap(void);
+/* Takes back what dead processes held, if that was last done `every_ns` ago: it looks at every process,
+ * and a program may ask in a loop. True: it was done, what is used may be less. */
+bool ledger_reap(uint64_t every_ns);
 /* Waits while another process holds the rest; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned account);
 
