@@ -1,4 +1,4 @@
-"""What the tests of the command line share: running vgpu, a folder per test, TAP."""
+"""What the tests of the command line share: running vgpu, a folder per test."""
 
 import json
 import os
@@ -8,6 +8,9 @@ import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import unit_tap  # noqa: E402
 
 VGPU, BURN, SOURCE = [os.path.abspath(path) for path in sys.argv[1:4]]
 ENVIRONMENT = {key: value for key, value in os.environ.items()
@@ -59,43 +62,6 @@ class Case(unittest.TestCase):
             self.assertIn(part, done.stderr)
 
 
-class Tap(unittest.TextTestResult):
-    """One TAP line per test."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.lines = []
-
-    def say(self, verdict, test, more=""):
-        self.lines.append(test)
-        print(f"{verdict} {len(self.lines)} - {test.id().removeprefix('__main__.')}{more}", flush=True)
-
-    def addSuccess(self, test):
-        self.say("ok", test)
-
-    def addSkip(self, test, reason):
-        self.say("ok", test, f" # SKIP {reason}")
-
-    def fail(self, test, error):
-        self.say("not ok", test)
-        for line in self._exc_info_to_string(error, test).splitlines():
-            print(f"# {line}", flush=True)
-
-    def addFailure(self, test, error):
-        super().addFailure(test, error)
-        self.fail(test, error)
-
-    def addError(self, test, error):
-        super().addError(test, error)
-        self.fail(test, error)
-
-
 def main(module):
     """Runs the module's tests; further arguments choose among them by name."""
-    loader = unittest.defaultTestLoader
-    loader.testNamePatterns = [f"*{word}*" for word in sys.argv[4:]] or None
-    suite = loader.loadTestsFromModule(sys.modules[module])
-    print(f"1..{suite.countTestCases()}", flush=True)
-    with open(os.devnull, "w", encoding="utf-8") as null:
-        result = unittest.TextTestRunner(resultclass=Tap, stream=null, verbosity=0).run(suite)
-    sys.exit(0 if result.wasSuccessful() else 1)
+    unit_tap.run(module, sys.argv[4:])

@@ -1,0 +1,35 @@
+/* The containers of a pod, as JSON. */
+#include "pod.h"
+
+#include <stdio.h>
+
+static const char *const lists[] = { "initContainers", "containers" };
+enum { LISTS = sizeof lists / sizeof lists[0] };
+
+bool pod_walk_next(struct pod_walk *walk)
+{
+        for (; walk->list < LISTS; walk->list++, walk->next = 0) {
+                const json_t *list = json_object_get(walk->spec, lists[walk->list]);
+
+                if (walk->next >= json_array_size(list))
+                        continue;
+                snprintf(walk->place, sizeof walk->place, "%s/%s/%zu", walk->path,
+                         lists[walk->list], walk->next);
+                walk->container = json_array_get(list, walk->next++);
+                walk->is_init = walk->list == 0;
+                return true;
+        }
+        return false;
+}
+
+bool pod_has_controller(const json_t *object)
+{
+        const json_t *owners =
+                json_object_get(json_object_get(object, "metadata"), "ownerReferences");
+        const json_t *owner;
+        size_t i;
+
+        json_array_foreach(owners, i, owner) if (json_is_true(json_object_get(
+                                                         owner, "controller"))) return true;
+        return false;
+}

@@ -1,0 +1,24 @@
+/* The containers of a pod, as JSON. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "patch.h"
+
+/* Zeroed but for `spec` and `path`, its place: init containers first (sidecars are among them), then
+ * containers. Ephemeral ones cannot have resources. */
+struct pod_walk {
+        json_t *spec;
+        const char *path;
+        unsigned list;
+        size_t next;
+        json_t *container;
+        bool is_init;
+        char place[PATCH_PATH];
+};
+
+bool pod_walk_next(struct pod_walk *walk);
+
+/* Made by another object that stands for it (a ReplicaSet, a Job): metadata.ownerReferences. */
+bool pod_has_controller(const json_t *object);

@@ -1,0 +1,13 @@
+/* An AdmissionReview (admission.k8s.io/v1) in, one out. */
+#pragma once
+
+#include <stddef.h>
+
+#include "rules.h"
+
+enum review_side { REVIEW_MUTATE, REVIEW_VALIDATE };
+
+/* *ret_answer is the response's JSON, to be freed. -EINVAL: the body is no AdmissionReview; then there
+ * is no answer but the sentence. A refusal is an answer. */
+int review_answer(const char *body, size_t body_bytes, enum review_side side,
+                  const struct rules *rules, char **ret_answer, struct err *e);

@@ -1,0 +1,145 @@
+/* Looks at a pod after all mutations, and at every change of it later. */
+#include "validate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "annotation.h"
+#include "pod.h"
+
+static json_t *annotations_get(const json_t *object)
+{
+        return json_object_get(json_object_get(object, "metadata"), "annotations");
+}
+
+static bool user_is_trusted(const char *user, const struct rules *rules)
+{
+        for (const char *const *name = rules->trusted_users; name && *name; name++)
+                if (strcmp(user, *name) == 0)
+                        return true;
+        return false;
+}
+
+/* A rule that would still change something says that it was undone after us. */
+static int container_validate(json_t *container, const struct rules *rules, bool *ret_has_gpu,
+                              struct err *e)
+{
+        struct request request;
+        struct patch patch;
+        int r;
+
+        patch_init(&patch);
+        r = container_request_complete(&patch, container, "", &rules->container, &request, e);
+        if (r == 0 && json_array_size(patch.operations) > 0)
+                r = err_set(e, -EINVAL,
+                            "container '%.63s': another webhook changed its GPU request",
+                            container_name(container));
+        patch_done(&patch);
+        *ret_has_gpu |= !request_is_empty(&request);
+        return r;
+}
+
+int validate_pod(json_t *pod, const struct rules *rules, struct err *e)
+{
+        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "/spec" };
+        bool has_gpu = false;
+        const char *name;
+        json_t *value;
+
+        while (pod_walk_next(&walk)) {
+                const int r = container_validate(walk.container, rules, &has_gpu, e);
+
+                if (r < 0)
+                        return r;
+        }
+        json_object_foreach(annotations_get(pod), name, value)
+        {
+                const bool is_uuid = strcmp(name, ANNOTATION_CONTAINER_UUIDS) == 0 ||
+                                     strcmp(name, ANNOTATION_SEAL) == 0;
+
+                if (annotation_is_reserved(name) && !is_uuid)
+                        return err_set(e, -EINVAL, "annotation %s is not a user's to set", name);
+        }
+        if (has_gpu && json_object_get(walk.spec, "nodeName"))
+                return err_set(e, -EINVAL,
+                               "nodeName is set by hand: a GPU is given by the "
+                               "scheduler");
+        return 0;
+}
+
+static int annotation_change(const char *name, const char *user, const struct rules *rules,
+                             struct err *e)
+{
+        if (annotation_is_reserved(name) && !user_is_trusted(user, rules))
+                return err_set(e, -EPERM, "annotation %s is not a user's to change", name);
+        if (annotation_is_ceiling(name) && !user_is_trusted(user, rules))
+                return err_set(e, -EPERM, "annotation %s is fixed when the pod is created", name);
+        return 0;
+}
+
+/* What each of the pod's GPU containers asked for at first: the greatest. */
+static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_bytes,
+                      unsigned *ret_cores)
+{
+        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "/spec" };
+
+        *ret_bytes = *ret_cores = 0;
+        while (pod_walk_next(&walk)) {
+                struct request request;
+
+                if (container_request_read(walk.container, &rules->container, &request, NULL) < 0)
+                        continue;
+                const uint64_t bytes = request.values[RESOURCE_MEMORY] << 20;
+                const unsigned cores = (unsigned)request.values[RESOURCE_CORES];
+
+                *ret_bytes = bytes > *ret_bytes ? bytes : *ret_bytes;
+                *ret_cores = cores > *ret_cores ? cores : *ret_cores;
+        }
+}
+
+int validate_change(json_t *pod, const json_t *old, const char *user, const struct rules *rules,
+                    struct err *e)
+{
+        json_t *now = annotations_get(pod), *before = annotations_get(old);
+        bool has_changed = false;
+        uint64_t bytes;
+        unsigned cores;
+        const char *name;
+        json_t *value;
+
+        json_object_foreach(now, name, value)
+        {
+                const json_t *was = json_object_get(before, name);
+
+                if (was && json_equal(was, value))
+                        continue;
+                has_changed = true;
+                if (annotation_change(name, user, rules, e) < 0 ||
+                    annotation_check(name, value, e) < 0)
+                        return -EINVAL;
+        }
+        json_object_foreach(before, name, value)
+        {
+                if (!json_object_get(now, name) && annotation_change(name, user, rules, e) < 0)
+                        return -EINVAL;
+        }
+        if (!has_changed)
+                return 0;
+        pod_sizes(pod, rules, &bytes, &cores);
+        return annotation_check_resize(now, bytes, cores, e);
+}
+
+int validate_binding(const json_t *binding, const char *user, const struct rules *rules,
+                     struct err *e)
+{
+        const char *name;
+        json_t *value;
+
+        json_object_foreach(annotations_get(binding), name, value)
+        {
+                if (annotation_is_reserved(name) && !user_is_trusted(user, rules))
+                        return err_set(e, -EPERM,
+                                       "annotation %s in a Binding is our scheduler's alone", name);
+        }
+        return 0;
+}

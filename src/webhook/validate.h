@@ -1,0 +1,13 @@
+/* Looks at a pod once all mutating webhooks are done, and at every change of it later. */
+#pragma once
+
+#include "rules.h"
+
+/* A pod at CREATE: whoever came after us has left it as we would. */
+int validate_pod(json_t *pod, const struct rules *rules, struct err *e);
+/* A change: reserved annotations by our programs only, ceilings by nobody, sizes within ceilings. */
+int validate_change(json_t *pod, const json_t *old, const char *user, const struct rules *rules,
+                    struct err *e);
+/* A Binding: the decision it carries must be our scheduler's. */
+int validate_binding(const json_t *binding, const char *user, const struct rules *rules,
+                     struct err *e);
