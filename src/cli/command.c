@@ -29,20 +29,32 @@ static const struct command commands[] = {
                   "changes the limit while the program runs. This guards against accidents: a "
                   "program\n"
                   "of your own user that wants to can leave its share.\n\n"
+                  "Virtual memory: with --memory-ratio 2 half of the SIZE is on the GPU and the "
+                  "rest "
+                  "on the\n"
+                  "host. With --oversold all of it is on the GPU (without --memory: the whole "
+                  "GPU), "
+                  "and what\n"
+                  "comes after goes to the host. The program takes it all for GPU memory; what is "
+                  "on "
+                  "the\n"
+                  "host is reached over the link, and slower.\n\n"
                   "Examples:\n"
                   "  vgpu run --sim=a100-40gb:2 -- nvidia-smi\n"
                   "  vgpu run --sim=a100-40gb --memory 2g -- nvidia-smi\n"
                   "  vgpu run --memory 4Gi --name train -- python3 train.py\n"
                   "  vgpu run --name train -- python3 eval.py      (within the same 4 GiB)\n"
-                  "  vgpu set train --memory 6Gi\n\n"
+                  "  vgpu set train --memory 6Gi\n"
+                  "  vgpu run --sim=gtx-1050ti --memory 4096Mi --memory-ratio 2 -- nvidia-smi\n"
+                  "  vgpu run --sim=gtx-1050ti --oversold -- python3 large.py\n\n"
                   "Options with a * are limits that are checked, then refused: they are not in "
                   "this\n"
                   "release.\n" },
         { .name = "set",
-          .usage = "NAME --memory SIZE",
+          .usage = "NAME [OPTION]…",
           .run = command_set,
           .options = set_options,
-          .summary = "change the limit of a share in use",
+          .summary = "change the limits of a share in use",
           .details = "The new limit holds for running programs from their next allocation on. "
                      "Below what\n"
                      "they hold, nothing is taken away: new memory is refused until it fits. "
@@ -50,7 +62,8 @@ static const struct command commands[] = {
                      "is held now.\n\n"
                      "Examples:\n"
                      "  vgpu run --memory 200Mi --name train -- python3 train.py &\n"
-                     "  vgpu set train --memory 300Mi\n" },
+                     "  vgpu set train --memory 300Mi\n"
+                     "  vgpu set train --oversold-host-memory 1Gi\n" },
         { .name = "ps",
           .usage = "[OPTION]…",
           .run = command_ps,

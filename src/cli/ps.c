@@ -7,6 +7,7 @@
 #include "json_out.h"
 #include "quantity.h"
 #include "scan.h"
+#include "share_memory.h"
 #include "share_place.h"
 #include "table.h"
 
@@ -38,6 +39,17 @@ struct row {
         unsigned device;
 };
 
+/* On the host, in the place of device memory. */
+static uint64_t row_virtual(const struct row *row)
+{
+        return region_held_bytes(row->region, row->slot, region_virtual(row->device));
+}
+
+static uint64_t row_held(const struct row *row)
+{
+        return region_held_bytes(row->region, row->slot, row->device) + row_virtual(row);
+}
+
 /* What has no note of its own (pools, what is being measured) is other. */
 static uint64_t row_kind(const struct row *row, enum region_kind kind)
 {
@@ -68,9 +80,10 @@ static void row_table(struct table *table, const struct row *row)
         table_add(table, "%" PRIu64, atomic_load(&slot->state) >> 32);
         table_add(table, "%.39s", slot->name);
         table_add(table, "%u", row->device);
-        size_add(table, region_held_bytes(row->region, row->slot, row->device));
+        size_add(table, row_held(row));
         for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                 size_add(table, row_kind(row, kind));
+        size_add(table, row_virtual(row));
         size_add(table, row->copy->devices[row->device].limit_bytes);
 }
 
@@ -78,7 +91,7 @@ static void row_table(struct table *table, const struct row *row)
 static void idle_table(struct table *table, const struct share_copy *copy)
 {
         table_add(table, "%s", copy->name);
-        for (unsigned i = 0; i < 8; i++)
+        for (unsigned i = 0; i < 9; i++)
                 table_add(table, "-");
         size_add(table, copy->device_count ? copy->devices[0].limit_bytes : 0);
 }
@@ -88,7 +101,9 @@ static void row_json(struct json_out *json, const struct row *row)
         json_open(json, NULL, '{');
         json_number(json, "gpu", row->device);
         json_string(json, "uuid", row->copy->devices[row->device].uuid);
-        json_number(json, "held_bytes", region_held_bytes(row->region, row->slot, row->device));
+        json_number(json, "held_bytes", row_held(row));
+        json_number(json, "physical_bytes", row_held(row) - row_virtual(row));
+        json_number(json, "virtual_bytes", row_virtual(row));
         for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                 json_number(json, kind_names[kind], row_kind(row, kind));
         json_close(json, '}');
@@ -103,7 +118,7 @@ static void process_json(struct listing *list, struct row *row)
         json_string(&list->json, "program", slot->name);
         json_open(&list->json, "gpus", '[');
         for (row->device = 0; row->device < row->copy->device_count; row->device++)
-                if (region_held_bytes(row->region, row->slot, row->device) > 0)
+                if (row_held(row) > 0)
                         row_json(&list->json, row);
         json_close(&list->json, ']');
         json_close(&list->json, '}');
@@ -115,7 +130,7 @@ static void process_table(struct listing *list, struct row *row)
         bool is_shown = false;
 
         for (row->device = 0; row->device < row->copy->device_count; row->device++) {
-                if (region_held_bytes(row->region, row->slot, row->device) == 0)
+                if (row_held(row) == 0)
                         continue;
                 row_table(&list->table, row);
                 is_shown = true;
@@ -145,6 +160,26 @@ static unsigned list_processes(struct listing *list, const struct share_copy *co
         return count;
 }
 
+static void device_json(struct json_out *json, const struct share_copy *copy,
+                        const struct region *region, unsigned gpu)
+{
+        const struct share_device *device = &copy->devices[gpu];
+        const uint64_t physical = region ? region_used_bytes(region, gpu) : 0;
+        const uint64_t virtual = region ? region_used_bytes(region, region_virtual(gpu)) : 0;
+
+        json_open(json, NULL, '{');
+        json_number(json, "gpu", gpu);
+        json_string(json, "uuid", device->uuid);
+        json_number(json, "limit_bytes", device->limit_bytes);
+        json_number(json, "physical_limit_bytes", device->physical_bytes);
+        json_number(json, "virtual_limit_bytes",
+                    share_memory_whole(device) - device->physical_bytes);
+        json_number(json, "held_bytes", physical + virtual);
+        json_number(json, "physical_bytes", physical);
+        json_number(json, "virtual_bytes", virtual);
+        json_close(json, '}');
+}
+
 static void share_json_open(struct json_out *json, const struct share_copy *copy,
                             const struct region *region)
 {
@@ -153,14 +188,8 @@ static void share_json_open(struct json_out *json, const struct share_copy *copy
         json_string(json, "program", copy->container);
         json_bool(json, "context_exempt", copy->devices[0].flags & SHARE_CONTEXT_EXEMPT);
         json_open(json, "gpus", '[');
-        for (unsigned i = 0; i < copy->device_count; i++) {
-                json_open(json, NULL, '{');
-                json_number(json, "gpu", i);
-                json_string(json, "uuid", copy->devices[i].uuid);
-                json_number(json, "limit_bytes", copy->devices[i].limit_bytes);
-                json_number(json, "held_bytes", region ? region_used_bytes(region, i) : 0);
-                json_close(json, '}');
-        }
+        for (unsigned i = 0; i < copy->device_count; i++)
+                device_json(json, copy, region, i);
         json_close(json, ']');
         json_open(json, "processes", '[');
 }
@@ -213,8 +242,9 @@ static int list_all(struct listing *list)
 
 static int ps_print(struct listing *list)
 {
-        static const char *const titles[] = { "SHARE",  "PID",     "PROGRAM", "GPU",   "HELD",
-                                              "DEVICE", "MANAGED", "CONTEXT", "OTHER", "LIMIT" };
+        static const char *const titles[] = { "SHARE", "PID",     "PROGRAM", "GPU",
+                                              "HELD",  "DEVICE",  "MANAGED", "CONTEXT",
+                                              "OTHER", "VIRTUAL", "LIMIT" };
         int code;
 
         if (list->is_json) {
@@ -225,7 +255,7 @@ static int ps_print(struct listing *list)
                 json_close(&list->json, '}');
                 return code;
         }
-        table_init(&list->table, titles, 10);
+        table_init(&list->table, titles, 11);
         code = list_all(list);
         table_print(&list->table);
         return code;

@@ -16,7 +16,6 @@
 #include "run_share.h"
 #include "scan.h"
 #include "scope.h"
-#include "share_option.h"
 #include "share_place.h"
 #include "watcher.h"
 
@@ -24,13 +23,14 @@ enum {
         SIM,
         MACHINE,
         MEMORY,
+        MEMORY_RATIO,
+        OVERSOLD,
+        OVERSOLD_HOST_MEMORY,
         CONTEXT_MEMORY,
         NAME,
         KERNEL,
         CORES,
         CORES_MAX,
-        MEMORY_RATIO,
-        OVERSOLD,
 };
 
 const struct cli_option run_options[] = {
@@ -38,6 +38,13 @@ const struct cli_option run_options[] = {
                   "preset" },
         [MACHINE] = { "machine", "PATH", "on this simulated machine (vgpu sim create)", "file" },
         [MEMORY] = { "memory", "SIZE", "GPU memory it may hold on each GPU, e.g. 200Mi", NULL },
+        [MEMORY_RATIO] = { "memory-ratio", "R",
+                           "only 1/R of it on the GPU, the rest on the host (virtual memory)",
+                           NULL },
+        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, go on on the host",
+                       NULL },
+        [OVERSOLD_HOST_MEMORY] = { "oversold-host-memory", "SIZE",
+                                   "this far and no further. Default: the GPU's size again", NULL },
         [CONTEXT_MEMORY] = { "context-memory", "count|exempt",
                              "do contexts count towards it? Default: count", "count exempt" },
         [NAME] = { "name", "NAME", "the share's name; a second run of that name joins it", NULL },
@@ -46,8 +53,6 @@ const struct cli_option run_options[] = {
         [CORES] = { "cores", "PERCENT", "GPU time it may use *", NULL },
         [CORES_MAX] = { "cores-max", "PERCENT", "GPU time it may borrow when there is some *",
                         NULL },
-        [MEMORY_RATIO] = { "memory-ratio", "R", "virtual memory per physical memory *", NULL },
-        [OVERSOLD] = { "oversold", NULL, "memory beyond the card goes to the host *", NULL },
         { 0 },
 };
 
@@ -64,7 +69,6 @@ struct run_request {
  * is right today stays right. */
 static int missing_limit_check(int option, const char *value, struct err *e)
 {
-        double ratio;
         unsigned percent;
 
         switch (option) {
@@ -72,8 +76,6 @@ static int missing_limit_check(int option, const char *value, struct err *e)
                 return quantity_parse_percent(value, "--cores", &percent, e);
         case CORES_MAX:
                 return quantity_parse_percent(value, "--cores-max", &percent, e);
-        case MEMORY_RATIO:
-                return quantity_parse_number(value, "--memory-ratio", 1, 100, &ratio, e);
         default:
                 return 0;
         }
@@ -83,7 +85,14 @@ static int limit_option(struct run_limits *limits, int option, const char *value
 {
         switch (option) {
         case MEMORY:
-                return memory_option(value, &limits->memory_bytes, e);
+                return share_memory_size(value, &limits->memory, e);
+        case MEMORY_RATIO:
+                return share_memory_ratio(value, &limits->memory, e);
+        case OVERSOLD:
+                limits->memory.is_oversold = SHARE_YES;
+                return 0;
+        case OVERSOLD_HOST_MEMORY:
+                return share_memory_host(value, &limits->memory, e);
         case CONTEXT_MEMORY:
                 limits->has_context = true;
                 limits->is_context_exempt = strcmp(value, "exempt") == 0;

@@ -17,7 +17,7 @@
 
 bool run_share_is_wanted(const struct run_limits *limits)
 {
-        return limits->memory_bytes || limits->name;
+        return share_memory_is_said(&limits->memory) || limits->name;
 }
 
 int run_share_check(const struct run_limits *limits, struct err *e)
@@ -29,7 +29,11 @@ int run_share_check(const struct run_limits *limits, struct err *e)
                                "limits of this kind (--%s) are not in this release; "
                                "nothing was run",
                                limits->missing);
-        if (limits->has_context && !limits->memory_bytes)
+        if (limits->memory.host_bytes && limits->memory.is_oversold != SHARE_YES)
+                return err_set(e, -EINVAL,
+                               "--oversold-host-memory says how far --oversold goes; give "
+                               "--oversold too");
+        if (limits->has_context && !share_memory_is_said(&limits->memory))
                 return err_set(e, -EINVAL,
                                "--context-memory says what --memory counts; give "
                                "--memory SIZE too");
@@ -81,9 +85,10 @@ static void share_describe(const struct run_limits *limits, const struct gpu_lis
                 struct share_device *device = &ret_copy->devices[i];
 
                 memcpy(device->uuid, gpus->uuids[i], sizeof device->uuid);
-                device->limit_bytes = limits->memory_bytes ? limits->memory_bytes : SHARE_UNLIMITED;
-                device->physical_bytes = device->limit_bytes;
+                device->limit_bytes = device->physical_bytes = SHARE_UNLIMITED;
                 device->flags = limits->is_context_exempt ? SHARE_CONTEXT_EXEMPT : 0;
+                device->card_bytes = gpus->cards[i].memory_bytes;
+                share_memory_put(&limits->memory, device);
         }
 }
 

@@ -6,11 +6,12 @@
 
 #include "err.h"
 #include "share_layout.h"
+#include "share_memory.h"
 
 struct run_limits {
-        uint64_t memory_bytes; /* 0: none was given */
-        const char *name;      /* NULL: made from the program's */
-        bool has_context;      /* --context-memory was given */
+        struct share_memory memory;
+        const char *name; /* NULL: made from the program's */
+        bool has_context; /* --context-memory was given */
         bool is_context_exempt;
         const char *missing; /* an option for a limit that is not in this release */
 };

@@ -7,15 +7,48 @@
 #include "quantity.h"
 #include "scan.h"
 #include "scope.h"
+#include "share_memory.h"
 #include "share_option.h"
 #include "share_place.h"
 
-enum { MEMORY };
+enum { MEMORY, MEMORY_RATIO, OVERSOLD, NO_OVERSOLD, OVERSOLD_HOST_MEMORY };
 
 const struct cli_option set_options[] = {
         [MEMORY] = { "memory", "SIZE", "GPU memory it may hold on each GPU from now on", NULL },
+        [MEMORY_RATIO] = { "memory-ratio", "R",
+                           "only 1/R of it on the GPU, the rest on the host; 1: all on the GPU",
+                           NULL },
+        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, go on on the host",
+                       NULL },
+        [NO_OVERSOLD] = { "no-oversold", NULL, "from now on refuse what is beyond it", NULL },
+        [OVERSOLD_HOST_MEMORY] = { "oversold-host-memory", "SIZE",
+                                   "this far and no further. Default: the GPU's size again", NULL },
         { 0 },
 };
+
+static void device_print(const struct share_copy *copy, unsigned gpu, uint64_t held, uint64_t host)
+{
+        const struct share_device *device = &copy->devices[gpu];
+        const bool is_virtual = device->physical_bytes < device->limit_bytes ||
+                                device->flags & SHARE_OVERSOLD || host;
+        const uint64_t limit = share_memory_whole(device);
+        char limit_text[QUANTITY_TEXT_BYTES], held_text[QUANTITY_TEXT_BYTES],
+                card_text[QUANTITY_TEXT_BYTES], part_text[QUANTITY_TEXT_BYTES];
+
+        quantity_format_bytes(limit, limit_text);
+        quantity_format_bytes(held + host, held_text);
+        quantity_format_bytes(held, card_text);
+        quantity_format_bytes(device->physical_bytes, part_text);
+        printf("%s: GPU %u holds %s of %s", copy->name, gpu, held_text, limit_text);
+        if (is_virtual)
+                printf(", of these on the GPU %s of %s", card_text, part_text);
+        if (held + host > limit)
+                puts("; nothing is taken away, new memory is refused until it fits");
+        else
+                puts(held > device->physical_bytes
+                             ? "; nothing is moved, new memory goes to the host until it fits"
+                             : "");
+}
 
 /* What the share holds now, device by device, and what that means under the new limit. */
 static void held_print(const struct share_copy *copy)
@@ -25,20 +58,15 @@ static void held_print(const struct share_copy *copy)
         const bool is_open = share_place_region(copy, &region, &e) == 0;
 
         for (unsigned i = 0; i < copy->device_count; i++) {
-                const uint64_t limit = copy->devices[i].limit_bytes;
                 const uint64_t held = is_open ? region_used_bytes(&region, i) : 0;
-                char limit_text[QUANTITY_TEXT_BYTES], held_text[QUANTITY_TEXT_BYTES];
+                const uint64_t host = is_open ? region_used_bytes(&region, region_virtual(i)) : 0;
 
-                quantity_format_bytes(limit, limit_text);
-                quantity_format_bytes(held, held_text);
-                printf("%s: GPU %u holds %s of %s%s\n", copy->name, i, held_text, limit_text,
-                       held > limit ? "; nothing is taken away, new memory is refused until it fits"
-                                    : "");
+                device_print(copy, i, held, host);
         }
         region_close(&region);
 }
 
-static int memory_set(const char *path, uint64_t bytes, struct err *e)
+static int memory_set(const char *path, const struct share_memory *memory, struct err *e)
 {
         struct share_copy copy;
         struct share share;
@@ -48,10 +76,8 @@ static int memory_set(const char *path, uint64_t bytes, struct err *e)
         if (r < 0)
                 return r;
         memcpy(&copy, share_current(&share), sizeof copy);
-        for (unsigned i = 0; i < copy.device_count; i++) {
-                copy.devices[i].limit_bytes = bytes;
-                copy.devices[i].physical_bytes = bytes;
-        }
+        for (unsigned i = 0; i < copy.device_count; i++)
+                share_memory_put(memory, &copy.devices[i]);
         r = share_update(&share, &copy, e);
         if (r == 0)
                 held_print(&copy);
@@ -59,11 +85,28 @@ static int memory_set(const char *path, uint64_t bytes, struct err *e)
         return r;
 }
 
+static int set_option(struct share_memory *memory, int option, const char *value, struct err *e)
+{
+        switch (option) {
+        case MEMORY_RATIO:
+                return share_memory_ratio(value, memory, e);
+        case OVERSOLD:
+        case NO_OVERSOLD:
+                memory->is_oversold = option == OVERSOLD ? SHARE_YES : SHARE_NO;
+                return 0;
+        case OVERSOLD_HOST_MEMORY:
+                memory->is_oversold = SHARE_YES;
+                return share_memory_host(value, memory, e);
+        default:
+                return share_memory_size(value, memory, e);
+        }
+}
+
 int command_set(const struct command *command, int argc, char **argv)
 {
         const char *name = NULL;
         char path[SHARE_TEXT];
-        uint64_t bytes = 0;
+        struct share_memory memory = { 0 };
         struct err e = { 0 };
         struct scan scan;
         int option;
@@ -77,16 +120,16 @@ int command_set(const struct command *command, int argc, char **argv)
                                         scan.value);
                 if (option == SCAN_WORD)
                         name = scan.value;
-                else if (memory_option(scan.value, &bytes, &e) < 0)
+                else if (set_option(&memory, option, scan.value, &e) < 0)
                         return complain(EXIT_USAGE, "%s", e.text);
         }
         if (!name)
                 return complain(EXIT_USAGE, "which share? vgpu set NAME --memory SIZE");
-        if (!bytes)
+        if (!share_memory_is_said(&memory))
                 return complain(EXIT_USAGE, "set what? vgpu set %.63s --memory SIZE", name);
         if (!share_place_find(name, path))
                 return complain_unknown_share(name);
-        if (memory_set(path, bytes, &e) < 0)
+        if (memory_set(path, &memory, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
         return EXIT_OK;
 }

@@ -1,25 +1,9 @@
-/* What several commands ask for alike: a share's limits, a share by name. */
+/* What several commands ask for alike: a share by name. */
 #include "share_option.h"
-
-#include <errno.h>
 
 #include "command.h"
 #include "nearest.h"
-#include "quantity.h"
 #include "share_place.h"
-
-int memory_option(const char *text, uint64_t *ret_bytes, struct err *e)
-{
-        uint64_t bytes;
-        const int r = quantity_parse_bytes(text, &bytes, e);
-
-        if (r < 0)
-                return r;
-        if (bytes == 0)
-                return err_set(e, -EINVAL, "--memory must be more than 0");
-        *ret_bytes = bytes;
-        return 0;
-}
 
 int complain_unknown_share(const char *name)
 {

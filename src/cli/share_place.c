@@ -17,6 +17,7 @@
 #include "places.h"
 #include "quantity.h"
 #include "scope.h"
+#include "share_memory.h"
 #include "watcher.h"
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -276,6 +277,18 @@ static int join_check(const struct share_copy *have, const struct share_copy *wa
                                "share '%s' is in use with --memory %s; give the same, or change it "
                                "with 'vgpu set %s --memory SIZE'",
                                wanted->name, limit, wanted->name);
+        if (a->physical_bytes != b->physical_bytes)
+                return err_set(e, -EEXIST,
+                               "share '%s' is in use with --memory-ratio %.4g; give the same, or "
+                               "change it with 'vgpu set %s --memory-ratio R'",
+                               wanted->name, share_memory_ratio_of(a), wanted->name);
+        if ((a->flags ^ b->flags) & SHARE_OVERSOLD || a->host_bytes != b->host_bytes)
+                return err_set(e, -EEXIST,
+                               "share '%s' is in use %s; give the same, or change it with 'vgpu "
+                               "set %s'",
+                               wanted->name,
+                               a->flags & SHARE_OVERSOLD ? "oversold" : "without --oversold",
+                               wanted->name);
         if (a->flags != b->flags)
                 return err_set(e, -EEXIST,
                                "share '%s' is in use with --context-memory=%s; give the same",

@@ -25,6 +25,7 @@ static void device_look(const struct share_copy *copy, unsigned device, const st
         usage->gpu = device;
         memcpy(usage->uuid, share->uuid, sizeof usage->uuid);
         usage->limit_bytes = atomic_load(&share->limit_bytes);
+        usage->card_bytes = share->card_bytes;
         usage->cores_percent = share->cores_percent;
         usage->cores_max_percent = share->cores_max_percent;
         if (!region)

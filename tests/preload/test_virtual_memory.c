@@ -175,6 +175,40 @@ SIM_TEST(oversold_goes_on_beyond_the_limit_up_to_the_host_s_part)
         CHECK_EQ(guest_held(), 100 * MIB);
 }
 
+/* Without a limit the share is the whole card, and beyond. */
+SIM_TEST(a_whole_card_may_be_oversold)
+{
+        CUdeviceptr address, more;
+        size_t free_bytes, total_bytes;
+
+        guest_machine(1);
+        setenv("CUDA_MEM_OVERSOLD", "true", 1);
+        setenv("VGPU_OVERSOLD_HOST_MEMORY", "500m", 1);
+        guest_start(NULL);
+        GOOD(cuMemGetInfo_v2(&free_bytes, &total_bytes));
+        CHECK_EQ(total_bytes, 1024 * MIB);
+        GOOD(cuMemAlloc_v2(&address, 900 * MIB));
+        CHECK_EQ(guest_card_bytes(0), 900 * MIB);
+        FULL(cuMemAlloc_v2(&more, 626 * MIB));
+        GOOD(cuMemAlloc_v2(&more, 600 * MIB));
+        CHECK_EQ(guest_card_bytes(0), 900 * MIB);
+        FULL(cuMemAlloc_v2(&address, 26 * MIB));
+}
+
+SIM_TEST(a_whole_card_may_be_scaled)
+{
+        CUdeviceptr address;
+        size_t free_bytes, total_bytes;
+
+        guest_machine(1);
+        setenv("CUDA_MEM_RATIO_0", "1.5", 1);
+        guest_start(NULL);
+        GOOD(cuMemGetInfo_v2(&free_bytes, &total_bytes));
+        CHECK_EQ(total_bytes, 1536 * MIB);
+        FULL(cuMemAlloc_v2(&address, 1538 * MIB));
+        GOOD(cuMemAlloc_v2(&address, 1536 * MIB));
+}
+
 SIM_TEST(a_card_that_others_have_filled_is_as_good_as_a_full_share)
 {
         CUdeviceptr address;
@@ -654,6 +688,7 @@ int main(void)
                 CASE(one_allocation_may_be_all_there_is),
                 CASE(kernels_can_be_loaded_when_buffers_have_taken_what_they_can),
                 CASE(oversold_goes_on_beyond_the_limit_up_to_the_host_s_part),
+                CASE(a_whole_card_may_be_oversold), CASE(a_whole_card_may_be_scaled),
                 CASE(a_card_that_others_have_filled_is_as_good_as_a_full_share),
                 CASE(without_virtual_memory_the_limit_is_the_limit),
                 CASE(data_is_right_at_twice_the_card_s_part),

@@ -3,10 +3,25 @@
     alloc BYTES     prints the CUresult; keeps the memory
     free            frees what was allocated last
     info            prints free and total bytes
+    touch           lets a kernel write to each, and prints how many still have what was written
 """
 
 import ctypes
 import sys
+
+# Writes its parameter at the address and at the last word of the range.
+PTX = b"""
+.version 7.0
+.target sm_60
+.address_size 64
+.visible .entry mark(.param .u64 at, .param .u64 last, .param .u32 value)
+{
+    .reg .b64 %a, %b; .reg .b32 %v;
+    ld.param.u64 %a, [at]; ld.param.u64 %b, [last]; ld.param.u32 %v, [value];
+    st.global.u32 [%a], %v; st.global.u32 [%b], %v;
+    ret;
+}
+"""
 
 cuda = ctypes.CDLL("libcuda.so.1")
 context, device = ctypes.c_void_p(), ctypes.c_int()
@@ -14,17 +29,41 @@ result = cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0)
 result = result or cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device)
 print("ready", result, flush=True)
 held = []
+
+
+def touch():
+    """All are written before any is read."""
+    module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.cuModuleLoadData(ctypes.byref(module), PTX)
+    cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"mark")
+    for value, (address, size) in enumerate(held):
+        last = ctypes.c_uint64(address.value + size - 4)
+        words = address, last, ctypes.c_uint32(value)
+        pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(word) for word in words))
+        cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+    right = 0
+    for value, (address, size) in enumerate(held):
+        first, last = ctypes.c_uint32(), ctypes.c_uint32()
+        cuda.cuMemcpyDtoH_v2(ctypes.byref(first), address, ctypes.c_size_t(4))
+        cuda.cuMemcpyDtoH_v2(ctypes.byref(last), ctypes.c_uint64(address.value + size - 4), ctypes.c_size_t(4))
+        right += first.value == last.value == value
+    cuda.cuModuleUnload(module)
+    return right
+
+
 for line in sys.stdin:
     words = line.split()
     if words[0] == "alloc":
         address = ctypes.c_uint64()
         result = cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(int(words[1])))
         if result == 0:
-            held.append(address)
+            held.append((address, int(words[1])))
         print(result, flush=True)
     elif words[0] == "free":
-        print(cuda.cuMemFree_v2(held.pop()), flush=True)
+        print(cuda.cuMemFree_v2(held.pop()[0]), flush=True)
     elif words[0] == "info":
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
         print(free.value, total.value, flush=True)
+    elif words[0] == "touch":
+        print(touch(), flush=True)

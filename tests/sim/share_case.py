@@ -31,6 +31,9 @@ class Guest:
     def alloc(self, mib):
         return self.ask("alloc", mib * MIB)[0]
 
+    def touch(self):
+        return self.ask("touch")[0]
+
     def end(self):
         if self.process.poll() is None:
             self.process.kill()

@@ -79,7 +79,8 @@ class Words(Case):
             COMP_WORDS=(%s); COMP_CWORD=%d; _vgpu; echo "${COMPREPLY[*]}"
         """
         for words, index, expected in (("vgpu s", 1, "set sim"), ("vgpu sim cr", 2, "create"),
-                                       ("vgpu doc", 1, "doctor"), ("vgpu set --m", 2, "--memory"),
+                                       ("vgpu doc", 1, "doctor"), ("vgpu set --m", 2, "--memory --memory-ratio"),
+                                       ("vgpu run --oversold-h", 2, "--oversold-host-memory"),
                                        ("vgpu run --context-memory = e", 4, "exempt"),
                                        ("vgpu run --sim = h2", 4, "h200-141gb"),
                                        ("vgpu sim create --preset t4", 4, "t4-16gb"),

@@ -8,7 +8,7 @@ import subprocess
 from cli_case import VGPU, main, vgpu, wait_until
 from share_case import MIB, ShareCase
 
-TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER LIMIT".split()
+TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER VIRTUAL LIMIT".split()
 
 
 class Ps(ShareCase):

@@ -152,13 +152,14 @@ class Run(Case):
 
     def test_limits_are_checked_and_never_ignored(self):
         marker = os.path.join(self.folder, "ran")
-        for words in (("--cores", "10"), ("--cores-max", "50%"), ("--memory-ratio", "1.5"),
-                      ("--oversold",), ("--oversold", "--memory", "1g")):
+        for words in (("--cores", "10"), ("--cores-max", "50%")):
             self.refuses(self.run_sim("--sim=t4-16gb", *words, "--", "touch", marker), 125,
                          words[0], "not in this release")
         for words, part in ((("--memory", "x"), "not a size"), (("--memory", "0"), "more than 0"),
                             (("--cores", "101"), "1 to 100"), (("--cores-max", "0"), "1 to 100"),
                             (("--memory-ratio", "0.5"), "--memory-ratio"),
+                            (("--oversold", "--oversold-host-memory", "0"), "more than 0"),
+                            (("--oversold-host-memory", "1g"), "give --oversold too"),
                             (("--memory", "-1"), "not a size"), (("--memory",), "not a size"),
                             (("--context-memory", "maybe", "--memory", "1g"), "'maybe'"),
                             (("--context-memory", "count"), "--memory SIZE"),

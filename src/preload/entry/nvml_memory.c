@@ -1,5 +1,6 @@
 /* NVML's figures of a card's memory: the container's share instead of the card. */
 #include "gate_memory.h"
+#include "limits.h"
 #include "nvml_view.h"
 #include "start.h"
 
@@ -17,6 +18,15 @@ static void figures_limit(nvmlDevice_t device, struct figures *figures)
         figures->used = figures->total - figures->free;
 }
 
+/* A program that only looks does not come through cuInit, where the card's size is told. */
+static void card_tell(nvmlDevice_t device, unsigned long long bytes)
+{
+        int account = nvml_view_account(device);
+
+        if (account >= 0)
+                limits_card((unsigned)account, bytes);
+}
+
 nvmlReturn_t hook_nvmlDeviceGetMemoryInfo(nvmlDeviceGetMemoryInfo_fn *real, nvmlDevice_t device,
                                           nvmlMemory_t *memory)
 {
@@ -25,6 +35,7 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo(nvmlDeviceGetMemoryInfo_fn *real, nvml
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
         struct figures figures = { .total = memory->total };
+        card_tell(device, figures.total);
         figures_limit(device, &figures);
         memory->total = figures.total;
         memory->used = figures.used;
@@ -41,6 +52,7 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real
                 return r;
         /* What firmware keeps of the card is not the container's. */
         struct figures figures = { .total = memory->total - memory->reserved };
+        card_tell(device, figures.total);
         bool is_whole =
                 gate_memory_total(nvml_view_account(device), figures.total) == figures.total;
         figures_limit(device, &figures);

@@ -147,8 +147,11 @@ uint64_t limits_virtual_bytes(unsigned account)
 
 void limits_card(unsigned account, uint64_t bytes)
 {
-        if (account < SHARE_DEVICES)
-                limits.card_bytes[account] = bytes;
+        if (account >= SHARE_DEVICES || !limits.is_set || limits.card_bytes[account])
+                return;
+        limits.card_bytes[account] = bytes;
+        if (!limits.share.file)
+                limits_environment_card(&limits.environment, account, bytes);
 }
 
 bool limits_context_is_exempt(unsigned account)

@@ -32,6 +32,7 @@ uint64_t limits_physical_bytes(unsigned account);
 /* What it may hold on the host instead: the rest of the limit, and what it is oversold beyond it. 0:
  * there is no virtual memory. */
 uint64_t limits_virtual_bytes(unsigned account);
-/* The card's size: what an oversold device may have on the host where nobody said how much. */
+/* The card's size, the first time it is told: what a device with virtual memory may have on the card,
+ * and what an oversold one may have on the host, where nobody said how much. */
 void limits_card(unsigned account, uint64_t bytes);
 bool limits_context_is_exempt(unsigned account);

@@ -88,12 +88,32 @@ int limits_environment_read(struct share_copy *ret_copy, struct err *e)
         return r < 0 ? r : 0;
 }
 
+static double ratio_of(unsigned position)
+{
+        struct setting_value value;
+        int r = setting_read(SETTING_MEMORY_RATIO, (int)position, &value, NULL);
+
+        return r > 0 ? value.ratio : 1;
+}
+
 bool limits_environment_is_set(const struct share_copy *copy)
 {
         for (unsigned i = 0; i < copy->device_count; i++)
-                if (copy->devices[i].limit_bytes != SHARE_UNLIMITED)
+                if (copy->devices[i].limit_bytes != SHARE_UNLIMITED ||
+                    copy->devices[i].flags & SHARE_OVERSOLD || ratio_of(i) > 1)
                         return true;
         return false;
+}
+
+void limits_environment_card(struct share_copy *copy, unsigned position, uint64_t bytes)
+{
+        struct share_device *row = &copy->devices[position];
+        double ratio = ratio_of(position);
+
+        if (row->limit_bytes != SHARE_UNLIMITED || (ratio <= 1 && !(row->flags & SHARE_OVERSOLD)))
+                return;
+        row->physical_bytes = bytes;
+        row->limit_bytes = (uint64_t)((double)bytes * ratio);
 }
 
 /* "all", "none" and numbers have been acted upon by the container's runtime. */

@@ -1,0 +1,36 @@
+/* The memory of a share as options ask for it: a limit, and virtual memory beyond the card's part. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "share_layout.h"
+
+enum share_answer { SHARE_UNSAID, SHARE_YES, SHARE_NO };
+
+struct share_memory {
+        uint64_t bytes;      /* 0: not said, in these three */
+        double ratio;        /* of all its memory to the part on the card */
+        uint64_t host_bytes; /* how far it is oversold */
+        enum share_answer is_oversold;
+};
+
+/* The values of --memory, --memory-ratio and --oversold-host-memory. */
+int share_memory_size(const char *text, struct share_memory *memory, struct err *e);
+int share_memory_ratio(const char *text, struct share_memory *memory, struct err *e);
+int share_memory_host(const char *text, struct share_memory *memory, struct err *e);
+
+/* Is anything asked for? */
+bool share_memory_is_said(const struct share_memory *memory);
+
+/* Puts it into a device of a share; what is not said stays as it is there. A new device has
+ * SHARE_UNLIMITED of everything. The card's size, if the device has it, is what a share without a limit
+ * of its own may have there, and how far it is oversold if nobody says. */
+void share_memory_put(const struct share_memory *memory, struct share_device *device);
+
+/* All that the device may hold, on the card and on the host. */
+uint64_t share_memory_whole(const struct share_device *device);
+
+/* The ratio that a device of a share has. */
+double share_memory_ratio_of(const struct share_device *device);
