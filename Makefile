@@ -3,17 +3,21 @@ BUILD ?= build
 PREFIX ?= /usr/local
 
 ninja = ninja -C $(1) $(if $(V),-v,--quiet)
-setup = tools/setup && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
+# Fewer packages for `make demo`, more for `make test`; the first build after a demo sets up the rest.
+demo: needs = demo
+test: needs = test
+setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
 
 # A rule with a ## comment is a command, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*[#][#] .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile everything into build/
+	@grep -q lib/net $< || { tools/setup && meson setup --reconfigure $(BUILD) >$(BUILD)/setup.log; }
 	@$(call ninja,$(BUILD))
 
 test: setup build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
-	@tools/test-report $(BUILD):unit,sim,abi build-asan:unit,sim,fuzz build-tsan:threads
+	@tools/test-report $(BUILD):unit,sim,net,abi build-asan:unit,sim,net,fuzz build-tsan:threads
 
 fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guided by coverage
 	@meson configure build-fuzz -Dfuzz-seconds=$(or $(FUZZ_SECONDS),60)
@@ -39,7 +43,7 @@ mutants: build ## let each intercepted function through, one at a time: some tes
 	@tools/mutants $(BUILD)
 
 setup: ## install the Debian packages that are missing
-	@tools/setup
+	@tools/setup $(needs)
 
 docs: build ## bring docs/unsupported.md and docs/functions.md up to date
 	@tools/unsupported $(BUILD)/lib/sim/libcuda.so.1 $(BUILD)/lib/sim/libnvidia-ml.so.1 >$(BUILD)/unsupported.md

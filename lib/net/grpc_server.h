@@ -1,0 +1,43 @@
+/* grpc_server: gRPC methods, one row each; unary, or one request and a stream of answers. */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "grpc_wire.h"
+#include "http_server.h"
+
+struct grpc_server;
+struct grpc_call;
+
+struct grpc_method {
+        const char *path; /* "/v1beta1.DevicePlugin/Allocate" */
+        const ProtobufCMessageDescriptor *request;
+        /* Answers now or later. The request is gone when it returns. */
+        void (*serve)(void *owner, struct grpc_call *call, const ProtobufCMessage *request);
+};
+
+/* methods ends with a row without a path, and lives as long as the server. */
+int grpc_server_new(struct loop *loop, const struct http_limits *limits,
+                    const struct grpc_method *methods, void *owner,
+                    struct grpc_server **ret_server);
+int grpc_server_listen(struct grpc_server *server, const struct address *address, mode_t mode,
+                       struct err *e);
+
+/* Every open call ends with UNAVAILABLE; then the connections. grpc_server_connections() falls to 0. */
+void grpc_server_drain(struct grpc_server *server);
+unsigned grpc_server_connections(const struct grpc_server *server);
+void grpc_server_free(struct grpc_server *server);
+
+/* A call is the method's until it is answered or finished. If the client goes, or its deadline
+ * passes, on_gone tells once; the call is then no more. */
+void grpc_on_gone(struct grpc_call *call, void (*on_gone)(void *owner), void *owner);
+int grpc_peer(const struct grpc_call *call, struct ucred *ret_peer); /* of a unix socket */
+
+/* The only answer, and the end. */
+void grpc_answer(struct grpc_call *call, const ProtobufCMessage *message);
+/* One of a stream, of which a slow client gets the newest. */
+int grpc_send(struct grpc_call *call, const ProtobufCMessage *message);
+/* The end; text is for people, "" for GRPC_OK. */
+void grpc_finish(struct grpc_call *call, enum grpc_status status, const char *text);

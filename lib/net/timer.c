@@ -1,0 +1,98 @@
+/* A binary heap of pointers; each timer knows its place, so that clearing needs no search. */
+#include "timer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void put(struct timer_heap *heap, size_t place, struct timer *timer)
+{
+        heap->items[place] = timer;
+        timer->place = place;
+}
+
+static void sift_up(struct timer_heap *heap, size_t place)
+{
+        struct timer *timer = heap->items[place];
+
+        for (; place > 1 && heap->items[place / 2]->due_ns > timer->due_ns; place /= 2)
+                put(heap, place, heap->items[place / 2]);
+        put(heap, place, timer);
+}
+
+static void sift_down(struct timer_heap *heap, size_t place)
+{
+        struct timer *timer = heap->items[place];
+
+        for (size_t child; (child = place * 2) <= heap->count; place = child) {
+                if (child < heap->count &&
+                    heap->items[child + 1]->due_ns < heap->items[child]->due_ns)
+                        child++;
+                if (heap->items[child]->due_ns >= timer->due_ns)
+                        break;
+                put(heap, place, heap->items[child]);
+        }
+        put(heap, place, timer);
+}
+
+static int grow(struct timer_heap *heap)
+{
+        size_t capacity = heap->capacity ? heap->capacity * 2 : 16;
+        struct timer **items = realloc(heap->items, capacity * sizeof *items);
+
+        if (!items)
+                return -ENOMEM;
+        heap->items = items;
+        heap->capacity = capacity;
+        return 0;
+}
+
+int timer_heap_set(struct timer_heap *heap, struct timer *timer, uint64_t due_ns)
+{
+        if (!timer->place) {
+                if (heap->count + 1 >= heap->capacity && grow(heap) < 0)
+                        return -ENOMEM;
+                put(heap, ++heap->count, timer);
+        }
+        timer->due_ns = due_ns;
+        sift_up(heap, timer->place);
+        sift_down(heap, timer->place);
+        return 0;
+}
+
+void timer_heap_clear(struct timer_heap *heap, struct timer *timer)
+{
+        size_t place = timer->place;
+        struct timer *last;
+
+        if (!place)
+                return;
+        timer->place = 0;
+        last = heap->items[heap->count--];
+        if (last == timer)
+                return;
+        put(heap, place, last);
+        sift_up(heap, place);
+        sift_down(heap, last->place);
+}
+
+uint64_t timer_heap_due_ns(const struct timer_heap *heap)
+{
+        return heap->count ? heap->items[1]->due_ns : UINT64_MAX;
+}
+
+void timer_heap_run(struct timer_heap *heap, uint64_t now_ns)
+{
+        /* A timer that sets itself anew is due later than now, so this ends. */
+        while (timer_heap_due_ns(heap) <= now_ns) {
+                struct timer *timer = heap->items[1];
+
+                timer_heap_clear(heap, timer);
+                timer->on_due(timer);
+        }
+}
+
+void timer_heap_done(struct timer_heap *heap)
+{
+        free(heap->items);
+        *heap = (struct timer_heap){ 0 };
+}

@@ -1,0 +1,148 @@
+/* Tests of loop: descriptors, timers, signals, children; removal from inside a callback. */
+#include "loop.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "list.h"
+#include "loop_process.h"
+#include "unit.h"
+
+struct pair {
+        struct loop_watch watches[2];
+        unsigned calls;
+        int fds[2], others[2];
+};
+
+static int pair_fd; /* of the first watch */
+
+static void on_readable(struct loop_watch *watch, uint32_t events)
+{
+        struct pair *pair = watch->fd == pair_fd ? container_of(watch, struct pair, watches[0])
+                                                 : container_of(watch, struct pair, watches[1]);
+
+        CHECK(events & EPOLLIN);
+        pair->calls++;
+        loop_watch_remove(&pair->watches[1]);
+        loop_watch_remove(&pair->watches[0]);
+}
+
+TEST(a_callback_may_remove_every_watch)
+{
+        struct pair pair = { 0 };
+        struct loop *loop;
+
+        CHECK_EQ(loop_new(&loop), 0);
+        CHECK_EQ(pipe(pair.fds), 0);
+        CHECK_EQ(pipe(pair.others), 0);
+        pair_fd = pair.fds[0];
+        pair.watches[0].on_event = pair.watches[1].on_event = on_readable;
+        CHECK_EQ(loop_watch_add(loop, &pair.watches[0], pair.fds[0], EPOLLIN), 0);
+        CHECK_EQ(loop_watch_add(loop, &pair.watches[1], pair.others[0], EPOLLIN), 0);
+        CHECK_EQ(write(pair.others[1], "x", 1), 1);
+        CHECK_EQ(write(pair.fds[1], "x", 1), 1);
+        CHECK_EQ(loop_turn(loop, NS_PER_S), 0);
+        CHECK_EQ(loop_turn(loop, 0), 0);
+        CHECK_EQ(pair.calls, 1);
+        close(pair.others[0]);
+        close(pair.others[1]);
+        close(pair.fds[0]);
+        close(pair.fds[1]);
+        loop_free(loop);
+}
+
+struct clockwork {
+        struct timer timer;
+        struct loop_task task;
+        struct loop *loop;
+        unsigned ticks;
+        bool has_run;
+};
+
+static void on_tick(struct timer *timer)
+{
+        struct clockwork *clockwork = container_of(timer, struct clockwork, timer);
+
+        if (++clockwork->ticks == 3)
+                loop_defer(clockwork->loop, &clockwork->task);
+        else
+                loop_timer_set(clockwork->loop, timer, NS_PER_MS);
+}
+
+static void on_task(struct loop_task *task)
+{
+        struct clockwork *clockwork = container_of(task, struct clockwork, task);
+
+        clockwork->has_run = true;
+        loop_stop(clockwork->loop);
+}
+
+TEST(timers_and_tasks_have_their_turn)
+{
+        struct clockwork clockwork = { .timer.on_due = on_tick, .task.run = on_task };
+        uint64_t began_ns = clock_now_ns();
+
+        CHECK_EQ(loop_new(&clockwork.loop), 0);
+        loop_timer_set(clockwork.loop, &clockwork.timer, NS_PER_MS);
+        CHECK_EQ(loop_run(clockwork.loop), 0);
+        CHECK_EQ(clockwork.ticks, 3);
+        CHECK(clockwork.has_run);
+        CHECK(clock_now_ns() - began_ns >= 3 * NS_PER_MS);
+        loop_free(clockwork.loop);
+}
+
+struct family {
+        struct loop_signals signals;
+        struct loop_child child;
+        struct loop *loop;
+        int signal, status;
+};
+
+static void on_signal(struct loop_signals *signals, int number)
+{
+        container_of(signals, struct family, signals)->signal = number;
+}
+
+static void on_exit_of_child(struct loop_child *child, int status)
+{
+        struct family *family = container_of(child, struct family, child);
+
+        family->status = status;
+        loop_stop(family->loop);
+}
+
+TEST(signals_and_children_are_events)
+{
+        struct family family = { .signals.on_signal = on_signal,
+                                 .child.on_exit = on_exit_of_child };
+        sigset_t set;
+        pid_t pid;
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGUSR1);
+        CHECK_EQ(loop_new(&family.loop), 0);
+        CHECK_EQ(loop_signals_open(family.loop, &family.signals, &set), 0);
+        pid = fork();
+        if (pid == 0) {
+                kill(getppid(), SIGUSR1);
+                _exit(7);
+        }
+        CHECK_EQ(loop_child_watch(family.loop, &family.child, pid), 0);
+        CHECK_EQ(loop_run(family.loop), 0);
+        while (!family.signal)
+                CHECK_EQ(loop_turn(family.loop, NS_PER_S), 0);
+        CHECK(WIFEXITED(family.status));
+        CHECK_EQ(WEXITSTATUS(family.status), 7);
+        CHECK_EQ(family.signal, SIGUSR1);
+        CHECK_EQ(waitpid(pid, NULL, WNOHANG), -1); /* reaped already */
+        loop_signals_close(&family.signals);
+        loop_free(family.loop);
+}
+
+int main(void)
+{
+        return RUN(CASE(a_callback_may_remove_every_watch), CASE(timers_and_tasks_have_their_turn),
+                   CASE(signals_and_children_are_events));
+}
