@@ -13,7 +13,7 @@ setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/s
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile everything into build/
-	@grep -q lib/net $< || { tools/setup && meson setup --reconfigure $(BUILD) >$(BUILD)/setup.log; }
+	@grep -q lib/net $< || { $(call setup,$(BUILD),--reconfigure); }
 	@$(call ninja,$(BUILD))
 
 test: setup build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan

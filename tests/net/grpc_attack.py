@@ -1,4 +1,4 @@
-"""grpc_attack PEER DESCRIPTORS: what a hostile client may cost: nothing that stays."""
+"""grpc_attack PEER DESCRIPTORS measured|sanitized: what a hostile client may cost: nothing that stays."""
 
 import os
 import random
@@ -42,7 +42,8 @@ def still_serves(m, path):
         call = channel.unary_unary(PLUGIN + "GetDevicePluginOptions",
                                    request_serializer=lambda r: r.SerializeToString(),
                                    response_deserializer=m.v1beta1__DevicePluginOptions.FromString)
-        return call(m.v1beta1__Empty(), timeout=20).pre_start_required
+        # A full backlog makes the first try fail: clients of gRPC try again, if asked to.
+        return call(m.v1beta1__Empty(), timeout=30, wait_for_ready=True).pre_start_required
 
 
 def garbage(path):
@@ -150,7 +151,7 @@ def idle(path, count):
     return socks
 
 
-def main(peer, descriptors):
+def main(peer, descriptors, memory):
     tap = Tap()
     m = Messages(descriptors)
     path = socket_path()
@@ -183,9 +184,9 @@ def main(peer, descriptors):
     for sock in socks:
         sock.close()
     after = program.rss_kb()
-    is_sanitized = after > 60000
-    tap.check("memory is flat",
-              [] if is_sanitized or after < before + 3000 else [f"{before} kB, now {after} kB"])
+    if memory == "measured":  # a sanitizer keeps what is freed
+        tap.check("memory is flat",
+                  [] if after < before + 3000 else [f"{before} kB, now {after} kB"])
     status, _ = program.stop()
     tap.check("… and it ends in order", differs(status, 0))
     if os.path.exists(path):

@@ -68,7 +68,7 @@ def main(peer, descriptors):
     tap.check("the server knows the deadline", differs(
         call("PreStartContainer", 5000, "deadline"), ["ABORTED soon"]))
     tap.check("a deadline is kept", differs(
-        call("PreStartContainer", 200, "slow"), ["DEADLINE_EXCEEDED no answer in time"]))
+        call("PreStartContainer", 200, "slow")[0].split()[0], "DEADLINE_EXCEEDED"))
     tap.check("a method that is not there is UNIMPLEMENTED", differs(
         call("Nothing", 5000)[0].split()[0], "UNIMPLEMENTED"))
     tap.check("a stream brings every message, in order", differs(

@@ -1,5 +1,6 @@
 """peer: what the tests of the network share: our program as a process, messages by another protobuf."""
 
+import atexit
 import os
 import pathlib
 import subprocess
@@ -33,8 +34,10 @@ class Program:
 
     def __init__(self, *command):
         self.process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)
         self.said = self.process.stdout.readline().strip()
         if not self.said.startswith("ready"):
+            self.process.kill()
             raise RuntimeError(f"{command[0]} did not start: {self.said}")
 
     def rss_kb(self):
