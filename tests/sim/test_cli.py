@@ -208,6 +208,8 @@ class BadInput(Case):
         self.create_fails(1, "No such file", path=os.path.join(self.folder, "no", "machine"))
 
     def test_no_permission(self):
+        # A copy: the build may lie in a folder that is closed to other users.
+        program = shutil.copy(VGPU, self.folder)
         os.chmod(self.folder, 0o555)
         self.addCleanup(os.chmod, self.folder, 0o755)
 
@@ -217,11 +219,11 @@ class BadInput(Case):
                 os.setgid(65534)
                 os.setuid(65534)
         try:
-            subprocess.run([VGPU, "--version"], preexec_fn=step_down, check=True,
+            subprocess.run([program, "--version"], preexec_fn=step_down, check=True,
                            capture_output=True)
         except (PermissionError, subprocess.CalledProcessError):
-            self.skipTest("the build folder is closed to other users")
-        self.create_fails(1, "Permission denied", preexec_fn=step_down)
+            self.skipTest("the folder for temporary files is closed to other users")
+        self.create_fails(1, "Permission denied", executable=program, preexec_fn=step_down)
 
     def test_file_size_limit(self):
         def limit():
