@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """vgpu's words, machines and faults as a user meets them: test_cli.py VGPU VGPU_BURN SOURCE_ROOT."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -10,7 +11,7 @@ import resource
 import shutil
 import subprocess
 
-from cli_case import ENVIRONMENT, SOURCE, VGPU, Case, main, vgpu
+from cli_case import BURN, ENVIRONMENT, SOURCE, VGPU, Case, main, vgpu
 
 
 class Words(Case):
@@ -230,17 +231,34 @@ class BadInput(Case):
             resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
         self.create_fails(1, "File too large", preexec_fn=limit)
 
-    def test_full_disk(self):
+    def small_disk(self, size):
         libc = ctypes.CDLL(None, use_errno=True)
         disk = os.path.join(self.folder, "disk")
         os.mkdir(disk)
-        if libc.mount(b"none", disk.encode(), b"tmpfs", 0, b"size=64k") != 0:
+        if libc.mount(b"none", disk.encode(), b"tmpfs", 0, f"size={size}".encode()) != 0:
             self.skipTest("cannot mount a small disk here")
-        try:
-            self.create_fails(1, "No space left", path=os.path.join(disk, "machine"))
-            self.assertEqual(os.listdir(disk), [])
-        finally:
-            libc.umount2(disk.encode(), 2)
+        self.addCleanup(libc.umount2, disk.encode(), 2)
+        return disk
+
+    def test_full_disk(self):
+        disk = self.small_disk("64k")
+        self.create_fails(1, "No space left", path=os.path.join(disk, "machine"))
+        self.assertEqual(os.listdir(disk), [])
+
+    def test_a_disk_that_fills_up_later(self):
+        disk = self.small_disk("16m")
+        self.machine = os.path.join(disk, "machine")
+        self.create()
+        with open(os.path.join(disk, "filler"), "wb", buffering=0) as filler:
+            with contextlib.suppress(OSError):
+                while filler.write(bytes(4096)):
+                    pass
+        done = vgpu("run", "--machine", self.machine, "--", BURN, "1")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("No space left on device", done.stderr)
+        os.remove(os.path.join(disk, "filler"))
+        self.assertEqual(self.stat()["processes"], [])
+        self.assertEqual(vgpu("run", "--machine", self.machine, "--", BURN, "1").returncode, 0)
 
     def test_files_that_are_no_machines(self):
         with open(self.machine, "wb") as file:

@@ -94,7 +94,11 @@ static CUresult device_open(struct device *device)
         if (device->channel != UINT32_MAX)
                 return CUDA_SUCCESS;
         int r = timeline_channel(&driver.machine, driver.slot, device->unit, &device->channel);
-        return r < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+        if (r == 0)
+                return CUDA_SUCCESS;
+        /* The card may be empty: say that it is not the one that is full. */
+        driver_say("the machine cannot take another process: %s", strerror(-r));
+        return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult context_charge(struct context *context, uint64_t bytes)
