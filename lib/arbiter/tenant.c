@@ -132,6 +132,7 @@ void tenant_report(const struct tenant *tenant, unsigned device, struct turns_re
                 report.is_active |= (word & GPU_STATE_MASK) == GPU_ACTIVE;
                 report.has_begun |= word >> GPU_STATE_BITS == number;
         }
+        report.signs += report.busy_ns;
         *ret_report = report;
 }
 

@@ -7,7 +7,8 @@
 #include "clock.h"
 #include "turns_account.h"
 
-/* Longer than eight quanta: a kernel that runs for ever, or waits for somebody who has no turn. */
+/* Eight quanta of 4 ms without the end of the work, or any sign of life: a kernel that runs for ever
+ * or waits for somebody who has no turn; or a process that is dead or stopped. */
 #define DRAIN_NS (32 * NS_PER_MS)
 /* A turn that nobody takes up: stopped, or gone. */
 #define TAKE_UP_NS (8 * NS_PER_MS)
@@ -153,10 +154,16 @@ static void holder_close(struct turns *turns, struct turns_tenant *holder)
         holder->deadline_ns = 0;
 }
 
+static bool is_silent(const struct turns *turns, const struct turns_tenant *tenant)
+{
+        return turns->clock_ns - tenant->sign_ns >= DRAIN_NS;
+}
+
 /* Was told to close before this report: inactive now is inactive for good. */
 static void closing_step(struct turns *turns, struct turns_tenant *tenant)
 {
-        const bool is_late = turns->clock_ns - tenant->state_since_ns >= DRAIN_NS;
+        const bool is_late =
+                turns->clock_ns - tenant->state_since_ns >= DRAIN_NS || is_silent(turns, tenant);
 
         if (tenant->report.is_active && !is_late)
                 return;
@@ -194,7 +201,7 @@ static bool holder_is_over(struct turns *turns, struct turns_tenant *holder)
                 holder->turn_since_ns + turn_length_ns(turns, holder, &turns->tenants[next]);
         if (end_ns < holder->deadline_ns)
                 holder->deadline_ns = end_ns;
-        return turns->clock_ns >= holder->deadline_ns;
+        return turns->clock_ns >= holder->deadline_ns || is_silent(turns, holder);
 }
 
 static void holder_step(struct turns *turns, struct turns_tenant *holder)
@@ -219,6 +226,7 @@ static void grant(struct turns *turns, int next)
         tenant_enter(turns, tenant, TURNS_HOLDER);
         tenant->turn_since_ns = turns->clock_ns;
         tenant->deadline_ns = TURNS_NEVER;
+        tenant->sign_ns = turns->clock_ns;
         tenant->has_begun = false;
         tenant->turns++;
         account_begin(turns, tenant);
@@ -263,12 +271,16 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 
 static uint64_t tenant_timer_ns(const struct turns *turns, const struct turns_tenant *tenant)
 {
+        const uint64_t silent_ns = tenant->sign_ns + DRAIN_NS;
+
         switch (tenant->state) {
         case TURNS_HOLDER:
-                return tenant->has_begun || !tenant->report.wants
-                               ? tenant->deadline_ns
-                               : earlier(tenant->deadline_ns, tenant->turn_since_ns + TAKE_UP_NS);
+                if (!tenant->has_begun && tenant->report.wants)
+                        return earlier(tenant->deadline_ns, tenant->turn_since_ns + TAKE_UP_NS);
+                return tenant->deadline_ns == TURNS_NEVER ? TURNS_NEVER
+                                                          : earlier(tenant->deadline_ns, silent_ns);
         case TURNS_CLOSING:
+                return earlier(tenant->state_since_ns + DRAIN_NS, silent_ns);
         case TURNS_RETURNING:
                 return tenant->state_since_ns + DRAIN_NS;
         case TURNS_FREE:

@@ -35,7 +35,7 @@ struct turns_report {
         bool wants;              /* waits, or is active */
         bool is_active;          /* may have work on the GPU */
         bool has_begun;          /* took up the turn that it was last given */
-        uint32_t signs;          /* changes when it gives a sign of life */
+        uint64_t signs;          /* changes when it gives a sign of life */
         uint64_t busy_ns;        /* GPU time so far, as it measured */
         uint64_t observed_ns;    /* the same as the driver says; 0: not known */
         uint64_t resident_bytes; /* what its work touches */
@@ -54,7 +54,8 @@ struct turns_tenant {
         bool has_begun;       /* took the turn up */
         bool is_awaited;      /* RETURNING: no turn for anybody before it has drained */
         bool is_deaf;         /* did not; until it gives a sign */
-        uint32_t signs_when_deaf;
+        uint64_t signs_when_deaf, signs_seen;
+        uint64_t sign_ns; /* when the last sign of life was seen */
         uint64_t busy_when_settled_ns, settled_ns;
         bool was_wanting;   /* at the last step */
         uint64_t wanted_ns; /* last time it wanted; 0: never */

@@ -157,6 +157,9 @@ static void tenant_pass_time(struct turns *turns, struct turns_tenant *tenant, u
         if (tenant->report.wants && !tenant->was_wanting && !tenant_has_token(tenant))
                 tenant_wake(turns, tenant);
         tenant->was_wanting = tenant->report.wants;
+        if (tenant->report.signs != tenant->signs_seen || !tenant->report.is_active)
+                tenant->sign_ns = turns->clock_ns;
+        tenant->signs_seen = tenant->report.signs;
         if (tenant->report.wants)
                 tenant->wanted_ns = turns->clock_ns;
 }
