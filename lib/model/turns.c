@@ -50,7 +50,7 @@ int turns_add(struct turns *turns, const struct turns_limits *limits, bool may_b
                         .settled_ns = turns->clock_ns,
                         .is_awaited = may_be_active,
                 };
-                tenant_enter(turns, tenant, may_be_active ? TURNS_RETURNING : TURNS_OUT);
+                tenant_enter(turns, tenant, may_be_active ? TURNS_FREE : TURNS_OUT);
                 if (i >= turns->high)
                         turns->high = i + 1;
                 return i;
@@ -240,7 +240,7 @@ static void free_step(struct turns *turns, struct turns_tenant *tenant)
 
         account_settle(turns, tenant);
         if (tenant->state == TURNS_FREE) {
-                if (!tenant->report.is_active || for_ns >= RETURN_NS)
+                if (!tenant->report.is_active || for_ns >= RETURN_NS || tenant->is_awaited)
                         tenant_enter(turns, tenant, TURNS_RETURNING);
                 return;
         }
@@ -259,7 +259,7 @@ static bool tenant_is_free(const struct turns_tenant *tenant)
 static bool somebody_is_awaited(const struct turns *turns)
 {
         for (int i = 0; i < turns->high; i++)
-                if (turns->tenants[i].state == TURNS_RETURNING && turns->tenants[i].is_awaited)
+                if (tenant_is_free(&turns->tenants[i]) && turns->tenants[i].is_awaited)
                         return true;
         return false;
 }

@@ -52,7 +52,7 @@ struct turns_tenant {
         uint64_t turn_since_ns;
         uint64_t deadline_ns; /* HOLDER */
         bool has_begun;       /* took the turn up */
-        bool is_awaited;      /* RETURNING: no turn for anybody before it has drained */
+        bool is_awaited;      /* no turn for anybody before it has drained */
         bool is_deaf;         /* did not; until it gives a sign */
         uint64_t signs_when_deaf, signs_seen;
         uint64_t sign_ns; /* when the last sign of life was seen */

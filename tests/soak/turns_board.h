@@ -1,0 +1,23 @@
+/* What the workers of the soak of turns tell it: one file that all have mapped. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BOARD_WORKERS = 4 };
+
+struct board {
+        _Atomic uint32_t holder;  /* worker that has the token, + 1 */
+        _Atomic uint32_t doubles; /* times that somebody else had it too */
+        struct {
+                _Atomic bool is_killed;
+                _Atomic uint64_t alive_ns; /* last time it looked at the clock with the token */
+                _Atomic uint64_t away_ns;  /* last time it found that it had not for long */
+                _Atomic uint64_t work;     /* pieces done */
+                _Atomic uint64_t alone;    /* turns without an arbiter */
+        } workers[BOARD_WORKERS];
+};
+
+/* Takes turns on device 0 of the share in VGPU_SHARE for ever. */
+int turns_worker(struct board *board, unsigned index);

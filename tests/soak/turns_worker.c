@@ -1,0 +1,105 @@
+/* A tenant of the soak of turns: it takes turns as libvgpu.so does, and its work is to sleep. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "clock.h"
+#include "gpu_turn.h"
+#include "share.h"
+#include "turns_board.h"
+
+#define PIECE_NS    (200 * NS_PER_US)
+#define GIVEN_UP_NS (25 * NS_PER_MS)
+#define STRETCH_NS  (5 * NS_PER_MS)
+
+static int turn_open_own(struct gpu_turn *turn)
+{
+        const char *path = getenv("VGPU_SHARE");
+        char grant[SHARE_TEXT], want[SHARE_TEXT];
+        struct share share;
+
+        if (!path || share_open(path, false, &share, NULL) < 0)
+                return -1;
+        gpu_page_grant_path(path, grant);
+        gpu_page_want_path(share_current(&share)->region, want);
+        share_close(&share);
+        return gpu_turn_open(grant, want, 0, turn, NULL);
+}
+
+/* Whoever did not look for long was given up by the arbiter meanwhile, and may not know it yet. */
+static void look_at_the_clock(struct board *board, unsigned index, uint64_t now_ns)
+{
+        const uint64_t before_ns = atomic_exchange(&board->workers[index].alive_ns, now_ns);
+
+        if (now_ns - before_ns >= GIVEN_UP_NS)
+                atomic_store(&board->workers[index].away_ns, now_ns);
+}
+
+static bool is_excused(const struct board *board, unsigned index, uint64_t now_ns)
+{
+        const uint64_t alive_ns = atomic_load(&board->workers[index].alive_ns);
+        const uint64_t away_ns = atomic_load(&board->workers[index].away_ns);
+
+        return atomic_load(&board->workers[index].is_killed) || now_ns <= alive_ns ||
+               now_ns - alive_ns >= GIVEN_UP_NS || now_ns - away_ns < GIVEN_UP_NS;
+}
+
+static void token_take(struct board *board, unsigned index)
+{
+        const uint64_t now_ns = clock_now_ns();
+
+        atomic_store(&board->workers[index].alive_ns, now_ns);
+        const uint32_t other = atomic_exchange(&board->holder, index + 1);
+        if (other == 0 || other == index + 1)
+                return;
+        if (!is_excused(board, other - 1, now_ns))
+                atomic_fetch_add(&board->doubles, 1);
+}
+
+static void token_leave(struct board *board, unsigned index)
+{
+        uint32_t mine = index + 1;
+
+        atomic_compare_exchange_strong(&board->holder, &mine, 0);
+}
+
+static void work(struct board *board, unsigned index, struct gpu_turn *turn)
+{
+        const uint64_t begin_ns = clock_now_ns();
+        uint64_t now_ns = begin_ns;
+
+        while (gpu_turn_is_on(turn, now_ns) && now_ns - begin_ns < STRETCH_NS) {
+                nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
+                now_ns = clock_now_ns();
+                look_at_the_clock(board, index, now_ns);
+                const uint64_t done = atomic_fetch_add(&board->workers[index].work, 1) + 1;
+                gpu_turn_note(turn, done * PIECE_NS, PIECE_NS);
+        }
+}
+
+int turns_worker(struct board *board, unsigned index)
+{
+        struct gpu_turn turn;
+
+        if (turn_open_own(&turn) < 0)
+                return 1;
+        atomic_store(&board->workers[index].is_killed, false);
+        for (unsigned round = index;; round++) {
+                gpu_turn_begin(&turn);
+                const bool has_token =
+                        turn.until_ns == 0 && (turn.number & GPU_STATE_MASK) == GPU_OPEN;
+
+                if (has_token)
+                        token_take(board, index);
+                else
+                        atomic_fetch_add(&board->workers[index].alone, 1);
+                work(board, index, &turn);
+                if (has_token)
+                        token_leave(board, index);
+                const bool is_pausing = round % 8 == 0;
+                gpu_turn_end(&turn, !is_pausing);
+                if (is_pausing)
+                        nanosleep(&(struct timespec){ .tv_nsec = 2 * PIECE_NS }, NULL);
+        }
+}
