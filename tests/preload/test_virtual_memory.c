@@ -157,6 +157,24 @@ SIM_TEST(kernels_can_be_loaded_when_buffers_have_taken_what_they_can)
         CHECK(guest_card_bytes(0) <= 16 * MIB);
 }
 
+/* They lie together on the card while it has room, and go to the host one by one. */
+SIM_TEST(small_allocations_stay_on_the_card_where_there_is_room)
+{
+        CUdeviceptr small, card = begin_full();
+
+        for (unsigned i = 0; i < 6; i++)
+                GOOD(cuMemAlloc_v2(&small, MIB));
+        CHECK_EQ(guest_card_bytes(0), CARD + 6 * MIB);
+        CHECK_EQ(guest_held(), CARD + 6 * MIB);
+        GOOD(cuMemAlloc_v2(&small, 2 * MIB));
+        GOOD(cuMemAlloc_v2(&small, 1000));
+        CHECK_EQ(guest_card_bytes(0), CARD + 8 * MIB);
+        CHECK_EQ(guest_held(), CARD + 8 * MIB + (64 << 10));
+        GOOD(cuMemFree_v2(small));
+        GOOD(cuMemFree_v2(card));
+        CHECK_EQ(guest_held(), 8 * MIB);
+}
+
 SIM_TEST(oversold_goes_on_beyond_the_limit_up_to_the_host_s_part)
 {
         CUdeviceptr address, more;
@@ -428,6 +446,20 @@ SIM_TEST(it_goes_with_its_context)
         GOOD(cuMemAlloc_v2(&there, 100 * MIB));
 }
 
+SIM_TEST(what_a_stream_has_freed_goes_with_its_context)
+{
+        CUcontext context;
+        CUdeviceptr there;
+
+        begin_full();
+        GOOD(cuCtxCreate_v2(&context, 0, 0));
+        GOOD(cuMemAlloc_v2(&there, 80 * MIB));
+        GOOD(cuMemFreeAsync(there, NULL));
+        GOOD(cuCtxDestroy_v2(context));
+        CHECK_EQ(guest_held(), CARD);
+        GOOD(cuMemAlloc_v2(&there, 100 * MIB));
+}
+
 SIM_TEST(it_goes_with_its_process)
 {
         CUdeviceptr there;
@@ -608,18 +640,18 @@ static void card_check(CUdeviceptr there)
 
 SIM_TEST(no_advice_brings_the_host_s_part_onto_the_card)
 {
+        static const CUmem_advise inviting[] = { CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                                                 CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                                                 CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
+                                                 CU_MEM_ADVISE_SET_READ_MOSTLY };
         CUdeviceptr there = begin_managed();
 
         kernels_load();
-        GOOD(cuMemAdvise(there, 80 * MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0));
+        for (unsigned i = 0; i < 4; i++)
+                GOOD(cuMemAdvise_v2(there, 80 * MIB, inviting[i], card_0));
         card_check(there);
-        GOOD(cuMemAdvise_v2(there, 80 * MIB, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, card_0));
-        card_check(there);
-        GOOD(cuMemAdvise_v2(there, 80 * MIB, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, card_0));
-        card_check(there);
-        GOOD(cuMemAdvise(there, 80 * MIB, CU_MEM_ADVISE_UNSET_ACCESSED_BY, 0));
-        card_check(there);
-        GOOD(cuMemAdvise(there, 80 * MIB, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+        for (unsigned i = 0; i < 4; i++)
+                GOOD(cuMemAdvise(there, 80 * MIB, inviting[i], 0));
         card_check(there);
 }
 
@@ -664,6 +696,103 @@ SIM_TEST(device_memory_takes_no_advice)
         CHECK_EQ(guest_card_bytes(0), CARD);
 }
 
+/* It belongs to the device it was asked for on, and comes onto no other. */
+SIM_TEST(two_devices_have_a_part_each)
+{
+        CUmemLocation card_1 = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 };
+        CUdeviceptr there, named;
+        CUcontext first, second;
+
+        guest_machine(2);
+        setenv("VGPU_MEMORY_LIMIT", "100m", 1);
+        setenv("VGPU_MEMORY_RATIO_1", "2", 1);
+        guest_start(NULL);
+        GOOD(cuCtxGetCurrent(&first));
+        FULL(cuMemAlloc_v2(&there, 102 * MIB));
+        GOOD(cuCtxCreate_v2(&second, 0, 1));
+        GOOD(cuMemAlloc_v2(&there, 50 * MIB)); /* all of it on the host */
+        GOOD(cuMemAllocManaged(&named, 20 * MIB, CU_MEM_ATTACH_GLOBAL));
+        CHECK_EQ(guest_held(), 70 * MIB);
+        GOOD(cuCtxSetCurrent(first));
+        CHECK_EQ(guest_held(), 0);
+        kernels_load();
+        uint64_t code = guest_card_bytes(0);
+        run(kernels.fill, there, 1, 50 * MIB, NULL);
+        GOOD(cuCtxSynchronize());
+        CHECK_EQ(guest_card_bytes(0), code);
+        CHECK_EQ(guest_card_bytes(1), 0);
+        CHECK_EQ(cuMemPrefetchAsync_v2(there, 50 * MIB, card_1, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+        GOOD(cuMemFree_v2(there));
+        GOOD(cuCtxSetCurrent(second));
+        CHECK_EQ(guest_held(), 20 * MIB);
+}
+
+/* One of several that take, use and give back at random, and may be killed at it. */
+static void racer(unsigned seed)
+{
+        CUdeviceptr held[8] = { 0 };
+
+        guest_start(NULL);
+        kernels_load();
+        raise(SIGSTOP); /* until all have theirs: code is the card's */
+        for (unsigned turn = 0; turn < 60; turn++) {
+                seed = seed * 1103515245 + 12345;
+                CUdeviceptr *one = &held[seed >> 16 & 7];
+                size_t bytes = (1 + (seed >> 20) % 12) * MIB;
+                if (*one) {
+                        GOOD(cuMemFree_v2(*one));
+                        *one = 0;
+                } else if (cuMemAlloc_v2(one, bytes) == CUDA_SUCCESS) {
+                        run(kernels.fill, *one, turn, 64 << 10, NULL);
+                } else {
+                        *one = 0;
+                }
+        }
+        raise(SIGSTOP);
+        _exit(0);
+}
+
+SIM_TEST(racing_and_killed_processes_never_exceed_the_card_s_part)
+{
+        enum { RACERS = 6 };
+        CUdeviceptr all;
+        pid_t pids[RACERS];
+        unsigned living = RACERS;
+
+        guest_machine(1);
+        setenv("VGPU_MEMORY_LIMIT", "128m", 1);
+        setenv("VGPU_MEMORY_RATIO", "2", 1);
+        for (unsigned i = 0; i < RACERS; i++) {
+                pids[i] = fork();
+                if (pids[i] == 0)
+                        racer(7919 * i + (unsigned)getpid());
+        }
+        for (unsigned i = 0; i < RACERS; i++)
+                waitpid(pids[i], NULL, WUNTRACED);
+        for (unsigned i = 0; i < RACERS; i++)
+                kill(pids[i], SIGCONT);
+        /* Nobody ends meanwhile but the one who is killed: the card forgets the dead when it is asked,
+         * the account when it is short. */
+        for (unsigned look = 0; living; look++) {
+                int status;
+                CHECK(guest_card_bytes(0) <= 64 * MIB);
+                if (look == 300)
+                        kill(pids[1], SIGKILL);
+                pid_t pid = waitpid(look == 300 ? pids[1] : -1, &status,
+                                    look == 300 ? 0 : WNOHANG | WUNTRACED);
+                CHECK(pid <= 0 || WIFSTOPPED(status) || status == SIGKILL);
+                living -= pid > 0;
+        }
+        for (unsigned i = 0; i < RACERS; i++)
+                kill(pids[i], SIGKILL);
+        while (wait(NULL) > 0)
+                continue;
+        guest_start(NULL);
+        CHECK_EQ(guest_card_bytes(0), 0);
+        GOOD(cuMemAlloc_v2(&all, 128 * MIB));
+        CHECK_EQ(guest_held(), 128 * MIB);
+}
+
 SIM_TEST(a_forked_child_holds_no_virtual_memory)
 {
         CUdeviceptr there;
@@ -686,6 +815,7 @@ int main(void)
         return RUN(
                 CASE(a_ratio_bounds_the_card_and_the_limit_the_whole),
                 CASE(one_allocation_may_be_all_there_is),
+                CASE(small_allocations_stay_on_the_card_where_there_is_room),
                 CASE(kernels_can_be_loaded_when_buffers_have_taken_what_they_can),
                 CASE(oversold_goes_on_beyond_the_limit_up_to_the_host_s_part),
                 CASE(a_whole_card_may_be_oversold), CASE(a_whole_card_may_be_scaled),
@@ -698,12 +828,14 @@ int main(void)
                 CASE(memory_with_32_bit_addresses_stays_on_the_card),
                 CASE(copies_and_fills_reach_it), CASE(it_passes_for_device_memory),
                 CASE(it_cannot_be_shared_and_says_so), CASE(it_goes_with_its_context),
-                CASE(it_goes_with_its_process),
+                CASE(what_a_stream_has_freed_goes_with_its_context), CASE(it_goes_with_its_process),
                 CASE(freed_in_a_stream_s_order_it_serves_the_work_before),
                 CASE(stream_ordered_memory), CASE(stream_ordered_memory_of_the_thread_s_own_stream),
                 CASE(pools_handles_and_graphs_stay_on_the_card),
                 CASE(managed_memory_by_name_may_be_virtual_too),
                 CASE(no_advice_brings_the_host_s_part_onto_the_card),
                 CASE(no_prefetch_brings_the_host_s_part_onto_the_card),
-                CASE(device_memory_takes_no_advice), CASE(a_forked_child_holds_no_virtual_memory));
+                CASE(device_memory_takes_no_advice), CASE(two_devices_have_a_part_each),
+                CASE(racing_and_killed_processes_never_exceed_the_card_s_part),
+                CASE(a_forked_child_holds_no_virtual_memory));
 }

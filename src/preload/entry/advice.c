@@ -28,7 +28,7 @@ static bool is_inviting(CUmem_advise advice, CUmemLocation location)
 /* What is to be done with a hint for [address, address + bytes). */
 enum hint { HINT_PASS, HINT_IGNORE, HINT_INVALID };
 
-static enum hint hint_judge(CUdeviceptr address, size_t bytes, bool brings_in)
+static enum hint hint_judge(CUdeviceptr address, size_t bytes, bool brings_in, int ordinal)
 {
         struct virtual_range range;
 
@@ -36,8 +36,9 @@ static enum hint hint_judge(CUdeviceptr address, size_t bytes, bool brings_in)
                 return HINT_PASS;
         if (range.is_fallback)
                 return HINT_INVALID;
-        /* Its first bytes are the card's. */
-        bool is_on_card = address + bytes <= range.address + range.device_bytes;
+        /* Its first bytes are the card's, and no other card's. */
+        bool is_on_card =
+                ordinal == range.ordinal && address + bytes <= range.address + range.device_bytes;
         return brings_in && !is_on_card ? HINT_IGNORE : HINT_PASS;
 }
 
@@ -49,7 +50,8 @@ static CUresult hint_result(enum hint hint)
 CUresult hook_cuMemAdvise(cuMemAdvise_fn *real, CUdeviceptr address, size_t bytes,
                           CUmem_advise advice, CUdevice device)
 {
-        enum hint hint = hint_judge(address, bytes, is_inviting(advice, location_of(device)));
+        enum hint hint =
+                hint_judge(address, bytes, is_inviting(advice, location_of(device)), device);
 
         return hint == HINT_PASS ? real(address, bytes, advice, device) : hint_result(hint);
 }
@@ -57,7 +59,7 @@ CUresult hook_cuMemAdvise(cuMemAdvise_fn *real, CUdeviceptr address, size_t byte
 CUresult hook_cuMemAdvise_v2(cuMemAdvise_v2_fn *real, CUdeviceptr address, size_t bytes,
                              CUmem_advise advice, CUmemLocation location)
 {
-        enum hint hint = hint_judge(address, bytes, is_inviting(advice, location));
+        enum hint hint = hint_judge(address, bytes, is_inviting(advice, location), location.id);
 
         return hint == HINT_PASS ? real(address, bytes, advice, location) : hint_result(hint);
 }
@@ -65,7 +67,7 @@ CUresult hook_cuMemAdvise_v2(cuMemAdvise_v2_fn *real, CUdeviceptr address, size_
 CUresult hook_cuMemPrefetchAsync(cuMemPrefetchAsync_fn *real, CUdeviceptr address, size_t bytes,
                                  CUdevice device, CUstream stream)
 {
-        enum hint hint = hint_judge(address, bytes, device != CU_DEVICE_CPU);
+        enum hint hint = hint_judge(address, bytes, device != CU_DEVICE_CPU, device);
 
         return hint == HINT_PASS ? real(address, bytes, device, stream) : hint_result(hint);
 }
@@ -74,7 +76,8 @@ CUresult hook_cuMemPrefetchAsync_v2(cuMemPrefetchAsync_v2_fn *real, CUdeviceptr 
                                     size_t bytes, CUmemLocation location, unsigned int flags,
                                     CUstream stream)
 {
-        enum hint hint = hint_judge(address, bytes, location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+        enum hint hint = hint_judge(address, bytes, location.type == CU_MEM_LOCATION_TYPE_DEVICE,
+                                    location.id);
 
         return hint == HINT_PASS ? real(address, bytes, location, flags, stream)
                                  : hint_result(hint);
@@ -103,7 +106,7 @@ static enum hint batch_judge(const CUdeviceptr *addresses, const size_t *sizes, 
         for (size_t i = 0; i < count; i++) {
                 const CUmemLocation *to = batch_location(locations, starts, location_count, i);
                 bool brings_in = to && to->type == CU_MEM_LOCATION_TYPE_DEVICE;
-                enum hint hint = hint_judge(addresses[i], sizes[i], brings_in);
+                enum hint hint = hint_judge(addresses[i], sizes[i], brings_in, to ? to->id : -1);
                 strictest = hint > strictest ? hint : strictest;
         }
         return strictest;

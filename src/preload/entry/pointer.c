@@ -8,7 +8,7 @@
 static bool fallback_find(CUdeviceptr address, struct virtual_range *ret_range)
 {
         return virtual_range_is_any() && virtual_range_find(address, 1, ret_range) &&
-               ret_range->is_fallback && !ret_range->event;
+               ret_range->is_fallback;
 }
 
 /* The answer that device memory would give; false: the driver's own is right. */
@@ -48,9 +48,11 @@ CUresult hook_cuPointerGetAttribute(cuPointerGetAttribute_fn *real, void *value,
 
         if (r != CUDA_SUCCESS || !fallback_find(address, &range))
                 return r;
+        /* Asked by itself, what device memory does not have is an error; so is what was freed. */
+        if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER || range.event)
+                return CUDA_ERROR_INVALID_VALUE;
         answer(&range, attribute, value);
-        /* Asked by itself, what device memory does not have is an error. */
-        return attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER ? CUDA_ERROR_INVALID_VALUE : r;
+        return r;
 }
 
 CUresult hook_cuPointerGetAttributes(cuPointerGetAttributes_fn *real, unsigned int count,
