@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-        REGION_VERSION = 2,
+        REGION_VERSION = 3,
         REGION_DEVICES = 64,
         REGION_ACCOUNTS = 2 * REGION_DEVICES, /* of the cards, then virtual */
         REGION_SLOTS = 8191,                  /* processes at a time; slot 0 is nobody */
@@ -27,6 +27,7 @@ enum {
         REGION_NUMBER_BITS = 14,
         REGION_LANE_BITS = 13,
         REGION_UUID = 48,
+        REGION_CELLS = 1024, /* milliseconds of use that are remembered */
 };
 #define REGION_MAGIC       UINT64_C(0x6e6f696765727676) /* "vvregion" */
 #define REGION_UNIT_BYTES  (UINT64_C(1) << REGION_UNIT_BITS)
@@ -53,6 +54,7 @@ struct region_slot {
         _Atomic uint32_t host_pid;   /* by which the driver knows it; 0: not known */
         uint32_t reserved;
         char name[40];
+        _Atomic uint64_t gpu_ns[REGION_DEVICES]; /* GPU time it used */
         struct region_account accounts[REGION_ACCOUNTS];
 };
 static_assert(sizeof(struct region_slot) % 64 == 0, "accounts stay in their cache lines");
@@ -67,6 +69,19 @@ struct region_device {
 };
 static_assert(sizeof(struct region_device) == 128, "two cache lines: words do not share one");
 
+/* GPU time of the container on one device; region_compute.h has the operations. */
+struct region_compute {
+        _Atomic uint64_t debt;         /* {when all is paid, at which rate} */
+        _Atomic uint64_t longest_ns;   /* the longest piece of work seen */
+        _Atomic uint64_t gpu_ns;       /* used in all */
+        _Atomic uint64_t throttled_ns; /* threads waited so long in all */
+        _Atomic uint32_t wake;         /* futex: those who wait look again */
+        uint32_t reserved_word;
+        uint64_t reserved[3];
+        _Atomic uint64_t cells[REGION_CELLS]; /* {millisecond, nanoseconds used in it} */
+};
+static_assert(sizeof(struct region_compute) % 64 == 0, "devices do not share cache lines");
+
 struct region_file {
         _Atomic uint64_t magic; /* written last: a half-made region is invisible */
         uint32_t version;
@@ -74,6 +89,7 @@ struct region_file {
         _Atomic uint32_t slots_high; /* slots ever used */
         uint32_t reserved[27];
         struct region_device devices[REGION_ACCOUNTS];
+        struct region_compute computes[REGION_DEVICES];
         struct region_slot slots[REGION_SLOTS + 1];
 };
 static_assert(offsetof(struct region_file, devices) == 128, "read by other releases");

@@ -145,6 +145,8 @@ int region_join(struct region *region)
                 return -EUSERS;
         struct region_slot *s = &region->file->slots[slot];
         atomic_store(&s->host_pid, 0);
+        for (unsigned i = 0; i < REGION_DEVICES; i++)
+                atomic_store(&s->gpu_ns[i], 0);
         process_name(s->name, sizeof s->name);
         atomic_store(&s->start_time, process_start_time(pid));
         region->slot = slot;

@@ -1,0 +1,142 @@
+/* GPU time of a container: the debt word and the record of use. */
+#include "region_compute.h"
+
+#include "clock.h"
+
+enum { TICK_NS = 64, RATE_BITS = 10, COVER_BITS = 24 };
+#define RATE_MASK      ((UINT64_C(1) << RATE_BITS) - 1)
+#define COVER_MASK     ((UINT64_C(1) << COVER_BITS) - 1)
+#define DEPTH_WALL_NS  (20 * NS_PER_MS)
+#define DEPTH_LEAST_NS (8 * NS_PER_MS) /* two quanta */
+#define LONGEST_NS     (100 * NS_PER_MS)
+
+static_assert(COMPUTE_WHOLE < 1 << RATE_BITS, "a rate fits its bits");
+static_assert(NS_PER_MS < 1 << COVER_BITS, "a millisecond fits its bits");
+
+/* Wall time that work takes to pay at this rate. */
+static int64_t wall_ns(int64_t work_ns, uint32_t permille)
+{
+        return work_ns * COMPUTE_WHOLE / (int64_t)permille;
+}
+
+static uint64_t word_make(int64_t paid_ns, uint32_t permille)
+{
+        uint64_t ticks = paid_ns > 0 ? (uint64_t)paid_ns / TICK_NS : 0;
+
+        return ticks << RATE_BITS | permille;
+}
+
+/* When all is paid, at this rate: what is left is converted, credit beyond the depth is lost. */
+static int64_t word_paid_ns(uint64_t word, struct compute_rate rate, uint64_t now_ns)
+{
+        int64_t now = (int64_t)now_ns, paid = (int64_t)(word >> RATE_BITS) * TICK_NS;
+        int64_t earliest = now - wall_ns((int64_t)rate.depth_ns, rate.permille);
+        uint32_t before = (uint32_t)(word & RATE_MASK);
+
+        if (before && before != rate.permille)
+                paid = now + (paid - now) / (int64_t)rate.permille * (int64_t)before;
+        return paid > earliest ? paid : earliest;
+}
+
+struct compute_rate region_compute_rate(const struct region_compute *compute, uint32_t permille)
+{
+        uint64_t longest = atomic_load_explicit(&compute->longest_ns, memory_order_relaxed);
+        uint64_t depth = DEPTH_WALL_NS * permille / COMPUTE_WHOLE;
+
+        if (depth < DEPTH_LEAST_NS)
+                depth = DEPTH_LEAST_NS;
+        if (longest > LONGEST_NS)
+                longest = LONGEST_NS;
+        return (struct compute_rate){ permille, depth > longest ? depth : longest };
+}
+
+uint64_t region_compute_owed_ns(const struct region_compute *compute, struct compute_rate rate,
+                                uint64_t now_ns)
+{
+        int64_t paid = word_paid_ns(atomic_load(&compute->debt), rate, now_ns);
+
+        return paid > (int64_t)now_ns ? (uint64_t)paid - now_ns : 0;
+}
+
+uint64_t region_compute_take(struct region_compute *compute, struct compute_rate rate,
+                             uint64_t now_ns, uint64_t work_ns)
+{
+        uint64_t word = atomic_load(&compute->debt), next;
+
+        do {
+                int64_t paid = word_paid_ns(word, rate, now_ns);
+                if (paid > (int64_t)now_ns)
+                        return (uint64_t)paid - now_ns;
+                next = word_make(paid + wall_ns((int64_t)work_ns, rate.permille), rate.permille);
+        } while (!atomic_compare_exchange_weak(&compute->debt, &word, next));
+        return 0;
+}
+
+bool region_compute_correct(struct region_compute *compute, struct compute_rate rate,
+                            uint64_t now_ns, int64_t work_ns)
+{
+        uint64_t word = atomic_load(&compute->debt), next;
+        int64_t paid;
+
+        do {
+                paid = word_paid_ns(word, rate, now_ns);
+                next = word_make(paid + wall_ns(work_ns, rate.permille), rate.permille);
+        } while (!atomic_compare_exchange_weak(&compute->debt, &word, next));
+        return work_ns < 0 && paid > (int64_t)now_ns;
+}
+
+/* Counts `add_ns` in one millisecond, as far as there is room in it. */
+static uint64_t cell_cover(_Atomic uint64_t *cell, uint64_t number, uint64_t add_ns)
+{
+        uint64_t word = atomic_load_explicit(cell, memory_order_relaxed), had, sum;
+
+        do {
+                if (word >> COVER_BITS > number)
+                        return add_ns; /* so long ago that nothing is known of it any more */
+                had = word >> COVER_BITS == number ? word & COVER_MASK : 0;
+                sum = had + add_ns < NS_PER_MS ? had + add_ns : NS_PER_MS;
+        } while (!atomic_compare_exchange_weak(cell, &word, number << COVER_BITS | sum));
+        return sum - had;
+}
+
+uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns)
+{
+        uint64_t covered = 0;
+
+        if (end_ns > begin_ns && end_ns - begin_ns > (REGION_CELLS - 1) * NS_PER_MS) {
+                covered = end_ns - begin_ns - (REGION_CELLS - 1) * NS_PER_MS;
+                begin_ns += covered;
+        }
+        while (begin_ns < end_ns) {
+                uint64_t number = begin_ns / NS_PER_MS, edge = (number + 1) * NS_PER_MS;
+                uint64_t until = edge < end_ns ? edge : end_ns;
+
+                covered += cell_cover(&compute->cells[number % REGION_CELLS], number,
+                                      until - begin_ns);
+                begin_ns = until;
+        }
+        return covered;
+}
+
+void region_compute_saw(struct region_compute *compute, uint64_t work_ns)
+{
+        uint64_t longest = atomic_load_explicit(&compute->longest_ns, memory_order_relaxed);
+
+        while (work_ns > longest &&
+               !atomic_compare_exchange_weak(&compute->longest_ns, &longest, work_ns))
+                ;
+}
+
+uint64_t region_compute_used_ns(const struct region_compute *compute, uint64_t now_ns,
+                                unsigned window_ms)
+{
+        uint64_t last = now_ns / NS_PER_MS, sum = 0;
+
+        for (uint64_t i = 1; i <= window_ms && i < REGION_CELLS && i <= last; i++) {
+                uint64_t word = atomic_load_explicit(&compute->cells[(last - i) % REGION_CELLS],
+                                                     memory_order_relaxed);
+                if (word >> COVER_BITS == last - i)
+                        sum += word & COVER_MASK;
+        }
+        return sum;
+}

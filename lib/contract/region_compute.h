@@ -1,0 +1,47 @@
+/* GPU time of a container on one device: what it owes, what it used, and when.
+ *
+ * The debt is one word, {the time at which all is paid, the rate at which it is paid}, so that a
+ * process may be killed at any instruction: an operation happened or did not. Work of c nanoseconds
+ * at a rate of 30 % moves the time c / 0.3 further on; a container may start work when that time has
+ * come. A time that has passed is credit, up to a depth. When the rate changes, whoever touches the
+ * word next converts what is left of debt or credit to the new one.
+ *
+ * What was used is kept by the millisecond: at most one nanosecond is counted in each nanosecond,
+ * however many processes say that they had the device in it. Times are CLOCK_MONOTONIC. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "region_layout.h"
+
+enum { COMPUTE_WHOLE = 1000 }; /* rates are in thousandths of the device */
+
+struct compute_rate {
+        uint32_t permille; /* 1 … COMPUTE_WHOLE */
+        uint64_t depth_ns; /* GPU time that may be saved up */
+};
+
+/* 20 ms of the rate, at least two quanta and the longest piece of work seen: less would forget what a
+ * container had to leave unused while it waited for its turn. */
+struct compute_rate region_compute_rate(const struct region_compute *compute, uint32_t permille);
+
+/* Nanoseconds until work may start; 0: now. */
+uint64_t region_compute_owed_ns(const struct region_compute *compute, struct compute_rate rate,
+                                uint64_t now_ns);
+/* Charges the work if it may start now: one step, atomic between processes. Otherwise nothing is
+ * charged, and the answer is how long to wait at least. */
+uint64_t region_compute_take(struct region_compute *compute, struct compute_rate rate,
+                             uint64_t now_ns, uint64_t work_ns);
+/* Corrects what was charged, either way. True: waiting processes may start earlier than they think. */
+bool region_compute_correct(struct region_compute *compute, struct compute_rate rate,
+                            uint64_t now_ns, int64_t work_ns);
+
+/* The device worked for the container from begin to end: the part that no process had said before. */
+uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns);
+/* A piece of work this long was seen. */
+void region_compute_saw(struct region_compute *compute, uint64_t work_ns);
+
+/* Nanoseconds of GPU time in the `window_ms` milliseconds before this one; window < REGION_CELLS. */
+uint64_t region_compute_used_ns(const struct region_compute *compute, uint64_t now_ns,
+                                unsigned window_ms);

@@ -1,0 +1,164 @@
+/* Tests of a container's GPU time: debt that is kept, rates that change, use counted once. */
+#include "region_compute.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "unit.h"
+
+#define MS    ((uint64_t)NS_PER_MS)
+#define BEGIN (1000 * (uint64_t)NS_PER_S)
+
+static struct region_compute *compute_new(void)
+{
+        struct region_compute *compute = calloc(1, sizeof *compute);
+
+        assert_non_null(compute);
+        return compute;
+}
+
+static bool is_near(uint64_t left, uint64_t right)
+{
+        return (left > right ? left - right : right - left) <= 128;
+}
+
+/* Uses up what an idle container has saved, so that the next work is paid in full. */
+static struct compute_rate spent(struct region_compute *compute, uint32_t permille)
+{
+        struct compute_rate rate = region_compute_rate(compute, permille);
+
+        CHECK_EQ(region_compute_take(compute, rate, BEGIN, rate.depth_ns), 0);
+        return rate;
+}
+
+TEST(debt_is_kept_a_long_kernel_is_followed_by_a_long_pause)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate rate = spent(compute, 300);
+
+        CHECK_EQ(region_compute_take(compute, rate, BEGIN, 20 * MS), 0);
+        CHECK(is_near(region_compute_take(compute, rate, BEGIN + 20 * MS, 20 * MS),
+                      66666667 - 20 * MS));
+        CHECK(is_near(region_compute_owed_ns(compute, rate, BEGIN), 66666667));
+        CHECK_EQ(region_compute_take(compute, rate, BEGIN + 67 * MS, 20 * MS), 0);
+        free(compute);
+}
+
+TEST(a_rate_that_changes_converts_what_is_owed)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate slow = spent(compute, 50);
+
+        CHECK_EQ(region_compute_take(compute, slow, BEGIN, 20 * MS), 0);
+        CHECK(is_near(region_compute_owed_ns(compute, slow, BEGIN), 400 * MS));
+        struct compute_rate fast = region_compute_rate(compute, 500);
+        CHECK(is_near(region_compute_owed_ns(compute, fast, BEGIN), 40 * MS));
+        CHECK(is_near(region_compute_take(compute, fast, BEGIN, MS), 40 * MS));
+        region_compute_correct(compute, fast, BEGIN, 0);
+        CHECK_EQ(region_compute_take(compute, fast, BEGIN + 41 * MS, MS), 0);
+        free(compute);
+}
+
+TEST(credit_is_no_deeper_than_the_depth)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate rate = spent(compute, 500);
+        uint64_t later = BEGIN + 10 * (uint64_t)NS_PER_S, taken = 0;
+
+        CHECK_EQ(rate.depth_ns, 10 * MS);
+        while (region_compute_take(compute, rate, later, MS) == 0)
+                taken += MS;
+        CHECK(taken <= 11 * MS);
+        free(compute);
+}
+
+TEST(the_depth_covers_the_longest_work_and_two_quanta)
+{
+        struct region_compute *compute = compute_new();
+
+        CHECK_EQ(region_compute_rate(compute, 50).depth_ns, 8 * MS);
+        CHECK_EQ(region_compute_rate(compute, 1000).depth_ns, 20 * MS);
+        region_compute_saw(compute, 30 * MS);
+        region_compute_saw(compute, 3 * MS);
+        CHECK_EQ(region_compute_rate(compute, 50).depth_ns, 30 * MS);
+        free(compute);
+}
+
+TEST(a_correction_goes_both_ways_and_tells_who_waits)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate rate = spent(compute, 100);
+
+        CHECK_EQ(region_compute_take(compute, rate, BEGIN, 2 * MS), 0);
+        CHECK(region_compute_correct(compute, rate, BEGIN, -(int64_t)MS));
+        CHECK(is_near(region_compute_owed_ns(compute, rate, BEGIN), 10 * MS));
+        CHECK(!region_compute_correct(compute, rate, BEGIN, 3 * (int64_t)MS));
+        CHECK(is_near(region_compute_owed_ns(compute, rate, BEGIN), 40 * MS));
+        free(compute);
+}
+
+TEST(a_nanosecond_is_used_once_however_many_say_so)
+{
+        struct region_compute *compute = compute_new();
+
+        CHECK_EQ(region_compute_cover(compute, BEGIN, BEGIN + 4 * MS), 4 * MS);
+        CHECK_EQ(region_compute_cover(compute, BEGIN, BEGIN + 5 * MS), MS);
+        CHECK_EQ(region_compute_cover(compute, BEGIN + 7 * MS, BEGIN + 7 * MS + 10), 10);
+        CHECK_EQ(region_compute_cover(compute, BEGIN + 9, BEGIN + 5), 0);
+        CHECK_EQ(region_compute_used_ns(compute, BEGIN + 10 * MS, 10), 5 * MS + 10);
+        CHECK_EQ(region_compute_used_ns(compute, BEGIN + 10 * MS, 2), 0);
+        CHECK_EQ(region_compute_used_ns(compute, BEGIN + 2000 * MS, 1000), 0);
+        free(compute);
+}
+
+TEST(work_longer_than_the_record_counts_in_full)
+{
+        struct region_compute *compute = compute_new();
+
+        CHECK_EQ(region_compute_cover(compute, BEGIN, BEGIN + 5000 * MS), 5000 * MS);
+        CHECK_EQ(region_compute_used_ns(compute, BEGIN + 5000 * MS, 1000), 1000 * MS);
+        free(compute);
+}
+
+static struct region_compute *raced;
+
+static void *race(void *taken)
+{
+        struct compute_rate rate = region_compute_rate(raced, 500);
+
+        for (uint64_t now = BEGIN; now < BEGIN + 100 * MS; now += MS / 10)
+                if (region_compute_take(raced, rate, now, MS) == 0)
+                        *(uint64_t *)taken += MS;
+        return NULL;
+}
+
+TEST(threads_that_take_at_once_take_no_more_than_there_is)
+{
+        uint64_t taken[4] = { 0 }, sum = 0;
+        pthread_t threads[4];
+
+        raced = compute_new();
+        for (unsigned i = 0; i < 4; i++)
+                pthread_create(&threads[i], NULL, race, &taken[i]);
+        for (unsigned i = 0; i < 4; i++) {
+                pthread_join(threads[i], NULL);
+                sum += taken[i];
+        }
+        /* The threads' clocks differ: what one has saved up another may use. */
+        CHECK(sum >= 49 * MS);
+        CHECK(sum <= 61 * MS);
+        free(raced);
+}
+
+int main(void)
+{
+        return RUN(CASE(debt_is_kept_a_long_kernel_is_followed_by_a_long_pause),
+                   CASE(a_rate_that_changes_converts_what_is_owed),
+                   CASE(credit_is_no_deeper_than_the_depth),
+                   CASE(the_depth_covers_the_longest_work_and_two_quanta),
+                   CASE(a_correction_goes_both_ways_and_tells_who_waits),
+                   CASE(a_nanosecond_is_used_once_however_many_say_so),
+                   CASE(work_longer_than_the_record_counts_in_full),
+                   CASE(threads_that_take_at_once_take_no_more_than_there_is));
+}
