@@ -12,7 +12,7 @@ import sys
 
 ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*)\)\s*(.*)")
 NAME = re.compile(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*\(|(\w+)\s*(?:\[[^\]]*\])*\s*$")
-ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds"}
+ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds", "quick"}
 # library: its result type; the answer before initialisation, to a null pointer that the real one
 # dereferences, to what is not simulated, and after fork (-1: it works)
 LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
@@ -256,10 +256,18 @@ def hook_signature(function):
     return f"{function.returns}{space}hook_{function.body}({', '.join(parameters)})"
 
 
+def quick_test(function):
+    """The condition under which a shell passes the call on at once."""
+    if function.attributes["quick"] == "compute":
+        return "!limits_compute_is_on()"
+    return f"quick_{function.body}({', '.join(['true' if function.suffix else 'false', *function.names()])})"
+
+
 def preload_shells(table):
     """C: the exported functions of libvgpu.so: find the real one, call the hook"""
     yield f'#include "preload_{table.library}.h"'
-    yield '#include "start.h"\n'
+    yield '#include "start.h"'
+    yield '#include "quick.h"\n' if any("quick" in f.attributes for f in table.functions) else ""
     for f in table.functions:
         if not is_shell(table, f):
             continue
@@ -271,6 +279,9 @@ def preload_shells(table):
             yield f"\treturn real_{table.library}.{f.name} ? real_{table.library}.{f.name}({', '.join(f.names())}) : {refusal};\n}}\n"
             continue
         yield f"\t{f.body}_fn *real = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"
+        if "quick" in f.attributes:
+            yield f"\tif (__builtin_expect(real && {quick_test(f)}, 1))"
+            yield f"\t\treturn real({', '.join(f.names())});"
         yield "\tif (__builtin_expect(!real, 0)) {"
         yield f"\t\tstart_{table.library}();"
         yield f"\t\treal = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"

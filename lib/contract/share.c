@@ -43,6 +43,8 @@ static int device_check(const struct share_device *device, unsigned index, struc
                 return err_set(e, -EPROTO, "device %u: cores above 100 percent", index);
         if (device->cores_max_percent && device->cores_max_percent < device->cores_percent)
                 return err_set(e, -EPROTO, "device %u: cores-max below cores", index);
+        if (device->policy >= SHARE_POLICIES)
+                return err_set(e, -EPROTO, "device %u: unknown policy %u", index, device->policy);
         return 0;
 }
 
@@ -80,6 +82,7 @@ static int file_fill(int fd, const char *path, const struct share_copy *content,
         memcpy((void *)&file->copies[0], content, sizeof *content);
         file->copies[0].generation = 1;
         file->copies[0].checksum = copy_checksum(&file->copies[0]);
+        atomic_store(&file->limits_compute, share_limits_compute(content));
         atomic_store(&file->magic, SHARE_MAGIC);
         munmap(file, sizeof *file);
         return 0;
@@ -163,7 +166,13 @@ int share_update(struct share *share, const struct share_copy *content, struct e
         memcpy((void *)copy, content, sizeof *copy);
         copy->generation = generation;
         copy->checksum = copy_checksum(copy);
+        /* On before, off after: an owner killed in between leaves programs looking for a limit that
+         * is not there, never the other way round. */
+        const bool limits_compute = share_limits_compute(content);
+        if (limits_compute)
+                atomic_store(&share->file->limits_compute, 1);
         atomic_store_explicit(&share->file->index, !used, memory_order_release);
+        atomic_store(&share->file->limits_compute, limits_compute);
         return 0;
 }
 
@@ -173,4 +182,24 @@ int share_find_device(const struct share_copy *copy, const char *uuid)
                 if (strcmp(copy->devices[i].uuid, uuid) == 0)
                         return (int)i;
         return -1;
+}
+
+unsigned share_cap_percent(const struct share_device *device)
+{
+        unsigned cores = device->cores_percent, most = device->cores_max_percent;
+
+        if (device->policy == SHARE_POLICY_NONE)
+                return 0;
+        if (device->policy == SHARE_POLICY_BALANCE && (cores || most))
+                return most ? most : 100;
+        return cores ? cores : most;
+}
+
+/* The whole device, guaranteed, is no limit and nothing to lend or borrow. */
+bool share_limits_compute(const struct share_copy *copy)
+{
+        for (unsigned i = 0; i < copy->device_count; i++)
+                if (share_cap_percent(&copy->devices[i]) && copy->devices[i].cores_percent < 100)
+                        return true;
+        return false;
 }

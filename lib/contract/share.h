@@ -30,3 +30,8 @@ int share_find_device(const struct share_copy *copy, const char *uuid);
 
 /* 0, or why the content cannot be right (a sentence in e). */
 int share_check(const struct share_copy *copy, struct err *e);
+
+/* Percent of the device's time that it may use at most; 0: no limit. */
+unsigned share_cap_percent(const struct share_device *device);
+/* Is compute limited, or lent and taken back, on any of its devices? */
+bool share_limits_compute(const struct share_copy *copy);

@@ -30,8 +30,9 @@ enum share_flag {
 /* How `cores_percent` is held. */
 enum share_policy {
         SHARE_POLICY_FIXED,   /* always, whoever else is there */
-        SHARE_POLICY_BALANCE, /* idle time may be borrowed */
+        SHARE_POLICY_BALANCE, /* idle time may be borrowed, up to cores_max or all there is */
         SHARE_POLICY_NONE,    /* not at all */
+        SHARE_POLICIES,
 };
 
 struct share_device {
@@ -72,7 +73,10 @@ struct share_file {
         _Atomic uint64_t magic; /* written last */
         uint32_t version;
         _Atomic uint32_t index; /* the copy in use: 0 or 1 */
-        uint64_t reserved[6];
+        /* ≠ 0: the copy in use limits compute on some device. Read on every launch. */
+        _Atomic uint32_t limits_compute;
+        uint32_t reserved_word;
+        uint64_t reserved[5];
         struct share_copy copies[2];
 };
 static_assert(offsetof(struct share_file, copies) == 64, "read by other releases");

@@ -3,6 +3,7 @@
 #include "devices.h"
 #include "library_account.h"
 #include "limits.h"
+#include "lane.h"
 #include "presence.h"
 
 static CUresult destroy(CUcontext context, CUdevice device)
@@ -61,6 +62,7 @@ CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
 
 CUresult hook_cuCtxDestroy_v2(cuCtxDestroy_v2_fn *real, CUcontext context)
 {
+        meter_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
         CUresult r = real(context);
         devices_context_ended();

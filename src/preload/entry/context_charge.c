@@ -2,6 +2,7 @@
 #include "context_charge.h"
 
 #include "devices.h"
+#include "lane.h"
 #include "library_account.h"
 #include "limits.h"
 #include "presence.h"
@@ -16,6 +17,7 @@ CUresult context_charge_begin(struct measure *measure, CUdevice device)
         int account = devices_account(device);
 
         *measure = (struct measure){ .ordinal = device, .account = account };
+        lane_leave(); /* it becomes current */
         if (!limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
         if (account >= 0 && limits_context_is_exempt((unsigned)account))

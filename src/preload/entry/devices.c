@@ -2,6 +2,7 @@
  * does not change. */
 #include "devices.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "gate_memory.h"
 #include "graph_account.h"
 #include "identity.h"
+#include "lane.h"
 #include "ledger.h"
 #include "limits.h"
 #include "log.h"
@@ -87,6 +89,15 @@ static bool relieve(void)
         return virtual_reap() || has_shrunk;
 }
 
+static void fork_watch(void)
+{
+        static bool is_watched;
+
+        if (!is_watched)
+                pthread_atfork(NULL, NULL, lane_forked);
+        is_watched = true;
+}
+
 int devices_start(void)
 {
         struct err e = { 0 };
@@ -99,6 +110,7 @@ int devices_start(void)
                 return r;
         }
         gate_memory_on_refusal(relieve);
+        fork_watch();
         start_nvml();
         devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
         real_cuda.cuDeviceGetCount(&devices.count);

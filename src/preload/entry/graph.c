@@ -1,6 +1,8 @@
 /* Graphs, as far as they allocate: a graph without memory nodes costs one look-up at most. */
 #include "graph_account.h"
+#include "lane.h"
 #include "limits.h"
+#include "limits_compute.h"
 #include "presence.h"
 
 static void node_need(struct graph_need *ret_need, const CUgraphNodeParams *params)
@@ -136,7 +138,15 @@ static CUresult run(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec instanc
 
 CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstream stream)
 {
-        return run(real, instance, stream);
+        struct admission admission;
+        bool is_twin = real == real_cuda.cuGraphLaunch_ptsz;
+
+        if (!limits_compute_is_on())
+                return run(real, instance, stream);
+        lane_admit(lane_stream(stream, is_twin), cost_key_graph(instance), &admission);
+        CUresult r = run(real, instance, stream);
+        lane_settle(&admission, r);
+        return r;
 }
 
 CUresult hook_cuGraphUpload(cuGraphUpload_fn *real, CUgraphExec instance, CUstream stream)
@@ -148,6 +158,7 @@ CUresult hook_cuGraphExecDestroy(cuGraphExecDestroy_fn *real, CUgraphExec instan
 {
         if (!limits_are_set())
                 return real(instance);
+        cost_forget(cost_key_graph(instance));
         presence_enter();
         CUresult r = real(instance);
         if (r == CUDA_SUCCESS)

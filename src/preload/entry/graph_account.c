@@ -8,8 +8,9 @@
 #include "lock.h"
 #include "presence.h"
 
+_Atomic bool graph_account_used;
+
 static struct {
-        _Atomic bool is_used; /* a graph has had memory: from then on we look */
         struct lock lock;
         uint64_t bytes[GRAPH_DEVICES]; /* charged */
         _Atomic uint64_t launched; /* the instance that last got all it needs, and has it still */
@@ -85,7 +86,7 @@ static void need_walk(struct graph_need *need, CUgraph graph)
 void graph_need_of(struct graph_need *ret_need, CUgraph graph)
 {
         *ret_need = (struct graph_need){ 0 };
-        if (atomic_load_explicit(&pools.is_used, memory_order_relaxed))
+        if (atomic_load_explicit(&graph_account_used, memory_order_relaxed))
                 need_walk(ret_need, graph);
 }
 
@@ -99,7 +100,7 @@ void graph_need_of_instance(struct graph_need *ret_need, CUgraphExec instance)
         struct holding note;
 
         ret_need->devices = 0;
-        if (!atomic_load_explicit(&pools.is_used, memory_order_relaxed) ||
+        if (!atomic_load_explicit(&graph_account_used, memory_order_relaxed) ||
             !holding_find(instance_key(instance, -1), &note))
                 return;
         *ret_need = (struct graph_need){ 0 };
@@ -127,7 +128,7 @@ static CUresult admit(const struct graph_need *need, bool is_spare_used,
         ret_charge->devices = 0;
         if (!need->devices || !limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
-        atomic_store(&pools.is_used, true);
+        atomic_store(&graph_account_used, true);
         for (int i = 0; i < GRAPH_DEVICES; i++) {
                 if (!(need->devices >> i & 1))
                         continue;
@@ -237,7 +238,7 @@ bool graph_account_refresh(void)
 {
         bool has_shrunk = false;
 
-        if (!atomic_load_explicit(&pools.is_used, memory_order_relaxed) || !ledger_is_open())
+        if (!atomic_load_explicit(&graph_account_used, memory_order_relaxed) || !ledger_is_open())
                 return false;
         atomic_store(&pools.launched, 0);
         lock_take(&pools.lock);

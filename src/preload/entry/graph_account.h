@@ -21,6 +21,13 @@ struct graph_charge {
         struct charge charges[GRAPH_DEVICES];
 };
 
+/* Has a graph of this process had memory? Until then there is nothing to look at. */
+extern _Atomic bool graph_account_used;
+static inline bool graph_account_is_used(void)
+{
+        return atomic_load_explicit(&graph_account_used, memory_order_relaxed);
+}
+
 /* One allocation. */
 void graph_need_one(struct graph_need *ret_need, int ordinal, uint64_t bytes);
 /* All of a graph's, also of the graphs inside it; nothing as long as no graph has had any. */

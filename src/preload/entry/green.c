@@ -3,6 +3,7 @@
 #include "library_account.h"
 #include "limits.h"
 #include "measure.h"
+#include "meter.h"
 #include "presence.h"
 
 static CUcontext context_of(CUgreenCtx green)
@@ -43,6 +44,7 @@ CUresult hook_cuGreenCtxDestroy(cuGreenCtxDestroy_fn *real, CUgreenCtx green)
         if (!limits_are_set())
                 return real(green);
         CUcontext context = context_of(green);
+        meter_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
         CUresult r = real(green);
         devices_context_ended();

@@ -3,6 +3,7 @@
 #include "devices.h"
 #include "library_account.h"
 #include "limits.h"
+#include "meter.h"
 #include "presence.h"
 
 static bool is_active(CUdevice device)
@@ -47,6 +48,7 @@ static CUresult end(CUresult (*real)(CUdevice), CUdevice device)
         presence_enter();
         if (real_cuda.cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS)
                 real_cuda.cuDevicePrimaryCtxRelease_v2(device);
+        meter_context_ends((uint64_t)(uintptr_t)context);
         CUresult r = real(device);
         devices_context_ended();
         bool is_gone = r == CUDA_SUCCESS && !is_active(device);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "limits_compute.h"
 #include "limits_environment.h"
 #include "log.h"
 #include "quantity.h"
@@ -19,7 +20,7 @@ static struct {
         uint64_t card_bytes[SHARE_DEVICES]; /* by account; 0: not known */
 } limits;
 
-static const struct share_device *limits_device(unsigned account)
+const struct share_device *limits_device(unsigned account)
 {
         const struct share_copy *copy =
                 limits.share.file ? share_current(&limits.share) : &limits.environment;
@@ -45,6 +46,7 @@ static int share_start(const char *path, struct err *e)
         if (r < 0)
                 return r;
         limits.is_set = true;
+        limits_compute_by_share(limits.share.file, &limits.environment);
         snprintf(limits.region, sizeof limits.region, "%s", share_current(&limits.share)->region);
         if (setting_get(SETTING_REGION, -1, name))
                 log_info("%s has no effect: the account is the share's", name);
@@ -66,6 +68,7 @@ int limits_start(struct err *e)
         if (path && *path)
                 return share_start(path, e);
         limits.is_set = limits_environment_is_set(&limits.environment);
+        limits_compute_by_environment(&limits.environment);
         limits_environment_region(limits.region);
         return 0;
 }
@@ -82,6 +85,7 @@ static void account_tighten(unsigned account, unsigned position)
         uint64_t given = limits_device(account)->limit_bytes;
         char wanted_text[QUANTITY_TEXT_BYTES], given_text[QUANTITY_TEXT_BYTES];
 
+        limits_compute_tighten(account, &limits.environment.devices[position]);
         if (wanted == SHARE_UNLIMITED || atomic_exchange(&limits.tight_bytes[account], wanted))
                 return;
         if (wanted <= given)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "share_layout.h"
 
 /* Reads the share or the environment. -EINVAL: a value is wrong (the sentence says which and what
  * would be right): the program gets no GPU. Once per process. */
@@ -36,3 +37,6 @@ uint64_t limits_virtual_bytes(unsigned account);
  * and what an oversold one may have on the host, where nobody said how much. */
 void limits_card(unsigned account, uint64_t bytes);
 bool limits_context_is_exempt(unsigned account);
+
+/* The account's row as it is now; NULL: it has none. */
+const struct share_device *limits_device(unsigned account);

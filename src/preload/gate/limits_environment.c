@@ -2,6 +2,7 @@
  * anything here or not: a slip of the pen is told at once. */
 #include "limits_environment.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,18 @@ static int number_read(enum setting setting, int device, uint32_t *number, struc
         return r;
 }
 
+static int cores_check(struct share_device *row, bool had_policy, struct err *e)
+{
+        if (row->cores_max_percent && row->cores_max_percent < row->cores_percent)
+                return err_set(e, -EINVAL, "%s: %u is below %s, which is %u",
+                               setting_name(SETTING_CORES_MAX), row->cores_max_percent,
+                               setting_name(SETTING_CORES), row->cores_percent);
+        /* Who says how much may be borrowed wants to borrow. */
+        if (!had_policy && row->cores_max_percent)
+                row->policy = SHARE_POLICY_BALANCE;
+        return 0;
+}
+
 static int device_read(int device, struct share_device *row, struct err *e)
 {
         uint32_t priority = 1;
@@ -65,11 +78,12 @@ static int device_read(int device, struct share_device *row, struct err *e)
                 r = number_read(SETTING_CORES_MAX, device, &row->cores_max_percent, e);
         if (r >= 0)
                 r = number_read(SETTING_CORES_POLICY, device, &row->policy, e);
+        const bool had_policy = r > 0;
         if (r >= 0)
                 r = number_read(SETTING_PRIORITY, device, &priority, e);
         if (priority == 0)
                 row->flags |= SHARE_LATENCY;
-        return r < 0 ? r : 0;
+        return r < 0 ? r : cores_check(row, had_policy, e);
 }
 
 int limits_environment_read(struct share_copy *ret_copy, struct err *e)
@@ -100,7 +114,8 @@ bool limits_environment_is_set(const struct share_copy *copy)
 {
         for (unsigned i = 0; i < copy->device_count; i++)
                 if (copy->devices[i].limit_bytes != SHARE_UNLIMITED ||
-                    copy->devices[i].flags & SHARE_OVERSOLD || ratio_of(i) > 1)
+                    copy->devices[i].flags & SHARE_OVERSOLD || ratio_of(i) > 1 ||
+                    share_cap_percent(&copy->devices[i]))
                         return true;
         return false;
 }

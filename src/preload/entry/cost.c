@@ -1,0 +1,56 @@
+/* cost: a table of estimates, shared by the threads. A lost update is an estimate that is a little
+ * older; nothing here is exact, and what was charged wrongly is corrected by what is measured. */
+#include "cost.h"
+
+enum { PROBES = 8, FOLLOW = 10 }; /* α = 1/10 */
+
+struct cost cost_table[COSTS] = { [0] = { .ns = COST_UNKNOWN_NS } };
+
+static unsigned place_of(uint64_t key, unsigned probe)
+{
+        unsigned place = (unsigned)((key >> (64 - COST_BITS)) + probe) % COSTS;
+
+        return place ? place : 1;
+}
+
+static void place_take(unsigned place, uint64_t key)
+{
+        atomic_store_explicit(&cost_table[place].ns, COST_UNKNOWN_NS, memory_order_relaxed);
+        atomic_store_explicit(&cost_table[place].key, key, memory_order_release);
+}
+
+unsigned cost_find(uint64_t key)
+{
+        for (unsigned i = 0; i < PROBES; i++) {
+                unsigned place = place_of(key, i);
+                uint64_t seen =
+                        atomic_load_explicit(&cost_table[place].key, memory_order_acquire);
+                if (seen == key)
+                        return place;
+                if (seen == 0) {
+                        place_take(place, key);
+                        return place;
+                }
+        }
+        place_take(place_of(key, 0), key); /* full here: the newest is the likeliest to come again */
+        return place_of(key, 0);
+}
+
+void cost_learn(unsigned index, uint64_t ns)
+{
+        uint32_t now = ns < COST_UNKNOWN_NS ? (uint32_t)ns : COST_UNKNOWN_NS - 1;
+        uint32_t before = atomic_load_explicit(&cost_table[index].ns, memory_order_relaxed);
+
+        if (before != COST_UNKNOWN_NS && now / 2 <= before)
+                now = (uint32_t)(((uint64_t)before * (FOLLOW - 1) + now) / FOLLOW);
+        atomic_store_explicit(&cost_table[index].ns, now ? now : 1, memory_order_relaxed);
+}
+
+void cost_forget(uint64_t key)
+{
+        for (unsigned i = 0; i < PROBES; i++) {
+                unsigned place = place_of(key, i);
+                if (atomic_load_explicit(&cost_table[place].key, memory_order_acquire) == key)
+                        atomic_store(&cost_table[place].ns, COST_UNKNOWN_NS);
+        }
+}

@@ -1,0 +1,44 @@
+/* cost: how long work takes on the device, learned: per function, grid and block, and per graph. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { COST_BITS = 14, COSTS = 1 << COST_BITS };
+#define COST_UNKNOWN_NS UINT32_MAX
+
+struct cost {
+        _Atomic uint64_t key; /* 0: free */
+        _Atomic uint32_t ns;
+};
+extern struct cost cost_table[COSTS]; /* 0 is nothing's and never fits */
+
+/* A name for this work. Two kinds of work with one name would merely share an estimate. */
+static inline uint64_t cost_key(const void *handle, uint64_t grid_xy, uint64_t grid_z,
+                                uint64_t block)
+{
+        uint64_t key = (uint64_t)(uintptr_t)handle + grid_xy * UINT64_C(0x9e3779b97f4a7c15);
+
+        key = (key ^ key >> 29) + (grid_z << 40 ^ block) * UINT64_C(0xbf58476d1ce4e5b9);
+        return (key ^ key >> 32) * UINT64_C(0x94d049bb133111eb);
+}
+
+static inline uint64_t cost_key_kernel(const void *function, unsigned gx, unsigned gy, unsigned gz,
+                                       unsigned bx, unsigned by, unsigned bz)
+{
+        return cost_key(function, (uint64_t)gy << 32 | gx, gz,
+                        (uint64_t)bz << 32 | (uint64_t)by << 16 | bx);
+}
+
+static inline uint64_t cost_key_graph(const void *instance)
+{
+        return cost_key(instance, 0, 0, 1);
+}
+
+/* Its place in the table, made if need be; COST_UNKNOWN_NS until something is learned. Never 0. */
+unsigned cost_find(uint64_t key);
+/* It took this long: an average that follows, and a jump where it is far too low. */
+void cost_learn(unsigned index, uint64_t ns);
+/* The handle behind it is gone, and may come back as something else. */
+void cost_forget(uint64_t key);

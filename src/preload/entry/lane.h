@@ -1,0 +1,87 @@
+/* lane: what one thread may still submit to one stream without asking anybody.
+ *
+ * A segment of work is charged when it begins; launches then take from that room with no clock, no
+ * atomic and no call. The launch that finds no room left ends the segment (lane_admit), the next one
+ * begins another and waits if the container owes GPU time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cost.h"
+#include "meter.h"
+
+enum { LANES = 8, LANE_COSTS = 256 };
+
+struct lane {
+        CUstream stream;
+        int64_t room_ns; /* 0 also where nothing is open */
+        int64_t granted_ns;
+        uint64_t streams_ended; /* when it was opened */
+        struct segment_ref segment;
+        unsigned opened; /* so far */
+};
+
+struct lanes {
+        struct lane lanes[LANES];
+        uint64_t costs[LANE_COSTS]; /* {key without its low bits, place in cost_table} */
+};
+extern _Thread_local struct lanes lanes __attribute__((tls_model("initial-exec")));
+
+/* The null stream of a function for per-thread default streams is the thread's own. */
+static inline CUstream lane_stream(CUstream stream, bool is_per_thread)
+{
+        return stream || !is_per_thread ? stream : CU_STREAM_PER_THREAD;
+}
+
+static inline struct lane *lane_of(CUstream stream)
+{
+        uintptr_t bits = (uintptr_t)stream;
+
+        return &lanes.lanes[(bits >> 4 ^ bits >> 9) % LANES];
+}
+
+/* Takes the work from the thread's room. False: lane_admit() has to be asked. */
+static inline bool lane_pass(CUstream stream, uint64_t key)
+{
+        struct lane *lane = lane_of(stream);
+        uint64_t seen = lanes.costs[key % LANE_COSTS];
+
+        if (lane->stream != stream || (seen ^ key) >> COST_BITS)
+                return false;
+        int64_t room_ns = lane->room_ns - atomic_load_explicit(&cost_table[seen % COSTS].ns,
+                                                               memory_order_relaxed);
+        if (room_ns < 0)
+                return false;
+        lane->room_ns = room_ns;
+        return true;
+}
+
+/* One launch that was looked at. */
+struct admission {
+        struct segment_ref segment; /* it is the last of; {0}: not the last, or not measured */
+        struct segment_end end;
+        CUstream stream;
+        int account;
+};
+
+/* Waits until the launch may be made; never for a stream that captures. */
+void lane_admit(CUstream stream, uint64_t key, struct admission *ret_admission);
+/* After the launch. */
+void lane_settle(const struct admission *admission, CUresult result);
+
+/* Ends the thread's segment on this stream; on all streams of a context. Before a call that waits for
+ * them. */
+void lane_end(CUstream stream);
+void lane_end_all(uint64_t context);
+/* Before another context becomes current: ends the segment on the null stream, which is the current
+ * context's. */
+void lane_leave(void);
+/* The context that the null stream's segment is in; 0: there is none. */
+uint64_t lane_context(void);
+/* Settles what is done on the current device. */
+void lane_harvest(void);
+/* Before a stream is destroyed: its handle may come back for another. */
+void lane_stream_ends(CUstream stream);
+/* In a forked child. */
+void lane_forked(void);

@@ -1,0 +1,369 @@
+/* meter: segments, and the spans of time they stand for. */
+#include "meter.h"
+
+#include "busy_set.h"
+#include "clock.h"
+#include "cost.h"
+#include "gate_compute.h"
+#include "lock.h"
+#include "marker.h"
+#include "region_layout.h"
+#include "scope.h"
+
+enum { SEGMENTS = 1024, LOOK_MOST = 64 };
+#define COMPARE_NS (100 * NS_PER_MS) /* the clocks of device and host, at least this often */
+
+enum segment_state { SEGMENT_FREE, SEGMENT_OPEN, SEGMENT_CLOSED };
+
+struct segment {
+        struct segment *next; /* in the list of its account, or free */
+        enum segment_state state;
+        unsigned account;
+        uint64_t number; /* of this use of the place */
+        struct marker_pool *markers;
+        uint64_t context;
+        CUstream stream;
+        CUevent begin, end; /* begin may be NULL */
+        uint64_t open_ns;
+        uint64_t begin_recorded_ns, end_recorded_ns;
+        uint64_t charged_ns;
+        struct segment_end facts;
+};
+
+/* One per account: what one lock guards. */
+struct account_meter {
+        struct lock lock;
+        struct segment *first, **last; /* closed, in that order */
+        struct busy_set busy;
+        uint64_t charged_ns;
+        uint64_t compared_ns; /* when an event was last put on an idle stream */
+        unsigned guesses;
+};
+
+static struct {
+        struct account_meter accounts[REGION_DEVICES];
+        struct lock lock; /* of the free segments; taken inside an account's */
+        struct segment *free;
+        unsigned used; /* places ever taken */
+        uint64_t number;
+        struct segment segments[SEGMENTS];
+} meter;
+
+CUstreamCaptureMode meter_relax(void)
+{
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+        if (real_cuda.cuThreadExchangeStreamCaptureMode)
+                real_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+        return mode;
+}
+
+void meter_restore(CUstreamCaptureMode mode)
+{
+        if (real_cuda.cuThreadExchangeStreamCaptureMode)
+                real_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+/* A thread that ended left its segment open: its place is taken by the next who finds none free. */
+static struct segment *segment_steal(void)
+{
+        struct segment *oldest = NULL;
+
+        for (unsigned i = 0; i < SEGMENTS; i++) {
+                struct segment *s = &meter.segments[i];
+                if (s->state == SEGMENT_OPEN && (!oldest || s->number < oldest->number))
+                        oldest = s;
+        }
+        return oldest;
+}
+
+static struct segment *segment_take(void)
+{
+        lock_take(&meter.lock);
+        struct segment *s = meter.free;
+        if (s)
+                meter.free = s->next;
+        else if (meter.used < SEGMENTS)
+                s = &meter.segments[meter.used++];
+        else
+                s = segment_steal();
+        if (s)
+                *s = (struct segment){ .state = SEGMENT_OPEN, .number = ++meter.number };
+        lock_give(&meter.lock);
+        return s;
+}
+
+static void segment_free(struct segment *s)
+{
+        lock_take(&meter.lock);
+        s->state = SEGMENT_FREE;
+        s->number = 0;
+        s->next = meter.free;
+        meter.free = s;
+        lock_give(&meter.lock);
+}
+
+/* True: the segment is ours still. The caller holds its account's lock. */
+static bool ref_holds(struct segment_ref ref)
+{
+        return ref.segment && ref.segment->number == ref.number;
+}
+
+static CUevent mark(struct segment *s, CUstream stream, uint64_t *ret_recorded_ns)
+{
+        CUevent event = marker_take(s->markers);
+
+        if (!event)
+                return NULL;
+        *ret_recorded_ns = clock_now_ns();
+        if (real_cuda.cuEventRecord(event, stream) == CUDA_SUCCESS)
+                return event;
+        marker_give(s->markers, event);
+        return NULL;
+}
+
+/* On an idle stream, work begins when it is submitted: an event only compares the clocks. */
+static void begin_mark(struct account_meter *a, struct segment *s, CUstream stream)
+{
+        const bool is_idle = real_cuda.cuStreamQuery(stream) == CUDA_SUCCESS;
+        const uint64_t now_ns = clock_now_ns();
+
+        if (is_idle && now_ns - a->compared_ns < COMPARE_NS)
+                return;
+        if (is_idle)
+                a->compared_ns = now_ns;
+        s->begin = mark(s, stream, &s->begin_recorded_ns);
+}
+
+struct segment_ref meter_open(const struct place *place, CUstream stream, uint64_t charged_ns)
+{
+        struct account_meter *a = &meter.accounts[place->account];
+        struct segment_ref ref = { 0 };
+
+        lock_take(&a->lock);
+        struct marker_pool *markers = marker_pool_of(place->context, (unsigned)place->account);
+        struct segment *s = markers ? segment_take() : NULL;
+        if (s) {
+                s->account = (unsigned)place->account;
+                s->markers = markers;
+                s->context = place->context;
+                s->stream = stream;
+                s->charged_ns = charged_ns;
+                begin_mark(a, s, stream);
+                s->open_ns = clock_now_ns();
+                a->charged_ns += charged_ns;
+                ref = (struct segment_ref){ s, s->number };
+        }
+        lock_give(&a->lock);
+        return ref;
+}
+
+/* The caller holds the account's lock. */
+static void segment_end(struct account_meter *a, struct segment *s)
+{
+        a->charged_ns -= s->charged_ns < a->charged_ns ? s->charged_ns : a->charged_ns;
+        if (s->begin)
+                marker_give(s->markers, s->begin);
+        if (s->end)
+                marker_give(s->markers, s->end);
+        segment_free(s);
+}
+
+uint64_t meter_drop(struct segment_ref ref)
+{
+        uint64_t charged_ns = 0;
+
+        if (!ref.segment)
+                return 0;
+        struct account_meter *a = &meter.accounts[ref.segment->account];
+        lock_take(&a->lock);
+        if (ref_holds(ref)) {
+                charged_ns = ref.segment->charged_ns;
+                segment_end(a, ref.segment);
+        }
+        lock_give(&a->lock);
+        return charged_ns;
+}
+
+static void list_append(struct account_meter *a, struct segment *s)
+{
+        if (!a->first)
+                a->last = &a->first;
+        *a->last = s;
+        a->last = &s->next;
+        s->next = NULL;
+}
+
+void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end)
+{
+        if (!ref.segment)
+                return;
+        struct account_meter *a = &meter.accounts[ref.segment->account];
+        struct segment *s = ref.segment;
+        lock_take(&a->lock);
+        if (!ref_holds(ref)) {
+                lock_give(&a->lock);
+                return;
+        }
+        s->facts = *end;
+        s->charged_ns += end->charged_ns;
+        a->charged_ns += end->charged_ns;
+        if (!s->facts.last_at_ns)
+                s->facts.last_at_ns = clock_now_ns();
+        s->end = mark(s, stream, &s->end_recorded_ns);
+        if (!s->end) {
+                segment_end(a, s);
+        } else {
+                s->state = SEGMENT_CLOSED;
+                a->guesses += end->cost && cost_table[end->cost].ns == COST_UNKNOWN_NS;
+                list_append(a, s);
+        }
+        lock_give(&a->lock);
+}
+
+uint64_t meter_context(struct segment_ref ref)
+{
+        return ref_holds(ref) ? ref.segment->context : 0;
+}
+
+/* See the top of meter.h. */
+static struct span segment_span(const struct segment *s, uint64_t begin_ns, uint64_t end_ns)
+{
+        const struct segment_end *f = &s->facts;
+        uint64_t before_ns = f->planned_ns - f->last_ns;
+        uint64_t since_ns = f->last_at_ns > before_ns ? f->last_at_ns - before_ns : 0;
+
+        /* Closed by something else than its last work, which was submitted some time before. */
+        if (f->last_ns == 0 && end_ns - f->planned_ns < since_ns && end_ns > f->planned_ns)
+                since_ns = end_ns - f->planned_ns;
+        return (struct span){ begin_ns > since_ns ? begin_ns : since_ns, end_ns };
+}
+
+/* Time that only this process's segments know, and of it what the container did not know. */
+struct measured {
+        uint64_t own_ns, used_ns;
+};
+
+static struct measured span_count(struct account_meter *a, unsigned account, struct span span)
+{
+        struct span parts[BUSY_SPANS + 1];
+        struct measured measured = { 0 };
+        unsigned count = busy_set_add(&a->busy, span, parts);
+
+        for (unsigned i = 0; i < count; i++) {
+                measured.own_ns += parts[i].end_ns - parts[i].begin_ns;
+                measured.used_ns += gate_compute_used(account, parts[i].begin_ns, parts[i].end_ns);
+        }
+        return measured;
+}
+
+static void segment_settle(struct account_meter *a, struct segment *s)
+{
+        uint64_t now_ns = clock_now_ns(), begin_ns = 0, end_ns;
+
+        if (s->begin)
+                marker_time_ns(s->markers, s->begin, s->begin_recorded_ns, now_ns, &begin_ns);
+        if (s->begin && !marker_is_ready(s->markers))
+                marker_refer(s->markers, steal(s->begin));
+        if (begin_ns < s->open_ns)
+                begin_ns = s->open_ns;
+        if (!marker_time_ns(s->markers, s->end, s->end_recorded_ns, now_ns, &end_ns))
+                return;
+        marker_refer(s->markers, steal(s->end));
+        struct measured m = span_count(a, s->account, segment_span(s, begin_ns, end_ns));
+        if (s->facts.cost) {
+                cost_learn(s->facts.cost, m.own_ns);
+                gate_compute_saw(s->account, m.own_ns);
+        }
+        gate_compute_correct(s->account, (int64_t)m.used_ns - (int64_t)s->charged_ns);
+}
+
+static bool is_guess(const struct segment *s)
+{
+        return s->facts.cost && cost_table[s->facts.cost].ns == COST_UNKNOWN_NS;
+}
+
+void meter_harvest(unsigned account)
+{
+        struct account_meter *a = &meter.accounts[account];
+        unsigned looked = 0;
+
+        lock_take(&a->lock);
+        for (struct segment **place = &a->first, *s; (s = *place) && looked < LOOK_MOST; looked++) {
+                CUresult r = real_cuda.cuEventQuery(s->end);
+                if (r == CUDA_ERROR_NOT_READY) {
+                        place = &s->next;
+                        continue;
+                }
+                *place = s->next;
+                if (!*place)
+                        a->last = place;
+                if (r == CUDA_SUCCESS)
+                        segment_settle(a, s);
+                segment_end(a, s);
+        }
+        a->guesses = 0;
+        for (struct segment *s = a->first; s; s = s->next)
+                a->guesses += is_guess(s);
+        lock_give(&a->lock);
+}
+
+struct backlog meter_backlog(unsigned account)
+{
+        struct account_meter *a = &meter.accounts[account];
+
+        lock_take(&a->lock);
+        struct backlog backlog = { .charged_ns = a->first ? a->charged_ns : 0,
+                                   .oldest = a->first ? a->first->stream : NULL,
+                                   .is_guess = a->guesses > 0 };
+        lock_give(&a->lock);
+        return backlog;
+}
+
+static void account_forget(struct account_meter *a, uint64_t context)
+{
+        for (struct segment **place = &a->first, *s; (s = *place);) {
+                if (s->context != context) {
+                        place = &s->next;
+                        continue;
+                }
+                *place = s->next;
+                if (!*place)
+                        a->last = place;
+                segment_end(a, s);
+        }
+        for (unsigned i = 0; i < meter.used; i++) {
+                struct segment *s = &meter.segments[i];
+                if (s->state == SEGMENT_OPEN && s->context == context &&
+                    a == &meter.accounts[s->account])
+                        segment_end(a, s);
+        }
+}
+
+void meter_context_ends(uint64_t context)
+{
+        int account = marker_account(context);
+
+        if (account < 0)
+                return;
+        struct account_meter *a = &meter.accounts[account];
+        CUstreamCaptureMode mode = meter_relax();
+        meter_harvest((unsigned)account);
+        lock_take(&a->lock);
+        account_forget(a, context);
+        marker_pool_end(context);
+        lock_give(&a->lock);
+        meter_restore(mode);
+}
+
+void meter_forked(void)
+{
+        for (unsigned i = 0; i < REGION_DEVICES; i++)
+                meter.accounts[i] = (struct account_meter){ 0 };
+        for (unsigned i = 0; i < meter.used; i++)
+                meter.segments[i] = (struct segment){ 0 };
+        meter.lock = (struct lock){ 0 };
+        meter.free = NULL;
+        meter.used = 0;
+        marker_forked();
+}

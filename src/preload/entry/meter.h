@@ -1,0 +1,60 @@
+/* meter: what a device did for this process, by events between its work.
+ *
+ * Work is measured in segments: what one thread submits to one stream between two looks. A segment
+ * ends with an event; it began when its first work was submitted, or where an event before it says.
+ * The device cannot have been idle once the last work of a segment was submitted, and before that it
+ * cannot have been busy for longer than what was submitted takes: so a program that pauses within a
+ * segment is not charged for its pauses. Spans of all streams are united, so that nothing counts
+ * twice. Events tell the device's time; what a freshly recorded event on an idle stream tells gives
+ * the difference to the host's. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "devices.h"
+
+struct segment;
+
+/* Which segment, and that it is still the same. */
+struct segment_ref {
+        struct segment *segment;
+        uint64_t number;
+};
+
+/* Called in a state that captures of other streams do not forbid; gives back what was before. */
+CUstreamCaptureMode meter_relax(void);
+void meter_restore(CUstreamCaptureMode mode);
+
+/* Begins a segment of work that was charged so much. {0}: it cannot be measured. */
+struct segment_ref meter_open(const struct place *place, CUstream stream, uint64_t charged_ns);
+
+/* What is known at the end of a segment. */
+struct segment_end {
+        uint64_t charged_ns; /* more, since it began */
+        uint64_t planned_ns; /* what its work was expected to take */
+        uint64_t last_ns;    /* of these, the last piece of work */
+        uint64_t last_at_ns; /* when that was submitted; 0: not known */
+        unsigned cost;       /* the only piece of work in it, whose cost is learned; 0: several */
+};
+void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end);
+/* Nothing of it will be known. Answers what was charged for it. */
+uint64_t meter_drop(struct segment_ref ref);
+/* The context it is in; 0: it is over. */
+uint64_t meter_context(struct segment_ref ref);
+
+/* Settles what is done: the container's debt is corrected, costs are learned. */
+void meter_harvest(unsigned account);
+
+/* Work of this process that is charged and not done yet. */
+struct backlog {
+        uint64_t charged_ns;
+        CUstream oldest; /* whose end is awaited first */
+        bool is_guess;   /* some of it takes nobody knows how long */
+};
+struct backlog meter_backlog(unsigned account);
+
+/* Before a context ends: its events must not be touched any more. */
+void meter_context_ends(uint64_t context);
+/* In a forked child: nothing is measured, nobody holds a lock. */
+void meter_forked(void);

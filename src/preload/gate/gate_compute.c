@@ -1,0 +1,82 @@
+/* The compute gate: the debt of the container. */
+#include "gate_compute.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "futex.h"
+#include "ledger.h"
+#include "limits_compute.h"
+#include "region_compute.h"
+
+/* A limit that changes in the share, which wakes nobody, is seen within this time. */
+#define LOOK_NS (25 * NS_PER_MS)
+/* A correction that frees less is not worth waking others for. */
+#define WAKE_NS (100 * NS_PER_US)
+
+static struct region_compute *compute_of(unsigned account)
+{
+        return &ledger_region()->file->computes[account];
+}
+
+bool gate_compute_is_limited(unsigned account)
+{
+        return limits_compute_is_on() && limits_compute_permille(account) && ledger_is_open();
+}
+
+uint64_t gate_compute_ask(unsigned account, uint64_t work_ns)
+{
+        unsigned permille = limits_compute_permille(account);
+        struct region_compute *compute = compute_of(account);
+
+        if (!permille)
+                return 0;
+        return region_compute_take(compute, region_compute_rate(compute, permille), clock_now_ns(),
+                                   work_ns);
+}
+
+void gate_compute_correct(unsigned account, int64_t work_ns)
+{
+        unsigned permille = limits_compute_permille(account);
+        struct region_compute *compute = compute_of(account);
+
+        if (!permille || work_ns == 0)
+                return;
+        bool is_early = region_compute_correct(compute, region_compute_rate(compute, permille),
+                                               clock_now_ns(), work_ns);
+        if (is_early && -work_ns >= (int64_t)WAKE_NS) {
+                int saved_errno = errno;
+                futex_ring(&compute->wake);
+                errno = saved_errno;
+        }
+}
+
+uint64_t gate_compute_used(unsigned account, uint64_t begin_ns, uint64_t end_ns)
+{
+        struct region *region = ledger_region();
+        struct region_compute *compute = compute_of(account);
+        uint64_t used = region_compute_cover(compute, begin_ns, end_ns);
+
+        atomic_fetch_add_explicit(&compute->gpu_ns, used, memory_order_relaxed);
+        atomic_fetch_add_explicit(&region->file->slots[region->slot].gpu_ns[account], used,
+                                  memory_order_relaxed);
+        return used;
+}
+
+void gate_compute_saw(unsigned account, uint64_t work_ns)
+{
+        region_compute_saw(compute_of(account), work_ns);
+}
+
+void gate_compute_wait(unsigned account, uint64_t wait_ns)
+{
+        struct region_compute *compute = compute_of(account);
+        uint32_t seen = atomic_load(&compute->wake);
+        uint64_t begin_ns = clock_now_ns();
+        int saved_errno = errno;
+
+        futex_wait(&compute->wake, seen, wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
+        errno = saved_errno;
+        atomic_fetch_add_explicit(&compute->throttled_ns, clock_now_ns() - begin_ns,
+                                  memory_order_relaxed);
+}

@@ -1,0 +1,27 @@
+/* Limits of compute: who may use how much of a device's time. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "share_layout.h"
+
+/* Where it is written whether compute is limited: in the share, whose owner may change it at any
+ * time. Read on every launch. */
+extern const _Atomic uint32_t *limits_compute_switch;
+
+static inline bool limits_compute_is_on(void)
+{
+        return __builtin_expect(
+                atomic_load_explicit(limits_compute_switch, memory_order_relaxed) != 0, 0);
+}
+
+/* Where limits come from: one of the two, once, at start. Under a share the environment may take away,
+ * never add. */
+void limits_compute_by_environment(const struct share_copy *environment);
+void limits_compute_by_share(const struct share_file *file, const struct share_copy *environment);
+/* What the environment says of the account's device. */
+void limits_compute_tighten(unsigned account, const struct share_device *row);
+
+/* Thousandths of the account's device that it may use; 0: no limit. */
+unsigned limits_compute_permille(unsigned account);
