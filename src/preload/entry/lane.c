@@ -15,7 +15,7 @@
 #define STUCK_SELF_NS (1 * NS_PER_S)
 enum { PROBE_EVERY = 4 }; /* segments, one of which holds a single launch to learn from */
 
-_Thread_local struct lanes lanes;
+_Thread_local struct lanes lanes __attribute__((tls_model("initial-exec")));
 
 static _Atomic uint64_t lane_streams_ended;
 
