@@ -11,8 +11,7 @@ static unsigned parts_find(const struct busy_set *set, unsigned first, unsigned 
 
         for (unsigned i = first; i < last; i++) {
                 if (set->spans[i].begin_ns > span.begin_ns)
-                        ret_parts[count++] =
-                                (struct span){ span.begin_ns, set->spans[i].begin_ns };
+                        ret_parts[count++] = (struct span){ span.begin_ns, set->spans[i].begin_ns };
                 span.begin_ns = set->spans[i].end_ns;
         }
         if (span.begin_ns < span.end_ns)

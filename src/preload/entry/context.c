@@ -1,9 +1,9 @@
 /* Contexts: what they take is measured; what is held in one goes with it. */
 #include "context_charge.h"
 #include "devices.h"
+#include "lane.h"
 #include "library_account.h"
 #include "limits.h"
-#include "lane.h"
 #include "presence.h"
 
 static CUresult destroy(CUcontext context, CUdevice device)

@@ -23,8 +23,7 @@ unsigned cost_find(uint64_t key)
 {
         for (unsigned i = 0; i < PROBES; i++) {
                 unsigned place = place_of(key, i);
-                uint64_t seen =
-                        atomic_load_explicit(&cost_table[place].key, memory_order_acquire);
+                uint64_t seen = atomic_load_explicit(&cost_table[place].key, memory_order_acquire);
                 if (seen == key)
                         return place;
                 if (seen == 0) {
@@ -32,7 +31,8 @@ unsigned cost_find(uint64_t key)
                         return place;
                 }
         }
-        place_take(place_of(key, 0), key); /* full here: the newest is the likeliest to come again */
+        place_take(place_of(key, 0),
+                   key); /* full here: the newest is the likeliest to come again */
         return place_of(key, 0);
 }
 

@@ -229,7 +229,7 @@ void graph_account_instance_gone(CUgraphExec instance)
 
 uint64_t graph_account_reserved(int ordinal)
 {
-        if (!atomic_load_explicit(&pools.is_used, memory_order_relaxed))
+        if (!atomic_load_explicit(&graph_account_used, memory_order_relaxed))
                 return 0;
         return pool_figure(ordinal, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
 }

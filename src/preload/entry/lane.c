@@ -6,7 +6,7 @@
 
 #define SEGMENT_NS   (500 * NS_PER_US) /* charged at a time … */
 #define LONG_NS      (250 * NS_PER_US) /* … work this long is a segment of its own */
-#define UNKNOWN_NS   (2 * NS_PER_MS)   /* a kernel that was never seen: half of what may be in flight */
+#define UNKNOWN_NS   (2 * NS_PER_MS) /* a kernel that was never seen: half of what may be in flight */
 #define IN_FLIGHT_NS (4 * NS_PER_MS)
 #define NAP_NS       (20 * NS_PER_US)
 /* Work that does not end may wait for what this thread is about to do. What comes behind it in the
@@ -131,9 +131,22 @@ static void admit_first(struct lane *lane, const struct place *place, unsigned c
         lane->streams_ended = atomic_load(&lane_streams_ended);
 }
 
+/* The thread knows too many kinds of work: there is room, only the cost had to be looked up. */
+static bool lane_pass_slowly(CUstream stream, uint64_t key)
+{
+        const unsigned cost = cost_find(key);
+
+        if (atomic_load_explicit(&cost_table[cost].ns, memory_order_relaxed) == COST_UNKNOWN_NS)
+                return false;
+        lanes.costs[key % LANE_COSTS] = (key & ~(uint64_t)(COSTS - 1)) | cost;
+        return lane_pass(stream, key);
+}
+
 void lane_admit(CUstream stream, uint64_t key, struct admission *ret_admission)
 {
         *ret_admission = (struct admission){ .stream = stream, .account = DEVICES_NONE };
+        if (lane_pass_slowly(stream, key))
+                return;
         const struct place place = devices_of_stream(stream);
         if (place.account < 0 || !gate_compute_is_limited((unsigned)place.account))
                 return;
@@ -144,8 +157,6 @@ void lane_admit(CUstream stream, uint64_t key, struct admission *ret_admission)
                 const uint64_t ns = atomic_load(&cost_table[cost].ns);
 
                 ret_admission->account = place.account;
-                if (ns != COST_UNKNOWN_NS)
-                        lanes.costs[key % LANE_COSTS] = (key & ~(uint64_t)(COSTS - 1)) | cost;
                 if (ns < LONG_NS && lane->stream == stream &&
                     meter_context(lane->segment) == place.context)
                         admit_last(lane, ns, ret_admission);

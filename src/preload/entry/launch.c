@@ -51,10 +51,9 @@ CUresult hook_cuLaunchKernelEx(cuLaunchKernelEx_fn *real, const CUlaunchConfig *
 }
 
 /* One device after the other is asked: they start together once all have said yes. */
-CUresult
-hook_cuLaunchCooperativeKernelMultiDevice(cuLaunchCooperativeKernelMultiDevice_fn *real,
-                                          CUDA_LAUNCH_PARAMS *launches, unsigned int count,
-                                          unsigned int flags)
+CUresult hook_cuLaunchCooperativeKernelMultiDevice(cuLaunchCooperativeKernelMultiDevice_fn *real,
+                                                   CUDA_LAUNCH_PARAMS *launches, unsigned int count,
+                                                   unsigned int flags)
 {
         struct admission admissions[REGION_DEVICES];
 

@@ -13,8 +13,8 @@ static inline bool quick_cuLaunchKernel(bool is_twin, CUfunction f, unsigned gx,
                                         void **extra)
 {
         (void)shared, (void)params, (void)extra;
-        return !limits_compute_is_on() || lane_pass(lane_stream(stream, is_twin),
-                                                    cost_key_kernel(f, gx, gy, gz, bx, by, bz));
+        return !limits_compute_is_on() ||
+               lane_pass(lane_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz));
 }
 
 static inline bool quick_cuLaunchCooperativeKernel(bool is_twin, CUfunction f, unsigned gx,
@@ -23,8 +23,8 @@ static inline bool quick_cuLaunchCooperativeKernel(bool is_twin, CUfunction f, u
                                                    CUstream stream, void **params)
 {
         (void)shared, (void)params;
-        return !limits_compute_is_on() || lane_pass(lane_stream(stream, is_twin),
-                                                    cost_key_kernel(f, gx, gy, gz, bx, by, bz));
+        return !limits_compute_is_on() ||
+               lane_pass(lane_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz));
 }
 
 static inline bool quick_cuLaunchKernelEx(bool is_twin, const CUlaunchConfig *c, CUfunction f,
@@ -63,8 +63,7 @@ static inline bool quick_cuLaunchGrid(bool is_twin, CUfunction f, int width, int
 {
         (void)is_twin;
         return !limits_compute_is_on() ||
-               lane_pass(NULL,
-                         cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
+               lane_pass(NULL, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
 }
 
 static inline bool quick_cuLaunchGridAsync(bool is_twin, CUfunction f, int width, int height,
@@ -72,6 +71,5 @@ static inline bool quick_cuLaunchGridAsync(bool is_twin, CUfunction f, int width
 {
         (void)is_twin;
         return !limits_compute_is_on() ||
-               lane_pass(stream,
-                         cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
+               lane_pass(stream, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
 }

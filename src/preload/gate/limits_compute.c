@@ -5,7 +5,7 @@
 #include "share.h"
 
 static struct {
-        _Atomic uint32_t is_on; /* by environment */
+        _Atomic uint32_t is_on;                        /* by environment */
         _Atomic uint32_t tight_percent[SHARE_DEVICES]; /* by account of the share; 0: nothing */
 } limits_compute;
 const _Atomic uint32_t *limits_compute_switch = &limits_compute.is_on;
@@ -34,8 +34,8 @@ unsigned limits_compute_permille(unsigned account)
         if (!device)
                 return 0;
         unsigned given = share_cap_percent(device);
-        unsigned tight = atomic_load_explicit(&limits_compute.tight_percent[account],
-                                              memory_order_relaxed);
+        unsigned tight =
+                atomic_load_explicit(&limits_compute.tight_percent[account], memory_order_relaxed);
         if (tight && (!given || tight < given))
                 given = tight;
         else if (device->cores_percent >= 100) /* the whole device: nothing to limit */
