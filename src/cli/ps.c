@@ -6,6 +6,7 @@
 #include "command.h"
 #include "json_out.h"
 #include "quantity.h"
+#include "residency.h"
 #include "scan.h"
 #include "share_memory.h"
 #include "share_place.h"
@@ -50,6 +51,16 @@ static uint64_t row_held(const struct row *row)
         return region_held_bytes(row->region, row->slot, row->device) + row_virtual(row);
 }
 
+/* On the GPU now, as the driver says. */
+static bool row_resident(const struct row *row, uint64_t *ret_bytes)
+{
+        const struct region_slot *slot = &row->region->file->slots[row->slot];
+        const uint32_t host_pid = atomic_load(&slot->host_pid);
+        const pid_t pid = (pid_t)(host_pid ? host_pid : atomic_load(&slot->state) >> 32);
+
+        return residency_bytes(pid, row->copy->devices[row->device].uuid, ret_bytes);
+}
+
 /* What has no note of its own (pools, what is being measured) is other. */
 static uint64_t row_kind(const struct row *row, enum region_kind kind)
 {
@@ -75,6 +86,7 @@ static void size_add(struct table *table, uint64_t bytes)
 static void row_table(struct table *table, const struct row *row)
 {
         const struct region_slot *slot = &row->region->file->slots[row->slot];
+        uint64_t resident;
 
         table_add(table, "%s", row->copy->name);
         table_add(table, "%" PRIu64, atomic_load(&slot->state) >> 32);
@@ -84,6 +96,10 @@ static void row_table(struct table *table, const struct row *row)
         for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                 size_add(table, row_kind(row, kind));
         size_add(table, row_virtual(row));
+        if (row_resident(row, &resident))
+                size_add(table, resident);
+        else
+                table_add(table, "-");
         size_add(table, row->copy->devices[row->device].limit_bytes);
 }
 
@@ -91,19 +107,23 @@ static void row_table(struct table *table, const struct row *row)
 static void idle_table(struct table *table, const struct share_copy *copy)
 {
         table_add(table, "%s", copy->name);
-        for (unsigned i = 0; i < 9; i++)
+        for (unsigned i = 0; i < 10; i++)
                 table_add(table, "-");
         size_add(table, copy->device_count ? copy->devices[0].limit_bytes : 0);
 }
 
 static void row_json(struct json_out *json, const struct row *row)
 {
+        uint64_t resident;
+
         json_open(json, NULL, '{');
         json_number(json, "gpu", row->device);
         json_string(json, "uuid", row->copy->devices[row->device].uuid);
         json_number(json, "held_bytes", row_held(row));
         json_number(json, "physical_bytes", row_held(row) - row_virtual(row));
         json_number(json, "virtual_bytes", row_virtual(row));
+        if (row_resident(row, &resident))
+                json_number(json, "resident_bytes", resident);
         for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                 json_number(json, kind_names[kind], row_kind(row, kind));
         json_close(json, '}');
@@ -242,9 +262,9 @@ static int list_all(struct listing *list)
 
 static int ps_print(struct listing *list)
 {
-        static const char *const titles[] = { "SHARE", "PID",     "PROGRAM", "GPU",
-                                              "HELD",  "DEVICE",  "MANAGED", "CONTEXT",
-                                              "OTHER", "VIRTUAL", "LIMIT" };
+        static const char *const titles[] = { "SHARE", "PID",     "PROGRAM",  "GPU",
+                                              "HELD",  "DEVICE",  "MANAGED",  "CONTEXT",
+                                              "OTHER", "VIRTUAL", "RESIDENT", "LIMIT" };
         int code;
 
         if (list->is_json) {
@@ -255,7 +275,7 @@ static int ps_print(struct listing *list)
                 json_close(&list->json, '}');
                 return code;
         }
-        table_init(&list->table, titles, 11);
+        table_init(&list->table, titles, 12);
         code = list_all(list);
         table_print(&list->table);
         return code;

@@ -8,7 +8,7 @@ import subprocess
 from cli_case import VGPU, main, vgpu, wait_until
 from share_case import MIB, ShareCase
 
-TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER VIRTUAL LIMIT".split()
+TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER VIRTUAL RESIDENT LIMIT".split()
 
 
 class Ps(ShareCase):
@@ -40,6 +40,7 @@ class Ps(ShareCase):
         self.assertEqual((row["DEVICE"], row["CONTEXT"], row["MANAGED"], row["OTHER"], row["HELD"]),
                          ("100MiB", f"{context}MiB", "0B", "0B", f"{100 + context}MiB"))
         self.assertEqual(rows[str(other.process.pid)]["LIMIT"], "2GiB")
+        self.assertEqual((row["VIRTUAL"], row["RESIDENT"]), ("0B", row["HELD"]))  # as the driver says
         share = self.shares()["one"]
         self.assertEqual(share["gpus"][0]["held_bytes"], (140 + 2 * context) * MIB)
         self.assertEqual(share["gpus"][1]["held_bytes"], 0)

@@ -37,7 +37,7 @@ class Virtual(ShareCase):
         self.assertEqual(process["gpus"][0]["physical_bytes"], 2048 * MIB)
         self.assertEqual(process["gpus"][0]["virtual_bytes"], 2048 * MIB)
         line = self.vgpu("ps").stdout.splitlines()[1].split("\t")
-        self.assertEqual((line[4], line[9], line[10]), ("4GiB", "2GiB", "4GiB"))
+        self.assertEqual((line[4], line[9], line[11]), ("4GiB", "2GiB", "4GiB"))
 
     def test_a_whole_card_oversold_holds_six_of_four_and_not_eight(self):
         guest = self.begin("--oversold")
@@ -47,6 +47,8 @@ class Virtual(ShareCase):
         card = self.card()
         self.assertTrue(3072 <= card <= 4096, card)
         self.assertEqual(self.device("one")["physical_bytes"] // MIB, card)
+        (process,) = self.shares()["one"]["processes"]
+        self.assertEqual(process["gpus"][0]["resident_bytes"] // MIB, card)
         self.assertEqual(self.device("one")["virtual_bytes"] // MIB, 6 * 1024 - card)
         self.assertLess(6 * 1024 + self.fill(guest, 256), 8 * 1024)
         self.assertEqual(self.card(), card)
@@ -70,6 +72,8 @@ class Virtual(ShareCase):
         one.process.kill()
         one.process.wait()
         self.assertEqual(self.device("one")["held_bytes"], 512 * MIB)
+        (process,) = self.shares()["one"]["processes"]
+        self.assertEqual(process["gpus"][0]["resident_bytes"], self.card() * MIB)
         self.assertEqual(self.fill(two, 128), 512)
 
     def test_it_changes_while_it_runs(self):
