@@ -1,0 +1,301 @@
+/* Placement of a pod on the cards of one node. */
+#include "placement.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "placement_set.h"
+
+struct search {
+        const struct placement_node *node;
+        const struct placement_pod *pod;
+        struct placement *placement;
+        struct placement_use now[PLACEMENT_CARDS]; /* of the phase that is being placed */
+        unsigned order[PLACEMENT_NEEDS];           /* those that run at once, hardest first */
+        unsigned order_count;
+        unsigned steps;
+        bool is_out; /* of steps: every walk stops, nothing is found */
+};
+
+struct placement_use placement_use_of(const struct placement_need *need,
+                                      const struct placement_card *card)
+{
+        return (struct placement_use){
+                .memory_mib = need->memory_mib ? need->memory_mib
+                                               : card->memory_mib * need->memory_percent / 100,
+                .cores = need->cores,
+                .slots = 1,
+                .exclusive = need->cores == 100,
+        };
+}
+
+static void use_add(struct placement_use *to, const struct placement_use *more)
+{
+        to->memory_mib += more->memory_mib;
+        to->cores += more->cores;
+        to->slots = (uint16_t)(to->slots + more->slots);
+        to->exclusive = (uint16_t)(to->exclusive + more->exclusive);
+}
+
+static void use_take(struct placement_use *from, const struct placement_use *less)
+{
+        from->memory_mib -= less->memory_mib;
+        from->cores -= less->cores;
+        from->slots = (uint16_t)(from->slots - less->slots);
+        from->exclusive = (uint16_t)(from->exclusive - less->exclusive);
+}
+
+static void use_raise(struct placement_use *peak, const struct placement_use *other)
+{
+        if (peak->memory_mib < other->memory_mib)
+                peak->memory_mib = other->memory_mib;
+        if (peak->cores < other->cores)
+                peak->cores = other->cores;
+        if (peak->slots < other->slots)
+                peak->slots = other->slots;
+        if (peak->exclusive < other->exclusive)
+                peak->exclusive = other->exclusive;
+}
+
+/* Of a card that others use, `now` being this pod's own part so far. */
+static bool card_fits(const struct placement_card *card, const struct placement_use *now,
+                      const struct placement_use *more)
+{
+        struct placement_use sum = card->used;
+
+        use_add(&sum, now);
+        if (sum.exclusive || (more->exclusive && sum.slots))
+                return false;
+        use_add(&sum, more);
+        return sum.memory_mib <= card->memory_mib && sum.cores <= card->cores &&
+               sum.slots <= card->slots;
+}
+
+static uint64_t cards_that_fit(const struct search *search, const struct placement_need *need)
+{
+        uint64_t fitting = 0;
+
+        for (unsigned i = 0; i < search->node->card_count; i++) {
+                const struct placement_card *card = &search->node->cards[i];
+                const struct placement_use more = placement_use_of(need, card);
+
+                if (card->is_usable && search->node->allowed >> i & 1 &&
+                    card_fits(card, &search->now[i], &more))
+                        fitting |= UINT64_C(1) << i;
+        }
+        return fitting;
+}
+
+static void need_apply(struct search *search, const struct placement_need *need, uint64_t chosen,
+                       void (*change)(struct placement_use *, const struct placement_use *))
+{
+        for (uint64_t left = chosen; left; left &= left - 1) {
+                const unsigned i = (unsigned)__builtin_ctzll(left);
+                const struct placement_use use = placement_use_of(need, &search->node->cards[i]);
+
+                change(&search->now[i], &use);
+        }
+}
+
+/* 0…1000: how full a card is; what it is ordered by. */
+static unsigned card_fullness(const struct search *search, unsigned i)
+{
+        const struct placement_card *card = &search->node->cards[i];
+        struct placement_use sum = card->used;
+
+        use_add(&sum, &search->now[i]);
+        const uint64_t memory = card->memory_mib ? sum.memory_mib * 1000 / card->memory_mib : 0;
+        const uint64_t cores = card->cores ? sum.cores * UINT64_C(1000) / card->cores : 0;
+
+        return (unsigned)(memory > cores ? memory : cores);
+}
+
+static bool concurrent_place(struct search *search, unsigned index);
+
+struct attempt {
+        struct search *search;
+        unsigned index; /* in the order */
+};
+
+static bool attempt_go_on(void *context, uint64_t chosen)
+{
+        struct attempt *attempt = context;
+        struct search *search = attempt->search;
+        const unsigned number = search->order[attempt->index];
+        const struct placement_need *need = &search->pod->needs[number];
+
+        search->is_out = ++search->steps > PLACEMENT_STEPS;
+        if (search->is_out)
+                return true;
+        need_apply(search, need, chosen, use_add);
+        search->placement->chosen[number] = chosen;
+        if (concurrent_place(search, attempt->index + 1))
+                return true;
+        need_apply(search, need, chosen, use_take);
+        return false;
+}
+
+static struct placement_set_order set_order(const struct search *search)
+{
+        struct placement_set_order order = {
+                .node = search->node,
+                .policy = search->pod->policy,
+                .topology = search->pod->topology,
+        };
+
+        for (unsigned i = 0; i < search->node->card_count; i++)
+                order.fullness[i] = card_fullness(search, i);
+        return order;
+}
+
+static bool concurrent_place(struct search *search, unsigned index)
+{
+        if (index == search->order_count)
+                return true;
+        const struct placement_need *need = &search->pod->needs[search->order[index]];
+        const struct placement_set_order order = set_order(search);
+        struct attempt attempt = { search, index };
+
+        return placement_set_each(&order, cards_that_fit(search, need), need->count, attempt_go_on,
+                                  &attempt);
+}
+
+/* Hardest first: whole cards, then many, then large ones. */
+static bool need_is_harder(const struct placement_need *a, const struct placement_need *b)
+{
+        if ((a->cores == 100) != (b->cores == 100))
+                return a->cores == 100;
+        if (a->count != b->count)
+                return a->count > b->count;
+        return a->memory_mib + UINT64_C(100000) * a->memory_percent >
+               b->memory_mib + UINT64_C(100000) * b->memory_percent;
+}
+
+static void order_make(struct search *search)
+{
+        for (unsigned i = 0; i < search->pod->need_count; i++) {
+                const struct placement_need *need = &search->pod->needs[i];
+                unsigned place = search->order_count;
+
+                if (need->phase == PLACEMENT_INIT || need->count == 0)
+                        continue;
+                search->order_count++;
+                for (; place > 0; place--) {
+                        const unsigned before = search->order[place - 1];
+
+                        if (!need_is_harder(need, &search->pod->needs[before]))
+                                break;
+                        search->order[place] = before;
+                }
+                search->order[place] = i;
+        }
+}
+
+static bool first_taken(void *context, uint64_t chosen)
+{
+        *(uint64_t *)context = chosen;
+        return true;
+}
+
+/* Init containers one by one, beside the sidecars that have begun. Cards that the pod has anyway come
+ * first: they look fullest. */
+static int init_place(struct search *search, unsigned *ret_need)
+{
+        memcpy(search->placement->peak, search->now, sizeof search->now);
+        memset(search->now, 0, sizeof search->now);
+        for (unsigned i = 0; i < search->pod->need_count; i++) {
+                const struct placement_need *need = &search->pod->needs[i];
+                uint64_t chosen = search->placement->chosen[i];
+
+                if (need->phase == PLACEMENT_APP || need->count == 0)
+                        continue;
+                if (need->phase == PLACEMENT_INIT) {
+                        struct placement_set_order order = set_order(search);
+
+                        for (unsigned c = 0; c < search->node->card_count; c++)
+                                order.fullness[c] = search->placement->peak[c].slots ? 1000 : 0;
+                        order.policy = PLACEMENT_BINPACK;
+                        *ret_need = i;
+                        if (!placement_set_each(&order, cards_that_fit(search, need), need->count,
+                                                first_taken, &chosen))
+                                return -ENOSPC;
+                        search->placement->chosen[i] = chosen;
+                }
+                need_apply(search, need, chosen, use_add);
+                for (unsigned c = 0; c < search->node->card_count; c++)
+                        use_raise(&search->placement->peak[c], &search->now[c]);
+                if (need->phase == PLACEMENT_INIT)
+                        need_apply(search, need, chosen, use_take);
+        }
+        return 0;
+}
+
+/* Why: for the first need that finds too few cards on the node as it stands, else the sum. */
+static int full_say(struct search *search, struct err *e)
+{
+        const struct placement_node *node = search->node;
+
+        memset(search->now, 0, sizeof search->now);
+        for (unsigned i = 0; i < search->pod->need_count; i++) {
+                const struct placement_need *need = &search->pod->needs[i];
+                const unsigned fitting =
+                        (unsigned)__builtin_popcountll(cards_that_fit(search, need));
+
+                if (fitting >= need->count)
+                        continue;
+                if (need->cores == 100)
+                        return err_set(e, -ENOSPC, "%u GPUs nobody uses are needed, %u of %u are",
+                                       need->count, fitting, node->card_count);
+                if (need->memory_mib)
+                        return err_set(e, -ENOSPC,
+                                       "%u GPUs with %" PRIu64 " MiB and %u cores free are needed, "
+                                       "%u of %u are",
+                                       need->count, need->memory_mib, need->cores, fitting,
+                                       node->card_count);
+                return err_set(e, -ENOSPC,
+                               "%u GPUs with %u%% of their memory and %u cores free are needed, %u "
+                               "of %u are",
+                               need->count, need->memory_percent, need->cores, fitting,
+                               node->card_count);
+        }
+        if (search->pod->topology == PLACEMENT_NUMA_STRICT ||
+            search->pod->topology == PLACEMENT_LINK_STRICT)
+                return err_set(e, -ENOSPC, "no %s GPUs are free together",
+                               search->pod->topology == PLACEMENT_NUMA_STRICT ? "NUMA-local"
+                                                                              : "linked");
+        return err_set(e, -ENOSPC, "its containers do not fit on the GPUs together");
+}
+
+int placement_find(const struct placement_node *node, const struct placement_pod *pod,
+                   struct placement *ret_placement, struct err *e)
+{
+        struct search search = { .node = node, .pod = pod, .placement = ret_placement };
+        unsigned need = 0;
+
+        memset(ret_placement, 0, sizeof *ret_placement);
+        order_make(&search);
+        if (!concurrent_place(&search, 0) || search.is_out || init_place(&search, &need) < 0)
+                return full_say(&search, e);
+        return 0;
+}
+
+unsigned placement_fullness(const struct placement_node *node, const struct placement *placement)
+{
+        uint64_t memory = 0, memory_all = 0, cores = 0, cores_all = 0;
+
+        for (unsigned i = 0; i < node->card_count; i++) {
+                const struct placement_card *card = &node->cards[i];
+
+                if (!card->is_usable)
+                        continue;
+                memory += card->used.memory_mib + placement->peak[i].memory_mib;
+                cores += card->used.cores + placement->peak[i].cores;
+                memory_all += card->memory_mib;
+                cores_all += card->cores;
+        }
+        const uint64_t by_memory = memory_all ? memory * 1000 / memory_all : 0;
+        const uint64_t by_cores = cores_all ? cores * 1000 / cores_all : 0;
+
+        return (unsigned)(by_memory > by_cores ? by_memory : by_cores);
+}

@@ -1,0 +1,83 @@
+/* Placement: which cards of one node the containers of a pod get. Pure: no clock, no heap.
+ *
+ * A need of N GPUs takes N distinct cards and the same of each. Containers that run at the same time
+ * (applications and sidecars) add up; an init container runs beside the sidecars before it only, so
+ * that the applications may have its memory afterwards. What a pod takes of a card is the peak. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum {
+        PLACEMENT_CARDS = 64,
+        PLACEMENT_NEEDS = 32,
+        /* How many sets of cards are looked at before a node counts as full: bounded work beats the
+         * last per cent of a puzzle. */
+        PLACEMENT_STEPS = 20000,
+};
+
+struct placement_use { /* of one card */
+        uint64_t memory_mib;
+        uint32_t cores;
+        uint16_t slots;
+        uint16_t exclusive; /* how many hold the whole card */
+};
+
+struct placement_card {
+        uint64_t memory_mib;       /* as registered: scaling included */
+        uint32_t cores;            /* 100 times the scaling */
+        uint16_t slots;            /* how many containers may share it */
+        int16_t numa;              /* −1: not known */
+        struct placement_use used; /* by everybody else */
+        bool is_usable;            /* healthy, not cut into instances */
+};
+
+enum placement_phase { PLACEMENT_APP, PLACEMENT_SIDECAR, PLACEMENT_INIT };
+
+struct placement_need {
+        enum placement_phase phase;
+        unsigned count; /* cards */
+        uint64_t memory_mib;
+        unsigned memory_percent; /* of each card's, when memory_mib is 0 */
+        unsigned cores;          /* 100: alone on the card */
+};
+
+enum placement_policy { PLACEMENT_BINPACK, PLACEMENT_SPREAD, PLACEMENT_ANY };
+enum placement_topology {
+        PLACEMENT_NO_TOPOLOGY,
+        PLACEMENT_NUMA,
+        PLACEMENT_NUMA_STRICT, /* or not at all */
+        PLACEMENT_LINK,
+        PLACEMENT_LINK_STRICT,
+};
+
+struct placement_pod {
+        struct placement_need needs[PLACEMENT_NEEDS]; /* in the order of the pod's containers */
+        unsigned need_count;
+        enum placement_policy policy;
+        enum placement_topology topology;
+};
+
+struct placement_node {
+        const struct placement_card *cards;
+        unsigned card_count;
+        uint64_t allowed;     /* bit per card: those the pod's selectors let it have */
+        const uint8_t *links; /* card_count × card_count: 0 none, more is faster; NULL: not known */
+};
+
+struct placement {
+        uint64_t chosen[PLACEMENT_NEEDS]; /* bit per card, by need */
+        struct placement_use peak[PLACEMENT_CARDS];
+};
+
+/* -ENOSPC: the pod does not fit; the sentence says what is short. */
+int placement_find(const struct placement_node *node, const struct placement_pod *pod,
+                   struct placement *ret_placement, struct err *e);
+
+/* What a need takes of a card. */
+struct placement_use placement_use_of(const struct placement_need *need,
+                                      const struct placement_card *card);
+/* How full the node is with the placement, 0…1000: memory and cores, whichever is more. */
+unsigned placement_fullness(const struct placement_node *node, const struct placement *placement);

@@ -1,0 +1,134 @@
+/* Sets of cards, the better ones first. */
+#include "placement_set.h"
+
+enum {
+        BEST_SETS = 16,   /* kept when sets are judged by topology */
+        SETS_MOST = 4096, /* looked at for that */
+        UNLINKED = 1000000,
+};
+
+struct walk {
+        unsigned cards[PLACEMENT_CARDS]; /* in the order of the policy */
+        unsigned card_count, count;
+        bool (*take)(void *context, uint64_t chosen);
+        void *context;
+};
+
+static bool card_is_before(const struct placement_set_order *order, unsigned a, unsigned b)
+{
+        if (order->policy == PLACEMENT_BINPACK)
+                return order->fullness[a] > order->fullness[b];
+        return order->policy == PLACEMENT_SPREAD && order->fullness[a] < order->fullness[b];
+}
+
+/* Equal cards keep their numbers' order. */
+static void cards_sort(const struct placement_set_order *order, uint64_t cards, struct walk *walk)
+{
+        for (; cards; cards &= cards - 1) {
+                const unsigned card = (unsigned)__builtin_ctzll(cards);
+                unsigned place = walk->card_count++;
+
+                for (; place > 0 && card_is_before(order, card, walk->cards[place - 1]); place--)
+                        walk->cards[place] = walk->cards[place - 1];
+                walk->cards[place] = card;
+        }
+}
+
+/* Sets in the order in which their cards come. */
+static bool sets_walk(const struct walk *walk, unsigned from, unsigned missing, uint64_t chosen)
+{
+        if (missing == 0)
+                return walk->take(walk->context, chosen);
+        for (unsigned i = from; i + missing <= walk->card_count; i++)
+                if (sets_walk(walk, i + 1, missing - 1, chosen | UINT64_C(1) << walk->cards[i]))
+                        return true;
+        return false;
+}
+
+struct best {
+        const struct placement_set_order *order;
+        struct {
+                uint64_t cards;
+                unsigned cost;
+        } sets[BEST_SETS];
+        unsigned count, seen;
+};
+
+/* Pairs on different NUMA nodes. */
+static unsigned numa_cost(const struct placement_node *node, uint64_t set)
+{
+        unsigned cost = 0;
+
+        for (uint64_t a = set; a; a &= a - 1)
+                for (uint64_t b = a & (a - 1); b; b &= b - 1)
+                        cost += node->cards[__builtin_ctzll(a)].numa !=
+                                node->cards[__builtin_ctzll(b)].numa;
+        return cost;
+}
+
+/* What the pairs' links lack to the fastest; one pair without link costs more than all else. */
+static unsigned link_cost(const struct placement_node *node, uint64_t set)
+{
+        unsigned cost = 0;
+
+        for (uint64_t a = set; a; a &= a - 1) {
+                for (uint64_t b = a & (a - 1); b; b &= b - 1) {
+                        const unsigned row = (unsigned)__builtin_ctzll(a);
+                        const unsigned column = (unsigned)__builtin_ctzll(b);
+                        const unsigned link =
+                                node->links ? node->links[row * node->card_count + column] : 0;
+
+                        cost += link ? 255 - link : UNLINKED;
+                }
+        }
+        return cost;
+}
+
+static bool is_strict_broken(enum placement_topology topology, unsigned cost)
+{
+        return (topology == PLACEMENT_NUMA_STRICT && cost > 0) ||
+               (topology == PLACEMENT_LINK_STRICT && cost >= UNLINKED);
+}
+
+/* Keeps it among the best if it is one; stops the walk when enough were seen. */
+static bool best_take(void *context, uint64_t set)
+{
+        struct best *best = context;
+        const enum placement_topology topology = best->order->topology;
+        const bool is_numa = topology == PLACEMENT_NUMA || topology == PLACEMENT_NUMA_STRICT;
+        const unsigned cost =
+                is_numa ? numa_cost(best->order->node, set) : link_cost(best->order->node, set);
+        unsigned place;
+
+        if (!is_strict_broken(topology, cost)) {
+                place = best->count < BEST_SETS ? best->count++ : BEST_SETS;
+                for (; place > 0 && best->sets[place - 1].cost > cost; place--)
+                        if (place < BEST_SETS)
+                                best->sets[place] = best->sets[place - 1];
+                if (place < BEST_SETS) {
+                        best->sets[place].cards = set;
+                        best->sets[place].cost = cost;
+                }
+        }
+        return ++best->seen >= SETS_MOST;
+}
+
+bool placement_set_each(const struct placement_set_order *order, uint64_t cards, unsigned count,
+                        bool (*take)(void *context, uint64_t chosen), void *context)
+{
+        struct walk walk = { .count = count, .take = take, .context = context };
+        struct best best = { .order = order };
+
+        cards_sort(order, cards, &walk);
+        if (walk.card_count < count)
+                return false;
+        if (order->topology == PLACEMENT_NO_TOPOLOGY || count < 2)
+                return sets_walk(&walk, 0, count, 0);
+        walk.take = best_take;
+        walk.context = &best;
+        sets_walk(&walk, 0, count, 0);
+        for (unsigned i = 0; i < best.count; i++)
+                if (take(context, best.sets[i].cards))
+                        return true;
+        return false;
+}
