@@ -28,10 +28,15 @@ static void device_look(const struct share_copy *copy, unsigned device, const st
         usage->card_bytes = share->card_bytes;
         usage->cores_percent = share->cores_percent;
         usage->cores_max_percent = share->cores_max_percent;
+        usage->card_bytes = share->card_bytes;
         if (!region)
                 return;
         usage->held_bytes = region_used_bytes(region, device);
         usage->host_bytes = region_used_bytes(region, region_virtual(device));
+        const struct region_compute *compute = &region->file->computes[device];
+
+        usage->busy_ns = atomic_load(&compute->gpu_ns);
+        usage->throttled_ns = atomic_load(&compute->throttled_ns);
 }
 
 static int share_look(const char *path, struct vec *usages)
