@@ -185,8 +185,8 @@ SIM_TEST(a_pool_that_keeps_memory_holds_it)
         CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
         CHECK(held() >= 60 * MIB);
         check_account(100 * MIB);
-        CHECK_EQ(cuMemAlloc_v2(&b, 60 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
         CHECK_EQ(cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
+        CHECK_EQ(held(), 0);
         CHECK_EQ(cuMemAlloc_v2(&b, 60 * MIB), CUDA_SUCCESS);
         check_account(100 * MIB);
         CHECK_EQ(cuMemFree_v2(b), CUDA_SUCCESS);
@@ -195,6 +195,30 @@ SIM_TEST(a_pool_that_keeps_memory_holds_it)
         CHECK_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
         CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
         CHECK_EQ(held(), guest_card_bytes(0));
+}
+
+/* As when a card is full: a pool goes without what it keeps before anybody is refused. */
+SIM_TEST(what_a_pool_keeps_can_be_had_again)
+{
+        cuuint64_t keep = UINT64_MAX;
+        CUmemoryPool pool;
+        CUdeviceptr a, b;
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuDeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep),
+                 CUDA_SUCCESS);
+        for (unsigned i = 0; i < 3; i++) {
+                CHECK_EQ(cuMemAllocAsync(&a, 60 * MIB, NULL), CUDA_SUCCESS);
+                check_account(100 * MIB);
+                CHECK_EQ(cuMemAlloc_v2(&b, 60 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+                CHECK_EQ(cuMemFreeAsync(a, NULL), CUDA_SUCCESS);
+                CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+                CHECK(held() >= 60 * MIB);
+        }
+        CHECK_EQ(cuMemAlloc_v2(&b, 60 * MIB), CUDA_SUCCESS);
+        check_account(100 * MIB);
 }
 
 /* A module whose variable alone is as large as the limit. */
@@ -249,5 +273,6 @@ int main(void)
                    CASE(a_retained_handle_keeps_physical_memory),
                    CASE(physical_memory_is_charged_to_the_device_it_is_on),
                    CASE(arrays_and_mipmaps), CASE(stream_ordered_memory),
-                   CASE(a_pool_that_keeps_memory_holds_it), CASE(modules));
+                   CASE(a_pool_that_keeps_memory_holds_it),
+                   CASE(what_a_pool_keeps_can_be_had_again), CASE(modules));
 }

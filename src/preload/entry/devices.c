@@ -80,10 +80,10 @@ static int ordinal_account(int ordinal)
         return account;
 }
 
-/* Before a refusal: what pools have given back to the card, and streams have freed, meanwhile. */
+/* Before a refusal: what pools can do without, and streams have freed meanwhile. */
 static bool relieve(void)
 {
-        bool has_shrunk = pool_account_refresh_all();
+        bool has_shrunk = pool_account_trim();
 
         has_shrunk |= graph_account_refresh();
         return virtual_reap() || has_shrunk;

@@ -80,12 +80,17 @@ int pool_account_ordinal(CUmemoryPool pool)
         return ordinal;
 }
 
-static uint64_t pool_reserved(CUmemoryPool pool)
+static uint64_t pool_figure(CUmemoryPool pool, CUmemPool_attribute attribute)
 {
         cuuint64_t bytes = 0;
 
-        real_cuda.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes);
+        real_cuda.cuMemPoolGetAttribute(pool, attribute, &bytes);
         return bytes;
+}
+
+static uint64_t pool_reserved(CUmemoryPool pool)
+{
+        return pool_figure(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 }
 
 /* True: it has shrunk, and what it gave up counts no more. */
@@ -187,18 +192,38 @@ CUresult pool_account_free_end(CUresult result, const struct holding *note)
         return result;
 }
 
-bool pool_account_refresh_all(void)
+static void row_trim(const struct row *row)
+{
+        if (!row->is_gone && pool_figure(row->pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT) < row->bytes)
+                real_cuda.cuMemPoolTrimTo(row->pool, 0);
+}
+
+static bool rows_shrink(bool is_trimmed)
 {
         bool has_shrunk = false;
 
         if (!atomic_load_explicit(&pools.count, memory_order_relaxed))
                 return false; /* no pool was ever used: nothing to ask the driver */
         lock_take(&pools.lock);
-        for (unsigned i = 0; i < pools.count; i++)
-                if (pools.rows[i].pool && pools.rows[i].bytes)
-                        has_shrunk |= row_shrink(&pools.rows[i]);
+        for (unsigned i = 0; i < pools.count; i++) {
+                if (!pools.rows[i].pool || !pools.rows[i].bytes)
+                        continue;
+                if (is_trimmed)
+                        row_trim(&pools.rows[i]);
+                has_shrunk |= row_shrink(&pools.rows[i]);
+        }
         lock_give(&pools.lock);
         return has_shrunk;
+}
+
+bool pool_account_refresh_all(void)
+{
+        return rows_shrink(false);
+}
+
+bool pool_account_trim(void)
+{
+        return rows_shrink(true);
 }
 
 uint64_t pool_account_reserved(int ordinal)

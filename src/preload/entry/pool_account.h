@@ -26,4 +26,6 @@ void pool_account_refresh(CUmemoryPool pool);
 bool pool_account_refresh_all(void);
 /* What the device's pools hold now, as the driver says. */
 uint64_t pool_account_reserved(int ordinal);
+/* The same after asking them to give back what nobody uses, as the driver does when a card is full. */
+bool pool_account_trim(void);
 void pool_account_destroy(CUmemoryPool pool);
