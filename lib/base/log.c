@@ -44,7 +44,7 @@ void log_show(unsigned levels)
         atomic_store(&log_state.levels, levels | 1u << LOG_LEVEL_FATAL);
 }
 
-static bool log_shows(enum log_level level)
+bool log_shows(enum log_level level)
 {
         unsigned levels = atomic_load_explicit(&log_state.levels, memory_order_relaxed);
 

@@ -1,6 +1,8 @@
 /* log: one line per event on stderr, in one write(2); no stdio stream, no malloc, errno kept. */
 #pragma once
 
+#include <stdbool.h>
+
 enum log_level {
         LOG_LEVEL_ERROR, /* someone must act */
         LOG_LEVEL_WARN,  /* degraded, we go on */
@@ -16,6 +18,9 @@ void log_open(const char *program, enum log_level level);
 
 /* Shows these levels and no others: a set of 1 << enum log_level. */
 void log_show(unsigned levels);
+
+/* For lines whose words cost something to find. */
+bool log_shows(enum log_level level);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -4,49 +4,7 @@
 #include <errno.h>
 
 #include "region_process.h"
-
-static uint64_t word_make(uint64_t units, uint64_t lane, uint64_t number)
-{
-        return units << (REGION_LANE_BITS + REGION_NUMBER_BITS) | lane << REGION_NUMBER_BITS |
-               number;
-}
-
-static uint64_t word_units(uint64_t word)
-{
-        return word >> (REGION_LANE_BITS + REGION_NUMBER_BITS);
-}
-
-static uint32_t word_lane(uint64_t word)
-{
-        return (uint32_t)(word >> REGION_NUMBER_BITS & REGION_LANE_MASK);
-}
-
-static uint64_t number_of(uint64_t word)
-{
-        return word & REGION_NUMBER_MASK;
-}
-
-/* {units, number} of `held`, {delta, number} of `intent`, {count, number} of `noted`. */
-static uint64_t pair_make(uint64_t upper, uint64_t number)
-{
-        return upper << REGION_NUMBER_BITS | number;
-}
-
-static uint64_t pair_upper(uint64_t pair)
-{
-        return pair >> REGION_NUMBER_BITS;
-}
-
-static int64_t pair_delta(uint64_t pair)
-{
-        return (int64_t)pair >> REGION_NUMBER_BITS;
-}
-
-static struct region_account *account_of(const struct region *region, uint32_t slot,
-                                         unsigned device)
-{
-        return &region->file->slots[slot].accounts[device];
-}
+#include "region_word.h"
 
 /* Before the word `seen` is replaced: makes sure that its author, should it die now, is known to
  * have applied it. Returns false when the word has moved on meanwhile. */
@@ -110,7 +68,7 @@ static int word_apply(struct region *region, unsigned device, int64_t delta, uin
                         seen = atomic_load(word);
                         continue;
                 }
-                uint64_t next = word_make(units + (uint64_t)delta, region->slot, number);
+                uint64_t next = word_make(units_add(units, delta), region->slot, number);
                 if (atomic_compare_exchange_strong(word, &seen, next))
                         return 0;
         }
@@ -137,9 +95,10 @@ static int account_change(struct region *region, unsigned device, enum region_ki
                 return r;
         }
         uint64_t units = pair_upper(atomic_load_explicit(&own->held, memory_order_relaxed));
-        atomic_store_explicit(&own->held, pair_make(units + (uint64_t)delta, number),
+        atomic_store_explicit(&own->held, pair_make(units_add(units, delta), number),
                               memory_order_release);
         kind_add(own, kind, delta);
+        region->own_units[device] += (uint64_t)delta;
         return 0;
 }
 
@@ -197,17 +156,6 @@ uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned 
         return pair_upper(atomic_load(&account_of(region, slot, device)->held)) << REGION_UNIT_BITS;
 }
 
-/* Was the dead slot's last intent applied? Nobody changes its account any more but notes. */
-static bool intent_was_applied(const struct region *region, uint32_t slot, unsigned device,
-                               uint64_t number)
-{
-        uint64_t word = atomic_load(&region->file->devices[device].word);
-
-        if (word_lane(word) == slot)
-                return number_of(word) == number;
-        return number_of(atomic_load(&account_of(region, slot, device)->noted)) == number;
-}
-
 static void account_settle(const struct region *region, uint32_t slot, unsigned device)
 {
         struct region_account *account = account_of(region, slot, device);
@@ -219,20 +167,20 @@ static void account_settle(const struct region *region, uint32_t slot, unsigned 
                 atomic_store(&account->intent, pair_make(0, number_of(held)));
                 return;
         }
-        uint32_t victim = (uint32_t)atomic_load(&account->victim);
-        if (victim) {
-                struct region_account *dead = account_of(region, victim, device);
+        uint64_t victim = atomic_load(&account->victim);
+        if (victim && victim <= REGION_SLOTS) {
+                struct region_account *dead = account_of(region, (uint32_t)victim, device);
                 atomic_store(&dead->held, pair_make(0, number_of(atomic_load(&dead->held))));
                 atomic_store(&account->held, pair_make(pair_upper(held), number_of(intent)));
                 return;
         }
         atomic_store(&account->held,
-                     pair_make(pair_upper(held) + (uint64_t)pair_delta(intent), number_of(intent)));
+                     pair_make(units_add(pair_upper(held), pair_delta(intent)), number_of(intent)));
 }
 
 void region_settle(struct region *region, uint32_t slot)
 {
-        for (unsigned d = 0; d < region->file->device_count; d++) {
+        for (unsigned d = 0; d < region->device_count; d++) {
                 account_settle(region, slot, d);
                 account_settle(region, slot, region_virtual(d));
         }
@@ -266,7 +214,7 @@ static void account_take_back(struct region *region, uint32_t victim, unsigned a
 
 void region_take_back(struct region *region, uint32_t victim)
 {
-        for (unsigned d = 0; d < region->file->device_count; d++) {
+        for (unsigned d = 0; d < region->device_count; d++) {
                 account_take_back(region, victim, d);
                 account_take_back(region, victim, region_virtual(d));
         }

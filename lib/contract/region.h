@@ -9,17 +9,22 @@
 
 #include "brief_lock.h"
 #include "err.h"
+#include "file_identity.h"
 #include "region_layout.h"
 
 /* This process's view. Embedded by its one owner. */
 struct region {
         struct region_file *file;
         uint32_t slot; /* 0: not joined */
+        uint32_t device_count;
         /* Threads of one process take turns; the process dies with the lock or not at all. */
         struct {
                 _Alignas(64) struct brief_lock lock;
         } turns[REGION_ACCOUNTS];
         pthread_mutex_t reaping;
+        struct file_identity identity; /* of the file that is mapped */
+        /* What we have written of our own, to be held against what is there: units, in our turn. */
+        uint64_t own_units[REGION_ACCOUNTS];
 };
 
 /* Maps the region at `path`, creating it if absent. -EPROTO: no region, or another release's. */
@@ -51,4 +56,7 @@ uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned 
 
 /* Takes back what dead processes held; returns how many there were. */
 unsigned region_reap(struct region *region);
+/* Was that last done, by any process, `every_ns` ago? In a crowd less often: looking at thousands of
+ * processes takes a while, and must not be all that they do. */
+bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t now_ns);
 bool region_slot_is_alive(const struct region *region, uint32_t slot);

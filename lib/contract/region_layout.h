@@ -87,7 +87,10 @@ struct region_file {
         uint32_t version;
         uint32_t device_count;
         _Atomic uint32_t slots_high; /* slots ever used */
-        uint32_t reserved[27];
+        _Atomic uint32_t fault;      /* enum region_fault: what a process has found wrong with it */
+        _Atomic uint64_t reaped_ns;  /* when the dead were last looked for (monotonic clock) */
+        _Atomic uint64_t reap_took_ns; /* and how long that took */
+        uint64_t reserved[11];
         struct region_device devices[REGION_ACCOUNTS];
         struct region_compute computes[REGION_DEVICES];
         struct region_slot slots[REGION_SLOTS + 1];

@@ -10,8 +10,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "process.h"
 #include "scope.h"
+
+enum { REAP_PAUSE = 10 }; /* times as long as it takes */
+
+/* How many slots to look at, whatever is written there. */
+static uint32_t slots_high(const struct region *region)
+{
+        uint32_t high = atomic_load(&region->file->slots_high);
+
+        return high < REGION_SLOTS ? high : REGION_SLOTS;
+}
 
 static uint64_t state_make(uint32_t pid, uint32_t reaper, enum region_state state)
 {
@@ -79,30 +90,74 @@ static void slot_free(struct region *region, uint32_t slot)
         atomic_store(&s->state, state_make(0, 0, REGION_FREE));
 }
 
-/* A dead slot that we have seized: first what it had begun to reap, then what it held. */
+static bool slot_is_ours(const struct region *region, uint32_t slot)
+{
+        uint64_t state = atomic_load(&region->file->slots[slot].state);
+
+        return slot != region->slot && state_kind(state) == REGION_REAPED &&
+               state_reaper(state) == region->slot;
+}
+
+/* Who is being reaped by somebody that we reap. */
+static bool slot_inherit_from_ours(struct region *region, uint32_t slot)
+{
+        uint64_t state = atomic_load(&region->file->slots[slot].state);
+        uint32_t reaper = state_reaper(state);
+
+        return slot != region->slot && state_kind(state) == REGION_REAPED && reaper > 0 &&
+               reaper <= REGION_SLOTS && reaper != slot && slot_is_ours(region, reaper) &&
+               slot_inherit(region, slot, reaper);
+}
+
+/* A dead slot that we have seized, and all it had begun to reap: each is brought to rest before any is
+ * taken back. No recursion: a guest's stack may be small. */
 static unsigned slot_reap(struct region *region, uint32_t slot)
 {
-        uint32_t high = atomic_load(&region->file->slots_high);
-        unsigned reaped = 1;
+        uint32_t high = slots_high(region);
+        unsigned reaped = 0;
+        bool has_more = true;
 
         region_settle(region, slot);
+        while (has_more) {
+                has_more = false;
+                for (uint32_t i = 1; i <= high; i++)
+                        if (slot_inherit_from_ours(region, i)) {
+                                region_settle(region, i);
+                                has_more = true;
+                        }
+        }
         for (uint32_t i = 1; i <= high; i++)
-                if (slot_inherit(region, i, slot))
-                        reaped += slot_reap(region, i);
-        region_take_back(region, slot);
-        slot_free(region, slot);
+                if (slot_is_ours(region, i)) {
+                        region_take_back(region, i);
+                        slot_free(region, i);
+                        reaped++;
+                }
         return reaped;
+}
+
+bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t now_ns)
+{
+        uint64_t last_ns = atomic_load_explicit(&region->file->reaped_ns, memory_order_relaxed);
+        uint64_t took_ns = atomic_load_explicit(&region->file->reap_took_ns, memory_order_relaxed);
+        uint64_t pause_ns = took_ns < NS_PER_S / REAP_PAUSE ? took_ns * REAP_PAUSE : NS_PER_S;
+
+        /* A time to come is nonsense: due. */
+        return now_ns - last_ns >= (pause_ns > every_ns ? pause_ns : every_ns);
 }
 
 unsigned region_reap(struct region *region)
 {
-        uint32_t high = atomic_load(&region->file->slots_high);
+        uint32_t high = slots_high(region);
+        uint64_t begin_ns = clock_now_ns();
         unsigned reaped = 0;
 
         pthread_mutex_lock(&region->reaping);
         for (uint32_t i = 1; i <= high; i++)
                 if (slot_seize(region, i))
                         reaped += slot_reap(region, i);
+        /* Noted afterwards: who comes meanwhile looks for itself, and is not refused for the dead. */
+        atomic_store(&region->file->reap_took_ns, clock_now_ns() - begin_ns);
+        atomic_store(&region->file->reaped_ns, begin_ns);
         pthread_mutex_unlock(&region->reaping);
         return reaped;
 }
@@ -122,12 +177,12 @@ static uint32_t slot_find(struct region *region, pid_t pid)
 {
         _Atomic uint32_t *high = &region->file->slots_high;
 
-        for (uint32_t i = 1; i <= atomic_load(high); i++)
+        for (uint32_t i = 1; i <= slots_high(region); i++)
                 if (slot_claim(region, i, pid))
                         return i;
         for (;;) {
                 uint32_t last = atomic_load(high), next = last + 1;
-                if (last == REGION_SLOTS)
+                if (last >= REGION_SLOTS)
                         return 0;
                 /* Raised first: a slot taken is a slot that reapers look at. */
                 atomic_compare_exchange_strong(high, &last, next);
@@ -150,6 +205,7 @@ int region_join(struct region *region)
         process_name(s->name, sizeof s->name);
         atomic_store(&s->start_time, process_start_time(pid));
         region->slot = slot;
+        memset(region->own_units, 0, sizeof region->own_units);
         atomic_store(&s->state, state_make((uint32_t)pid, 0, REGION_LIVE));
         return 0;
 }
@@ -169,7 +225,7 @@ void region_leave(struct region *region)
 {
         if (!region->slot)
                 return;
-        for (unsigned d = 0; d < region->file->device_count; d++) {
+        for (unsigned d = 0; d < region->device_count; d++) {
                 account_leave(region, d);
                 account_leave(region, region_virtual(d));
         }
@@ -241,6 +297,9 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         }
         ret_region->file = file;
         ret_region->slot = 0;
+        /* What is in the file may change under our hands. */
+        ret_region->device_count = file->device_count;
+        file_identity_of(fd, &ret_region->identity);
         for (unsigned i = 0; i < REGION_ACCOUNTS; i++)
                 ret_region->turns[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ret_region->reaping, NULL);

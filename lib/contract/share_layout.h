@@ -47,7 +47,7 @@ struct share_device {
         uint32_t weight;
         uint32_t flags; /* enum share_flag */
         uint32_t cores_ceiling_percent;
-        uint32_t policy; /* enum share_policy */
+        uint32_t policy;     /* enum share_policy */
         uint64_t card_bytes; /* memory of the whole device; 0: not known */
         uint64_t reserved[1];
 };

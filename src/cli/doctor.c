@@ -156,7 +156,8 @@ static bool share_is_sound(struct doctor *doctor, const char *path)
         char fix[SHARE_TEXT + 64];
 
         if (share_open(path, false, &share, &e) == 0) {
-                share_place_region(share_current(&share), &region, &e);
+                if (share_place_region(share_current(&share), &region, &e) == 0)
+                        share_place_check(share_current(&share), &region, &e);
                 region_close(&region);
         }
         share_close(&share);

@@ -232,8 +232,10 @@ static int list_share(struct listing *list, const char *path)
         }
         if (list->is_json)
                 share_json_open(&list->json, copy, is_open ? &region : NULL);
-        if (is_open)
+        if (is_open) {
                 processes = list_processes(list, copy, &region);
+                share_place_check(copy, &region, &e);
+        }
         if (list->is_json) {
                 json_close(&list->json, ']');
                 json_close(&list->json, '}');

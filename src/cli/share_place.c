@@ -16,6 +16,7 @@
 #include "arbiter_process.h"
 #include "places.h"
 #include "quantity.h"
+#include "region_check.h"
 #include "scope.h"
 #include "share_memory.h"
 #include "watcher.h"
@@ -374,4 +375,14 @@ int share_place_take(const struct share_copy *wanted, const struct gpu_list *gpu
                             strerror(-lock));
         }
         return r;
+}
+
+int share_place_check(const struct share_copy *copy, const struct region *region, struct err *e)
+{
+        const enum region_fault fault = region_check_all(region);
+
+        if (fault == REGION_SOUND)
+                return 0;
+        return err_set(e, -EUCLEAN, "account '%s' %s; its programs get no more memory",
+                       copy->region, region_fault_text(fault));
 }

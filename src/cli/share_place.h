@@ -36,6 +36,8 @@ bool share_place_remove(const char *path);
 
 /* Opens the share's account, if a process has made it. 0, or a negative errno. */
 int share_place_region(const struct share_copy *copy, struct region *ret_region, struct err *e);
+/* Says what is wrong with an account that was written by hand; 0, or -EUCLEAN. */
+int share_place_check(const struct share_copy *copy, const struct region *region, struct err *e);
 
 /* Opens the share for a change. No two at a time: the lock is the descriptor *ret_lock. */
 int share_place_open(const char *path, struct share *ret_share, int *ret_lock, struct err *e);

@@ -1,5 +1,5 @@
 /* Tests of the account: exact between processes, however they die. */
-#include "region.h"
+#include "region_check.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -267,9 +267,104 @@ TEST(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice)
         region_close(&region);
 }
 
+/* A racer that never ends, and is killed wherever it is. */
+static void racer_until_killed(struct region *region, unsigned seed)
+{
+        rejoin(region);
+        for (;;) {
+                seed = seed * 1103515245 + 12345;
+                if (region_charge(region, 0, REGION_DEVICE, 512 * (1 + seed % 7), 51200) == 0)
+                        region_refund(region, 0, REGION_DEVICE, 512 * (1 + seed % 7));
+        }
+}
+
+TEST(the_account_adds_up_while_processes_work_and_die)
+{
+        struct region region;
+
+        open_fresh(&region);
+        for (unsigned round = 0; round < 40; round++) {
+                pid_t pids[3];
+                for (unsigned i = 0; i < 3; i++) {
+                        pids[i] = fork();
+                        if (pids[i] == 0)
+                                racer_until_killed(&region, round * 3 + i);
+                }
+                for (unsigned look = 0; look < 50; look++)
+                        CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+                for (unsigned i = 0; i < 3; i++)
+                        kill(pids[i], SIGKILL);
+                for (unsigned i = 0; i < 3; i++)
+                        waitpid(pids[i], NULL, 0);
+                CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND); /* dead, not yet reaped */
+                region_reap(&region);
+                CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+        }
+        region_close(&region);
+}
+
+TEST(a_word_written_by_hand_is_noticed)
+{
+        struct region region;
+
+        open_fresh(&region);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 3 * MIB, 8 * MIB), 0);
+        CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+        CHECK_EQ(region_check_own(&region), REGION_SOUND);
+        uint64_t word = region.file->devices[0].word;
+        region.file->devices[0].word = 0;
+        CHECK_EQ(region_check_sum(&region, 0), REGION_UNEVEN);
+        CHECK_EQ(region_check_own(&region), REGION_SOUND);
+        /* Both, so that it adds up: the process knows better. */
+        uint64_t held = region.file->slots[region.slot].accounts[0].held;
+        region.file->slots[region.slot].accounts[0].held = held & REGION_NUMBER_MASK;
+        region.file->slots[region.slot].accounts[0].intent = held & REGION_NUMBER_MASK;
+        CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+        CHECK_EQ(region_check_own(&region), REGION_OVERWROTE);
+        /* Nothing goes round. */
+        region_refund(&region, 0, REGION_DEVICE, 3 * MIB);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        region.file->devices[0].word = word;
+        region_close(&region);
+}
+
+TEST(a_slot_that_was_taken_away_is_noticed)
+{
+        struct region region;
+
+        open_fresh(&region);
+        region.file->slots[region.slot].state = 0;
+        CHECK_EQ(region_check_own(&region), REGION_OVERWROTE);
+        region_close(&region);
+}
+
+TEST(a_deleted_and_a_replaced_region_are_told_apart)
+{
+        char path[64];
+        struct region region, other;
+        struct err e = { 0 };
+
+        snprintf(path, sizeof path, "/dev/shm/vgpu-test-region-gone-%d", getpid());
+        unlink(path);
+        CHECK_EQ(region_open(path, 1, &region, &e), 0);
+        CHECK_EQ(region_check_file(&region, path), REGION_SOUND);
+        unlink(path);
+        CHECK_EQ(region_check_file(&region, path), REGION_DELETED);
+        CHECK_EQ(region_open(path, 1, &other, &e), 0);
+        CHECK_EQ(region_check_file(&region, path), REGION_REPLACED);
+        CHECK_EQ(region_check_file(&other, path), REGION_SOUND);
+        region_close(&other);
+        region_close(&region);
+        unlink(path);
+}
+
 int main(void)
 {
-        return RUN(CASE(a_charge_that_fits_is_taken_and_one_byte_more_is_refused),
+        return RUN(CASE(the_account_adds_up_while_processes_work_and_die),
+                   CASE(a_word_written_by_hand_is_noticed),
+                   CASE(a_slot_that_was_taken_away_is_noticed),
+                   CASE(a_deleted_and_a_replaced_region_are_told_apart),
+                   CASE(a_charge_that_fits_is_taken_and_one_byte_more_is_refused),
                    CASE(a_limit_below_what_is_held_refuses_and_takes_nothing_away),
                    CASE(a_device_s_two_accounts_are_apart_and_both_are_left_empty),
                    CASE(numbers_go_round_without_losing_count),

@@ -4,9 +4,10 @@
 import os
 import pty
 import subprocess
+import time
 
 from cli_case import VGPU, main, vgpu, wait_until
-from share_case import MIB, ShareCase
+from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
 TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER VIRTUAL RESIDENT LIMIT".split()
 
@@ -110,6 +111,23 @@ class Ps(ShareCase):
         done = self.vgpu("doctor")
         self.assertEqual(done.returncode, 1)
         self.assertIn("is damaged", done.stdout)
+
+    def test_an_account_written_by_hand_is_named(self):
+        guest = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
+        guest.alloc(16)
+        self.assertEqual(self.vgpu("ps").returncode, 0)
+        with open(f"{self.runtime}/vgpu/one/region", "r+b") as file:
+            file.seek(128)  # the first device's word
+            file.write(bytes(8))
+        done = self.vgpu("ps")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("one/region' was written into", done.stderr)
+        self.assertIn("one\t", done.stdout)
+        done = self.vgpu("doctor")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("was written into", done.stdout)
+        time.sleep(0.7)
+        self.assertEqual(guest.ask("alloc", 2 * MIB)[0], OUT_OF_MEMORY)
 
     def test_columns_on_a_terminal(self):
         self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")

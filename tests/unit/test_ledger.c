@@ -9,16 +9,21 @@
 
 #define BLOCK ((uint64_t)LEDGER_GRANULE_BYTES)
 
+static char path[64];
+
 static int open_once(void **state)
 {
-        char path[64];
         struct err e = { 0 };
 
         (void)state;
         snprintf(path, sizeof path, "/dev/shm/vgpu-test-ledger-%d", getpid());
-        int r = ledger_open(path, 4, &e);
-        unlink(path);
-        return r;
+        return ledger_open(path, 4, &e);
+}
+
+static int remove_once(void **state)
+{
+        (void)state;
+        return unlink(path);
 }
 
 TEST(what_is_settled_is_released_exactly_once)
@@ -81,5 +86,5 @@ int main(void)
                 CASE(small_allocations_of_one_block_are_charged_once),
         };
 
-        return cmocka_run_group_tests(cases, open_once, NULL);
+        return cmocka_run_group_tests(cases, open_once, remove_once);
 }

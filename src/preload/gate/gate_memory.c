@@ -83,7 +83,7 @@ CUresult gate_memory_try(int account, uint64_t context, size_t bytes, struct cha
 
 CUresult gate_memory_refuse(int account, size_t bytes)
 {
-        if (account >= 0)
+        if (account >= 0 && log_shows(LOG_LEVEL_INFO))
                 log_info("%zu bytes refused on device %d: %llu of %llu are held, and %llu of %llu "
                          "of virtual memory",
                          bytes, account, (unsigned long long)ledger_used_bytes((unsigned)account),

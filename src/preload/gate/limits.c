@@ -117,23 +117,29 @@ const char *limits_region_path(void)
         return limits.region;
 }
 
+static uint64_t whole_bytes(const struct share_device *device, unsigned account)
+{
+        uint64_t given = atomic_load_explicit(&device->limit_bytes, memory_order_relaxed);
+        uint64_t tight = atomic_load_explicit(&limits.tight_bytes[account], memory_order_relaxed);
+
+        return tight && tight < given ? tight : given;
+}
+
 uint64_t limits_bytes(unsigned account)
 {
         const struct share_device *device = limits_device(account);
 
-        if (!device)
-                return 0;
-        uint64_t given = atomic_load_explicit(&device->limit_bytes, memory_order_relaxed);
-        uint64_t tight = atomic_load_explicit(&limits.tight_bytes[account], memory_order_relaxed);
-        return tight && tight < given ? tight : given;
+        return device ? whole_bytes(device, account) : 0;
 }
 
 uint64_t limits_physical_bytes(unsigned account)
 {
         const struct share_device *device = limits_device(account);
-        uint64_t whole = limits_bytes(account);
 
-        return device && device->physical_bytes < whole ? device->physical_bytes : whole;
+        if (!device)
+                return 0;
+        uint64_t whole = whole_bytes(device, account);
+        return device->physical_bytes < whole ? device->physical_bytes : whole;
 }
 
 uint64_t limits_virtual_bytes(unsigned account)
@@ -142,7 +148,7 @@ uint64_t limits_virtual_bytes(unsigned account)
 
         if (!device)
                 return 0;
-        uint64_t whole = limits_bytes(account), physical = limits_physical_bytes(account);
+        uint64_t whole = whole_bytes(device, account), physical = device->physical_bytes;
         uint64_t bytes = whole > physical ? whole - physical : 0;
         if (device->flags & SHARE_OVERSOLD)
                 bytes += device->host_bytes ? device->host_bytes : limits.card_bytes[account];

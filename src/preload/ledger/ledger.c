@@ -6,15 +6,11 @@
 
 #include "clock.h"
 #include "presence.h"
+#include "soundness.h"
 #include "ticks.h"
 #include "virtual_range.h"
 
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
-
-/* When the dead were last looked for, and when the clock was last looked at for that. */
-struct reaping {
-        _Atomic uint64_t last_ns, looked_ticks;
-};
 
 static struct region ledger;
 
@@ -51,6 +47,7 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 r = region_open(path, device_count, &ledger, e);
         if (r < 0)
                 return r;
+        soundness_start(path);
         fork_watch();
         if (ledger.slot) /* cuInit again */
                 return 0;
@@ -78,6 +75,10 @@ int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
 {
         int r = region_charge(&ledger, account, REGION_DEVICE, bytes, limit_bytes);
 
+        if (r == 0 && !soundness_holds(&ledger, account)) {
+                region_refund(&ledger, account, REGION_DEVICE, bytes);
+                return -EUCLEAN;
+        }
         if (r == 0)
                 *ret_charge =
                         (struct charge){ .account = account, .bytes = bytes, .is_counted = true };
@@ -268,8 +269,12 @@ int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_b
                         ledger_measured(account);
                         return -ENOMEM;
                 }
-                if (ledger_reserve(account, rest, limit_bytes, ret_charge) == 0)
-                        return 0;
+                int r = ledger_reserve(account, rest, limit_bytes, ret_charge);
+                if (r == -ENOMEM)
+                        continue; /* somebody was quicker */
+                if (r < 0)
+                        ledger_measured(account);
+                return r;
         }
 }
 
@@ -280,34 +285,22 @@ void ledger_measured(unsigned account)
         atomic_compare_exchange_strong(&ledger.file->devices[account].measuring, &own, 0);
 }
 
-/* Is it at least `every_ns` ago? A program that asks in a loop does not read the clock each time. */
-static bool is_due(struct reaping *reaping, uint64_t every_ns, uint64_t *ret_now_ns)
-{
-        enum { TICKS_BRIEF = 100000 }; /* 20 to 100 microseconds */
-        uint64_t ticks = ticks_now();
-
-        if (ticks - atomic_load_explicit(&reaping->looked_ticks, memory_order_relaxed) <
-                    TICKS_BRIEF &&
-            ticks)
-                return false;
-        *ret_now_ns = clock_now_ns();
-        if (*ret_now_ns - atomic_load_explicit(&reaping->last_ns, memory_order_relaxed) >= every_ns)
-                return true;
-        atomic_store_explicit(&reaping->looked_ticks, ticks, memory_order_relaxed);
-        return false;
-}
-
 bool ledger_reap(uint64_t every_ns)
 {
-        static struct reaping reaping;
-        uint64_t now_ns;
+        enum { TICKS_BRIEF = 100000 }; /* 20 to 100 microseconds */
+        static _Atomic uint64_t looked_ticks;
+        uint64_t ticks = ticks_now();
 
-        if (!is_due(&reaping, every_ns, &now_ns))
+        /* A program that asks in a loop does not read the clock each time. */
+        if (ticks - atomic_load_explicit(&looked_ticks, memory_order_relaxed) < TICKS_BRIEF &&
+            ticks)
                 return false;
-        region_reap(&ledger);
-        /* Noted afterwards: who comes meanwhile waits for its end, and is not refused. */
-        atomic_store_explicit(&reaping.last_ns, now_ns, memory_order_relaxed);
-        return true;
+        if (region_reap_is_due(&ledger, every_ns, clock_now_ns())) {
+                region_reap(&ledger);
+                return true;
+        }
+        atomic_store_explicit(&looked_ticks, ticks, memory_order_relaxed);
+        return false;
 }
 
 bool ledger_wait_measured(unsigned account)

@@ -25,7 +25,8 @@ struct charge {
 int ledger_open(const char *path, unsigned device_count, struct err *e);
 bool ledger_is_open(void);
 
-/* Sets bytes aside if the container stays within `limit_bytes`. -ENOMEM. */
+/* Sets bytes aside if the container stays within `limit_bytes`. -ENOMEM; -EUCLEAN: the account is not
+ * sound any more (soundness.h). */
 int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
                    struct charge *ret_charge);
 void ledger_give_back(struct charge *charge);

@@ -1,0 +1,122 @@
+/* region_check: reads only; nobody is stopped for it. */
+#include "region_check.h"
+
+#include <unistd.h>
+
+#include "region_word.h"
+
+const char *region_fault_text(enum region_fault fault)
+{
+        static const char *const texts[] = {
+                [REGION_SOUND] = "is sound",
+                [REGION_DELETED] = "was deleted",
+                [REGION_REPLACED] = "was replaced",
+                [REGION_OVERWROTE] = "was written into: this process's part is not what it wrote",
+                [REGION_UNEVEN] = "was written into: it does not add up",
+        };
+
+        return texts[fault];
+}
+
+enum region_fault region_check_file(const struct region *region, const char *path)
+{
+        struct file_identity now;
+
+        if (file_identity_at(path, &now) < 0)
+                return REGION_DELETED;
+        return file_identity_is(now, region->identity) ? REGION_SOUND : REGION_REPLACED;
+}
+
+static bool own_is_right(const struct region *region, unsigned account)
+{
+        return pair_upper(atomic_load(&account_of(region, region->slot, account)->held)) ==
+               region->own_units[account];
+}
+
+/* In our turn neither changes. */
+static bool own_is_right_in_turn(struct region *region, unsigned account)
+{
+        brief_lock_take(&region->turns[account].lock);
+        bool is_right = own_is_right(region, account);
+        brief_lock_give(&region->turns[account].lock);
+        return is_right;
+}
+
+enum region_fault region_check_own(struct region *region)
+{
+        uint64_t state = atomic_load(&region->file->slots[region->slot].state);
+        bool is_right = state >> 32 == (uint64_t)getpid() && (state & 0xff) == REGION_LIVE;
+
+        for (unsigned d = 0; d < region->device_count && is_right; d++)
+                is_right = own_is_right_in_turn(region, d) &&
+                           own_is_right_in_turn(region, region_virtual(d));
+        return is_right ? REGION_SOUND : REGION_OVERWROTE;
+}
+
+/* What the slot stands for in the sum; may be less than 0: a reaping that was applied counts against
+ * what its victim still shows. */
+static int64_t slot_units(const struct region *region, uint32_t slot, unsigned account)
+{
+        const struct region_account *own = account_of(region, slot, account);
+        uint64_t held = atomic_load(&own->held), intent = atomic_load(&own->intent);
+        int64_t units = (int64_t)pair_upper(held);
+
+        if (number_of(intent) == number_of(held) ||
+            !intent_was_applied(region, slot, account, number_of(intent)))
+                return units;
+        uint64_t victim = atomic_load(&own->victim);
+        if (!victim || victim > REGION_SLOTS)
+                return units + pair_delta(intent);
+        uint64_t dead = atomic_load(&account_of(region, (uint32_t)victim, account)->held);
+        return units - (int64_t)pair_upper(dead);
+}
+
+enum look { LOOK_RIGHT, LOOK_UNEVEN, LOOK_MOVED /* says nothing */ };
+
+static enum look sum_look(const struct region *region, unsigned account)
+{
+        _Atomic uint64_t *word = &region->file->devices[account].word;
+        uint32_t high = atomic_load(&region->file->slots_high);
+        uint64_t before = atomic_load(word);
+        int64_t sum = 0;
+
+        if (high > REGION_SLOTS)
+                return LOOK_UNEVEN;
+        for (uint32_t i = 1; i <= high; i++)
+                sum += slot_units(region, i, account);
+        if (atomic_load(word) != before)
+                return LOOK_MOVED;
+        return sum == (int64_t)word_units(before) ? LOOK_RIGHT : LOOK_UNEVEN;
+}
+
+enum region_fault region_check_sum(const struct region *region, unsigned account)
+{
+        enum { LOOKS = 200, UNEVEN_MOST = 12, UNEVEN_SOON = 4 };
+        unsigned uneven = 0;
+
+        for (unsigned i = 0; i < LOOKS; i++) {
+                enum look look = sum_look(region, account);
+                if (look == LOOK_RIGHT)
+                        return REGION_SOUND;
+                uneven += look == LOOK_UNEVEN;
+                if (uneven == UNEVEN_MOST)
+                        return REGION_UNEVEN;
+                /* Between two of our reads a process may have taken a step: let it take the next. */
+                if (look == LOOK_UNEVEN && uneven > UNEVEN_SOON)
+                        usleep(500);
+        }
+        return REGION_SOUND; /* too busy to be looked at; next time */
+}
+
+enum region_fault region_check_all(const struct region *region)
+{
+        uint32_t told = atomic_load(&region->file->fault);
+        enum region_fault fault = told <= REGION_UNEVEN ? (enum region_fault)told : REGION_UNEVEN;
+
+        for (unsigned d = 0; d < region->device_count && fault == REGION_SOUND; d++) {
+                fault = region_check_sum(region, d);
+                if (fault == REGION_SOUND)
+                        fault = region_check_sum(region, region_virtual(d));
+        }
+        return fault;
+}

@@ -1,0 +1,26 @@
+/* region_check: does the account still make sense? A tenant can delete its region or write into it;
+ * then it is no longer what its processes hold. */
+#pragma once
+
+#include "region.h"
+
+enum region_fault {
+        REGION_SOUND,
+        REGION_DELETED,   /* there is no file at the path */
+        REGION_REPLACED,  /* there is another one */
+        REGION_OVERWROTE, /* our own part is not what we wrote */
+        REGION_UNEVEN,    /* a device's word is not the sum of its processes */
+};
+
+/* "… was deleted": what is wrong, after the region's path. */
+const char *region_fault_text(enum region_fault fault);
+
+/* Is the file at the path the one that is mapped? */
+enum region_fault region_check_file(const struct region *region, const char *path);
+/* Is our part what we wrote? Threads may be at work. */
+enum region_fault region_check_own(struct region *region);
+/* Does the account add up? Nobody is stopped for it; wherever a process is stopped or killed, an account
+ * that was not written by hand adds up. */
+enum region_fault region_check_sum(const struct region *region, unsigned account);
+/* For one who only looks: what a process has found, else whether every account adds up. */
+enum region_fault region_check_all(const struct region *region);
