@@ -1,4 +1,5 @@
 /* Tests of managed memory: one address for all, residency, advice, prefetch, eviction. */
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +187,21 @@ SIM_TEST(another_process_evicts_what_was_used_least)
         CHECK_EQ(free_bytes(), 1024 * MIB);
 }
 
+SIM_TEST(a_limit_of_file_sizes_is_none_of_managed_memory)
+{
+        struct rlimit limit = { 1 << 20, 1 << 20 };
+        CUdeviceptr a;
+
+        card();
+        CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        GOOD(cuMemAllocManaged(&a, 8 * MIB, CU_MEM_ATTACH_GLOBAL));
+        GOOD(cuMemPrefetchAsync(a, 8 * MIB, 0, NULL));
+        GOOD(cuMemsetD32_v2(a, 5, 8 * MIB / 4));
+        GOOD(cuCtxSynchronize());
+        CHECK_EQ(((int *)(uintptr_t)a)[2 * MIB - 1], 5);
+        GOOD(cuMemFree_v2(a));
+}
+
 int main(void)
 {
         return RUN(CASE(the_host_and_the_card_see_the_same_bytes),
@@ -193,5 +209,6 @@ int main(void)
                    CASE(prefetch_brings_pages_onto_the_card_and_back),
                    CASE(prefetch_checks_its_range_and_place), CASE(advice_is_kept_and_told),
                    CASE(more_than_the_card_has_is_fine),
-                   CASE(another_process_evicts_what_was_used_least));
+                   CASE(another_process_evicts_what_was_used_least),
+                   CASE(a_limit_of_file_sizes_is_none_of_managed_memory));
 }

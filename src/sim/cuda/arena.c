@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "scope.h"
@@ -75,12 +76,20 @@ static char *reserve_contents(size_t size)
         return bytes;
 }
 
+/* Growing a file beyond the program's limit would end the program by a signal. */
+static bool file_may_have(size_t size)
+{
+        struct rlimit limit;
+
+        return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
+}
+
 /* The same bytes at both places. A child of the process has neither, as on hardware. */
 static bool map_twice(char *front, char *bytes, size_t size)
 {
         autoclose int fd = memfd_create("vgpu-managed", MFD_CLOEXEC);
 
-        if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+        if (fd < 0 || !file_may_have(size) || ftruncate(fd, (off_t)size) < 0)
                 return false;
         for (int i = 0; i < 2; i++) {
                 char *at = i ? front : bytes;
