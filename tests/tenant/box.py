@@ -33,7 +33,7 @@ class Probe:
     def __init__(self, box, line):
         self.box = box
         number = box.count = box.count + 1
-        self.input, self.output = (os.path.join(box.state, "region", f"{number}.{end}")
+        self.input, self.output = (os.path.join(box.state, "shared", f"{number}.{end}")
                                    for end in ("in", "out"))
         os.mkfifo(self.input)
         os.mkfifo(self.output)
@@ -41,7 +41,7 @@ class Probe:
         box.tell(f"{line} <{inside}.in >{inside}.out 2>{inside}.err &")
         self.to = open(self.input, "w", encoding="utf-8")
         self.answers = open(self.output, encoding="utf-8")
-        self.errors = os.path.join(box.state, "region", f"{number}.err")
+        self.errors = os.path.join(box.state, "shared", f"{number}.err")
         self.started = self.answers.readline().strip()
 
     def ask(self, words):
@@ -65,14 +65,14 @@ class Box:
     """The container: `tell` runs a line in its shell, `ask` wants what it prints."""
 
     def __init__(self, share=True, registry=None, host_pids=False, host_proc=False, limit_mib=LIMIT_MIB,
-                 context="0"):
+                 context="0", account="/etc/vgpu/region"):
         self.count = 0
         self.probes = []
         self.state = tempfile.mkdtemp(prefix="vgpu-tenant-")
         self.root = os.path.join(self.state, "root")
-        for name in ("root", "region"):
+        for name in ("root", "shared"):
             os.mkdir(os.path.join(self.state, name))
-        os.chmod(os.path.join(self.state, "region"), 0o777)
+        os.chmod(os.path.join(self.state, "shared"), 0o777)
         self.machine = os.path.join(self.state, "machine")
         self.run(VGPU, "sim", "create", "--machine", self.machine, "--preset", "t4-16gb",
                  "--context-memory", context)
@@ -84,7 +84,10 @@ class Box:
             os.mkdir(given)
         if share:
             self.run(SHARE_TOOL, os.path.join(given, "share"), self.machine, str(limit_mib),
-                     "/run/vgpu/region")
+                     account)
+            for name in ("account", "given/region"):
+                os.close(os.open(os.path.join(self.state, name), os.O_CREAT))
+            os.chmod(os.path.join(self.state, "account"), 0o666)
         if registry:
             registry(os.path.join(given, "registry"))
         if host_proc:

@@ -5,10 +5,14 @@ The container is a real one: mount and pid namespaces, a root of its own, the ca
 runtimes give. What cannot be prevented from inside is in docs/memory.md.
 """
 
+import time
+
 from box import LIMIT_MIB, OUT_OF_MEMORY, BoxCase
 from cli_case import main
 
 
+# mount(8) says "not a directory" of a file that it was not permitted to mount over.
+REASONS = ("permission denied", "not permitted", "must be superuser", "not a directory")
 GIVEN = ("/etc/ld.so.preload", "/etc/vgpu/share", "/opt/vgpu/libvgpu.so")
 
 
@@ -75,13 +79,11 @@ class Container(BoxCase):
 
     def test_mounts_over_what_the_node_gave(self):
         box = self.box()
-        # mount(8) says "not a directory" of a file that it was not permitted to mount over.
-        reasons = ("permission denied", "not permitted", "must be superuser", "not a directory")
         for place in GIVEN:
-            self.refused(box, f"mount --bind /dev/null {place}", *reasons)
-            self.refused(box, f"umount {place}", *reasons)
-            self.refused(box, f"mount -o remount,bind,rw {place}", *reasons)
-        self.refused(box, "mount -t tmpfs none /etc", *reasons)
+            self.refused(box, f"mount --bind /dev/null {place}", *REASONS)
+            self.refused(box, f"umount {place}", *REASONS)
+            self.refused(box, f"mount -o remount,bind,rw {place}", *REASONS)
+        self.refused(box, "mount -t tmpfs none /etc", *REASONS)
         self.holds(box)
 
     def test_files_that_the_node_gave(self):
@@ -99,6 +101,37 @@ class Container(BoxCase):
             self.refused(box, f"mv -T {folder} {folder}.away", "busy")
         self.refused(box, "rm -rf /etc/vgpu", "busy", "Read-only file system")
         self.holds(box)
+
+    def test_an_account_cannot_be_taken_away(self):
+        box = self.box()
+        self.refused(box, "rm -f /etc/vgpu/region", "busy", "Read-only file system")
+        self.refused(box, "mv -T /etc/vgpu/region /tmp/away", "busy", "Read-only file system")
+        self.refused(box, "umount /etc/vgpu/region", *REASONS)
+        self.holds(box)
+
+    def noticed(self, box, probe):
+        """Within a second there is no more memory, and it is said; what is held can still be freed."""
+        time.sleep(1)
+        self.assertEqual(probe.alloc(2), OUT_OF_MEMORY)
+        self.assertIn("no more memory", probe.said())
+        self.assertEqual(box.card_mib(), 60)
+
+    def test_an_account_that_is_written_by_hand(self):
+        box = self.box()
+        probe = box.probe()
+        self.assertEqual((probe.started, probe.alloc(60)), ("0", "0"))
+        box.ask("dd if=/dev/zero of=/etc/vgpu/region bs=4096 seek=0 count=16 conv=notrunc")
+        self.noticed(box, probe)
+        later = box.probe()
+        self.assertEqual(later.started, OUT_OF_MEMORY)  # not even a context
+        self.assertIn("no more memory", later.said())
+
+    def test_an_account_in_a_folder_that_is_deleted(self):
+        box = self.box(account="/run/vgpu/region")
+        probe = box.probe()
+        self.assertEqual((probe.started, probe.alloc(60)), ("0", "0"))
+        box.ask("rm /run/vgpu/region")
+        self.noticed(box, probe)
 
     def test_without_a_share_that_can_be_read_there_is_no_gpu(self):
         box = self.box(share=False)
