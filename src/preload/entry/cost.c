@@ -36,11 +36,13 @@ unsigned cost_find(uint64_t key)
         return place_of(key, 0);
 }
 
-void cost_learn(unsigned index, uint64_t ns)
+void cost_learn(unsigned index, uint64_t ns, bool is_upper)
 {
         uint32_t now = ns < COST_UNKNOWN_NS ? (uint32_t)ns : COST_UNKNOWN_NS - 1;
         uint32_t before = atomic_load_explicit(&cost_table[index].ns, memory_order_relaxed);
 
+        if (is_upper && now > before)
+                return;
         if (before != COST_UNKNOWN_NS && now / 2 <= before)
                 now = (uint32_t)(((uint64_t)before * (FOLLOW - 1) + now) / FOLLOW);
         atomic_store_explicit(&cost_table[index].ns, now ? now : 1, memory_order_relaxed);

@@ -38,7 +38,8 @@ static inline uint64_t cost_key_graph(const void *instance)
 
 /* Its place in the table, made if need be; COST_UNKNOWN_NS until something is learned. Never 0. */
 unsigned cost_find(uint64_t key);
-/* It took this long: an average that follows, and a jump where it is far too low. */
-void cost_learn(unsigned index, uint64_t ns);
+/* It took this long: an average that follows, and a jump where it is far too low. `is_upper`: at most
+ * this long, because other work was in the way. */
+void cost_learn(unsigned index, uint64_t ns, bool is_upper);
 /* The handle behind it is gone, and may come back as something else. */
 void cost_forget(uint64_t key);

@@ -4,8 +4,8 @@
 #include "clock.h"
 #include "gate_compute.h"
 
-#define SEGMENT_NS   (500 * NS_PER_US) /* charged at a time … */
-#define LONG_NS      (250 * NS_PER_US) /* … work this long is a segment of its own */
+#define ROOM_NS      (500 * NS_PER_US) /* charged at a time */
+#define LONG_NS      (250 * NS_PER_US) /* work that is measured by itself */
 #define UNKNOWN_NS   (2 * NS_PER_MS) /* a kernel that was never seen: half of what may be in flight */
 #define IN_FLIGHT_NS (4 * NS_PER_MS)
 #define NAP_NS       (20 * NS_PER_US)
@@ -33,26 +33,59 @@ static bool is_null_stream(CUstream stream)
         return (uintptr_t)stream <= (uintptr_t)CU_STREAM_PER_THREAD;
 }
 
+static CUstream stream_of(const struct lane *lane)
+{
+        return (CUstream)(lane->tag - 1);
+}
+
 /* The handle cannot have become another stream's since the lane was opened. */
 static bool handle_holds(const struct lane *lane)
 {
-        return is_null_stream(lane->stream) ||
+        return is_null_stream(stream_of(lane)) ||
                lane->streams_ended == atomic_load(&lane_streams_ended);
 }
 
 static void lane_close(struct lane *lane)
 {
-        struct segment_ref segment = lane->segment;
-        struct segment_end end = { .planned_ns = (uint64_t)(lane->granted_ns - lane->room_ns) };
+        const struct segment_end end = { .planned_ns = lane->planned_ns };
+        const CUstream stream = stream_of(lane);
 
-        lane->segment = (struct segment_ref){ 0 };
-        lane->room_ns = 0;
-        if (!segment.segment)
-                return;
-        if (handle_holds(lane) && !is_capturing(lane->stream))
-                meter_close(segment, lane->stream, &end);
+        if (handle_holds(lane) && !is_capturing(stream))
+                meter_close(lane->segment, stream, &end);
         else
-                meter_drop(segment);
+                meter_drop(lane->segment);
+        lane->tag = 0;
+}
+
+/* What was submitted is measured up to here, on all streams that take from this room. */
+static void room_close(unsigned room)
+{
+        for (unsigned i = 0; i < LANES; i++)
+                if (lanes.lanes[i].tag && lanes.lanes[i].room == room)
+                        lane_close(&lanes.lanes[i]);
+}
+
+/* Gives the room to another device; what is left of it goes back. */
+static void room_turn(unsigned room, unsigned account)
+{
+        room_close(room);
+        if (lanes.rooms[room].ns)
+                gate_compute_correct(lanes.rooms[room].owner - 1, -lanes.rooms[room].ns);
+        lanes.rooms[room] = (struct room){ .owner = account + 1 };
+}
+
+/* The thread's room on this device. */
+static unsigned room_of(unsigned account)
+{
+        unsigned room = 0;
+
+        while (room < ROOMS && lanes.rooms[room].owner && lanes.rooms[room].owner != account + 1)
+                room++;
+        if (room == ROOMS)
+                room = account % ROOMS;
+        if (lanes.rooms[room].owner != account + 1)
+                room_turn(room, account);
+        return room;
 }
 
 /* How long to wait for work that is in flight; 0: there is little, or it does not end. */
@@ -61,7 +94,7 @@ static uint64_t in_flight_wait_ns(CUstream stream, const struct backlog *backlog
 {
         const uint64_t most_ns = backlog->oldest == stream ? STUCK_SELF_NS : STUCK_NS;
 
-        if (backlog->charged_ns <= IN_FLIGHT_NS || waited_ns > most_ns)
+        if (backlog->planned_ns <= IN_FLIGHT_NS || waited_ns > most_ns)
                 return 0;
         return waited_ns / 8 > NAP_NS ? waited_ns / 8 : NAP_NS;
 }
@@ -88,46 +121,40 @@ static void lane_wait(unsigned account, CUstream stream, uint64_t work_ns)
         }
 }
 
-/* The launch takes the rest of the segment, and more than there was: it is the last. */
-static void admit_last(struct lane *lane, uint64_t ns, struct admission *ret_admission)
+/* Room for work of this length, waited for if need be. */
+static void room_make(unsigned room, CUstream stream, uint64_t work_ns)
 {
-        gate_compute_correct((unsigned)ret_admission->account, (int64_t)ns);
-        ret_admission->segment = lane->segment;
-        ret_admission->end = (struct segment_end){
-                .charged_ns = ns,
-                .planned_ns = (uint64_t)(lane->granted_ns - lane->room_ns) + ns,
-                .last_ns = ns,
-                .last_at_ns = clock_now_ns(),
-        };
-        lane->segment = (struct segment_ref){ 0 };
-        lane->room_ns = 0;
+        const unsigned account = lanes.rooms[room].owner - 1;
+        const uint64_t granted_ns = work_ns > ROOM_NS ? work_ns : ROOM_NS;
+
+        room_close(room);
+        gate_compute_correct(account, -lanes.rooms[room].ns);
+        lanes.rooms[room].ns = 0;
+        lane_wait(account, stream, granted_ns);
+        lanes.rooms[room].ns = (int64_t)granted_ns;
 }
 
-static void admit_first(struct lane *lane, const struct place *place, unsigned cost, uint64_t ns,
-                        struct admission *ret_admission)
+static void lane_open(struct lane *lane, const struct place *place, unsigned room, unsigned cost,
+                      struct admission *ret_admission)
 {
-        const bool is_known = ns != COST_UNKNOWN_NS;
-        const uint64_t work_ns = !is_known ? UNKNOWN_NS : ns > SEGMENT_NS ? ns : SEGMENT_NS;
-        const unsigned account = (unsigned)place->account;
         const CUstream stream = ret_admission->stream;
+        const uint64_t work_ns = ret_admission->work_ns;
+        const bool is_known = cost_table[cost].ns != COST_UNKNOWN_NS;
+        const bool is_single = !is_known || work_ns >= LONG_NS || lane->opened++ % PROBE_EVERY == 0;
 
-        if (lane->segment.segment)
+        if (lane->tag)
                 lane_close(lane);
-        lane_wait(account, stream, work_ns);
-        struct segment_ref segment = meter_open(place, stream, work_ns);
-        const bool is_single = !is_known || ns >= LONG_NS || lane->opened++ % PROBE_EVERY == 0;
-        if (is_single && segment.segment) {
+        struct segment_ref segment = meter_open(place, stream);
+        if (is_single) {
                 ret_admission->segment = segment;
-                ret_admission->end = (struct segment_end){ .planned_ns = is_known ? ns : work_ns,
-                                                           .last_ns = is_known ? ns : work_ns,
-                                                           .last_at_ns = clock_now_ns(),
-                                                           .cost = cost };
+                ret_admission->cost = cost;
+                ret_admission->begin_ns = clock_now_ns();
                 return;
         }
-        lane->stream = stream;
+        lane->tag = (uintptr_t)stream + 1;
+        lane->planned_ns = work_ns;
         lane->segment = segment;
-        lane->granted_ns = (int64_t)work_ns;
-        lane->room_ns = is_known ? (int64_t)(work_ns - ns) : 0;
+        lane->room = room;
         lane->streams_ended = atomic_load(&lane_streams_ended);
 }
 
@@ -152,16 +179,15 @@ void lane_admit(CUstream stream, uint64_t key, struct admission *ret_admission)
                 return;
         const CUstreamCaptureMode mode = meter_relax();
         if (!is_capturing(stream)) {
-                struct lane *lane = lane_of(stream);
-                const unsigned cost = cost_find(key);
-                const uint64_t ns = atomic_load(&cost_table[cost].ns);
+                const unsigned cost = cost_find(key), room = room_of((unsigned)place.account);
+                const uint32_t ns = atomic_load(&cost_table[cost].ns);
 
                 ret_admission->account = place.account;
-                if (ns < LONG_NS && lane->stream == stream &&
-                    meter_context(lane->segment) == place.context)
-                        admit_last(lane, ns, ret_admission);
-                else
-                        admit_first(lane, &place, cost, ns, ret_admission);
+                ret_admission->work_ns = ns == COST_UNKNOWN_NS ? UNKNOWN_NS : ns;
+                if (lanes.rooms[room].ns < (int64_t)ret_admission->work_ns)
+                        room_make(room, stream, ret_admission->work_ns);
+                lanes.rooms[room].ns -= (int64_t)ret_admission->work_ns;
+                lane_open(lane_of(stream), &place, room, cost, ret_admission);
         }
         meter_restore(mode);
 }
@@ -170,12 +196,17 @@ void lane_settle(const struct admission *admission, CUresult result)
 {
         if (!admission->segment.segment)
                 return;
+        const struct segment_end end = { .planned_ns = admission->work_ns,
+                                         .last_ns = admission->work_ns,
+                                         .last_at_ns = admission->begin_ns,
+                                         .cost = admission->cost };
         const CUstreamCaptureMode mode = meter_relax();
-        if (result == CUDA_SUCCESS)
-                meter_close(admission->segment, admission->stream, &admission->end);
-        else
-                gate_compute_correct((unsigned)admission->account,
-                                     -(int64_t)meter_drop(admission->segment));
+        if (result == CUDA_SUCCESS) {
+                meter_close(admission->segment, admission->stream, &end);
+        } else {
+                meter_drop(admission->segment);
+                gate_compute_correct((unsigned)admission->account, -(int64_t)admission->work_ns);
+        }
         meter_restore(mode);
 }
 
@@ -183,7 +214,7 @@ void lane_end(CUstream stream)
 {
         struct lane *lane = lane_of(stream);
 
-        if (lane->stream != stream || !lane->segment.segment)
+        if (lane->tag != (uintptr_t)stream + 1)
                 return;
         const CUstreamCaptureMode mode = meter_relax();
         lane_close(lane);
@@ -194,13 +225,13 @@ uint64_t lane_context(void)
 {
         const struct lane *lane = lane_of(NULL);
 
-        return is_null_stream(lane->stream) ? meter_context(lane->segment) : 0;
+        return lane->tag && is_null_stream(stream_of(lane)) ? meter_context(lane->segment) : 0;
 }
 
 void lane_leave(void)
 {
         if (lane_context())
-                lane_end(lane_of(NULL)->stream);
+                lane_end(stream_of(lane_of(NULL)));
 }
 
 void lane_end_all(uint64_t context)
@@ -208,7 +239,7 @@ void lane_end_all(uint64_t context)
         const CUstreamCaptureMode mode = meter_relax();
 
         for (unsigned i = 0; i < LANES; i++)
-                if (lanes.lanes[i].segment.segment && handle_holds(&lanes.lanes[i]) &&
+                if (lanes.lanes[i].tag && handle_holds(&lanes.lanes[i]) &&
                     meter_context(lanes.lanes[i].segment) == context)
                         lane_close(&lanes.lanes[i]);
         meter_restore(mode);

@@ -1,8 +1,8 @@
-/* lane: what one thread may still submit to one stream without asking anybody.
+/* lane: what one thread may still submit to a device without asking anybody, and to which streams.
  *
- * A segment of work is charged when it begins; launches then take from that room with no clock, no
- * atomic and no call. The launch that finds no room left ends the segment (lane_admit), the next one
- * begins another and waits if the container owes GPU time. */
+ * A thread is charged for room in advance; launches take from it with no clock, no atomic and no call.
+ * When it is used up, what was submitted since is measured (lane_admit), and the thread waits if the
+ * container owes GPU time. So a thread never sleeps in the middle of what it measures. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,19 +12,25 @@
 #include "meter.h"
 
 /* Small: a library that is loaded late finds little room for the variables of its threads. */
-enum { LANES = 8, LANE_COSTS = 64 };
+enum { LANES = 8, ROOMS = 4, LANE_COSTS = 64 };
+
+struct room {
+        int64_t ns;
+        unsigned owner; /* the account of the device + 1; 0: none */
+};
 
 struct lane {
-        CUstream stream;
-        int64_t room_ns; /* 0 also where nothing is open */
-        int64_t granted_ns;
-        uint64_t streams_ended; /* when it was opened */
+        uintptr_t tag;       /* the stream + 1; 0: closed */
+        uint64_t planned_ns; /* what was submitted since it was opened */
         struct segment_ref segment;
-        unsigned opened; /* so far */
+        uint64_t streams_ended; /* when it was opened */
+        uint32_t room;
+        uint32_t opened; /* so far */
 };
 
 struct lanes {
         struct lane lanes[LANES];
+        struct room rooms[ROOMS];
         uint64_t costs[LANE_COSTS]; /* {key without its low bits, place in cost_table} */
 };
 extern _Thread_local struct lanes lanes __attribute__((tls_model("initial-exec")));
@@ -48,20 +54,23 @@ static inline bool lane_pass(CUstream stream, uint64_t key)
         struct lane *lane = lane_of(stream);
         uint64_t seen = lanes.costs[key % LANE_COSTS];
 
-        if (lane->stream != stream || (seen ^ key) >> COST_BITS)
+        if (lane->tag != (uintptr_t)stream + 1 || (seen ^ key) >> COST_BITS)
                 return false;
-        int64_t room_ns = lane->room_ns -
-                          atomic_load_explicit(&cost_table[seen % COSTS].ns, memory_order_relaxed);
-        if (room_ns < 0)
+        uint32_t cost_ns = atomic_load_explicit(&cost_table[seen % COSTS].ns, memory_order_relaxed);
+        struct room *room = &lanes.rooms[lane->room];
+        if (room->ns < cost_ns)
                 return false;
-        lane->room_ns = room_ns;
+        room->ns -= cost_ns;
+        lane->planned_ns += cost_ns;
         return true;
 }
 
 /* One launch that was looked at. */
 struct admission {
-        struct segment_ref segment; /* it is the last of; {0}: not the last, or not measured */
-        struct segment_end end;
+        struct segment_ref segment; /* of this launch alone; {0}: not alone, or not measured */
+        uint64_t begin_ns;
+        uint64_t work_ns;
+        unsigned cost;
         CUstream stream;
         int account;
 };

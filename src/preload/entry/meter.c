@@ -26,7 +26,7 @@ struct segment {
         CUevent begin, end; /* begin may be NULL */
         uint64_t open_ns;
         uint64_t begin_recorded_ns, end_recorded_ns;
-        uint64_t charged_ns;
+        bool is_crowded; /* another stream had work at the same time: it may have been held up */
         struct segment_end facts;
 };
 
@@ -35,7 +35,7 @@ struct account_meter {
         struct lock lock;
         struct segment *first, **last; /* closed, in that order */
         struct busy_set busy;
-        uint64_t charged_ns;
+        uint64_t planned_ns;  /* of these */
         uint64_t compared_ns; /* when an event was last put on an idle stream */
         unsigned guesses;
 };
@@ -135,7 +135,20 @@ static void begin_mark(struct account_meter *a, struct segment *s, CUstream stre
         s->begin = mark(s, stream, &s->begin_recorded_ns);
 }
 
-struct segment_ref meter_open(const struct place *place, CUstream stream, uint64_t charged_ns)
+/* The caller holds the account's lock. */
+static void crowd_note(struct segment *s)
+{
+        for (unsigned i = 0; i < meter.used; i++) {
+                struct segment *other = &meter.segments[i];
+                if (other->state == SEGMENT_FREE || other->account != s->account ||
+                    (other->stream == s->stream && other->context == s->context))
+                        continue;
+                s->is_crowded = true;
+                other->is_crowded = true;
+        }
+}
+
+struct segment_ref meter_open(const struct place *place, CUstream stream)
 {
         struct account_meter *a = &meter.accounts[place->account];
         struct segment_ref ref = { 0 };
@@ -148,10 +161,9 @@ struct segment_ref meter_open(const struct place *place, CUstream stream, uint64
                 s->markers = markers;
                 s->context = place->context;
                 s->stream = stream;
-                s->charged_ns = charged_ns;
+                crowd_note(s);
                 begin_mark(a, s, stream);
                 s->open_ns = clock_now_ns();
-                a->charged_ns += charged_ns;
                 ref = (struct segment_ref){ s, s->number };
         }
         lock_give(&a->lock);
@@ -161,7 +173,8 @@ struct segment_ref meter_open(const struct place *place, CUstream stream, uint64
 /* The caller holds the account's lock. */
 static void segment_end(struct account_meter *a, struct segment *s)
 {
-        a->charged_ns -= s->charged_ns < a->charged_ns ? s->charged_ns : a->charged_ns;
+        if (s->state == SEGMENT_CLOSED)
+                a->planned_ns -= s->facts.planned_ns;
         if (s->begin)
                 marker_give(s->markers, s->begin);
         if (s->end)
@@ -169,20 +182,15 @@ static void segment_end(struct account_meter *a, struct segment *s)
         segment_free(s);
 }
 
-uint64_t meter_drop(struct segment_ref ref)
+void meter_drop(struct segment_ref ref)
 {
-        uint64_t charged_ns = 0;
-
         if (!ref.segment)
-                return 0;
+                return;
         struct account_meter *a = &meter.accounts[ref.segment->account];
         lock_take(&a->lock);
-        if (ref_holds(ref)) {
-                charged_ns = ref.segment->charged_ns;
+        if (ref_holds(ref))
                 segment_end(a, ref.segment);
-        }
         lock_give(&a->lock);
-        return charged_ns;
 }
 
 static void list_append(struct account_meter *a, struct segment *s)
@@ -206,8 +214,6 @@ void meter_close(struct segment_ref ref, CUstream stream, const struct segment_e
                 return;
         }
         s->facts = *end;
-        s->charged_ns += end->charged_ns;
-        a->charged_ns += end->charged_ns;
         if (!s->facts.last_at_ns)
                 s->facts.last_at_ns = clock_now_ns();
         s->end = mark(s, stream, &s->end_recorded_ns);
@@ -215,6 +221,7 @@ void meter_close(struct segment_ref ref, CUstream stream, const struct segment_e
                 segment_end(a, s);
         } else {
                 s->state = SEGMENT_CLOSED;
+                a->planned_ns += end->planned_ns;
                 a->guesses += end->cost && cost_table[end->cost].ns == COST_UNKNOWN_NS;
                 list_append(a, s);
         }
@@ -226,17 +233,21 @@ uint64_t meter_context(struct segment_ref ref)
         return ref_holds(ref) ? ref.segment->context : 0;
 }
 
-/* See the top of meter.h. */
-static struct span segment_span(const struct segment *s, uint64_t begin_ns, uint64_t end_ns)
+/* From when on the device cannot have been idle, and for how long before that it was busy: as long as
+ * the work takes that was submitted earlier. See the top of meter.h. */
+static void segment_spans(const struct segment *s, uint64_t begin_ns, uint64_t end_ns,
+                          struct span *ret_early, struct span *ret_late)
 {
         const struct segment_end *f = &s->facts;
-        uint64_t before_ns = f->planned_ns - f->last_ns;
-        uint64_t since_ns = f->last_at_ns > before_ns ? f->last_at_ns - before_ns : 0;
+        uint64_t late_ns = f->last_at_ns > begin_ns ? f->last_at_ns : begin_ns;
+        uint64_t earlier_ns = f->planned_ns - f->last_ns;
 
-        /* Closed by something else than its last work, which was submitted some time before. */
-        if (f->last_ns == 0 && end_ns - f->planned_ns < since_ns && end_ns > f->planned_ns)
-                since_ns = end_ns - f->planned_ns;
-        return (struct span){ begin_ns > since_ns ? begin_ns : since_ns, end_ns };
+        /* Closed by something else than its last work, some of which may have been done by then. */
+        if (f->last_ns == 0 && end_ns > late_ns)
+                earlier_ns -= end_ns - late_ns < earlier_ns ? end_ns - late_ns : earlier_ns;
+        uint64_t until_ns = begin_ns + earlier_ns < late_ns ? begin_ns + earlier_ns : late_ns;
+        *ret_early = (struct span){ begin_ns, until_ns };
+        *ret_late = (struct span){ late_ns, end_ns };
 }
 
 /* Time that only this process's segments know, and of it what the container did not know. */
@@ -244,17 +255,16 @@ struct measured {
         uint64_t own_ns, used_ns;
 };
 
-static struct measured span_count(struct account_meter *a, unsigned account, struct span span)
+static void span_count(struct account_meter *a, unsigned account, struct span span,
+                       struct measured *measured)
 {
         struct span parts[BUSY_SPANS + 1];
-        struct measured measured = { 0 };
         unsigned count = busy_set_add(&a->busy, span, parts);
 
         for (unsigned i = 0; i < count; i++) {
-                measured.own_ns += parts[i].end_ns - parts[i].begin_ns;
-                measured.used_ns += gate_compute_used(account, parts[i].begin_ns, parts[i].end_ns);
+                measured->own_ns += parts[i].end_ns - parts[i].begin_ns;
+                measured->used_ns += gate_compute_used(account, parts[i].begin_ns, parts[i].end_ns);
         }
-        return measured;
 }
 
 static void segment_settle(struct account_meter *a, struct segment *s)
@@ -270,12 +280,16 @@ static void segment_settle(struct account_meter *a, struct segment *s)
         if (!marker_time_ns(s->markers, s->end, s->end_recorded_ns, now_ns, &end_ns))
                 return;
         marker_refer(s->markers, steal(s->end));
-        struct measured m = span_count(a, s->account, segment_span(s, begin_ns, end_ns));
+        struct span early, late;
+        segment_spans(s, begin_ns, end_ns, &early, &late);
+        struct measured m = { 0 };
+        span_count(a, s->account, early, &m);
+        span_count(a, s->account, late, &m);
         if (s->facts.cost) {
-                cost_learn(s->facts.cost, m.own_ns);
-                gate_compute_saw(s->account, m.own_ns);
+                cost_learn(s->facts.cost, m.own_ns, s->is_crowded);
+                gate_compute_saw(s->account, s->is_crowded ? 0 : m.own_ns);
         }
-        gate_compute_correct(s->account, (int64_t)m.used_ns - (int64_t)s->charged_ns);
+        gate_compute_correct(s->account, (int64_t)m.used_ns - (int64_t)s->facts.planned_ns);
 }
 
 static bool is_guess(const struct segment *s)
@@ -313,7 +327,7 @@ struct backlog meter_backlog(unsigned account)
         struct account_meter *a = &meter.accounts[account];
 
         lock_take(&a->lock);
-        struct backlog backlog = { .charged_ns = a->first ? a->charged_ns : 0,
+        struct backlog backlog = { .planned_ns = a->planned_ns,
                                    .oldest = a->first ? a->first->stream : NULL,
                                    .is_guess = a->guesses > 0 };
         lock_give(&a->lock);

@@ -26,29 +26,28 @@ struct segment_ref {
 CUstreamCaptureMode meter_relax(void);
 void meter_restore(CUstreamCaptureMode mode);
 
-/* Begins a segment of work that was charged so much. {0}: it cannot be measured. */
-struct segment_ref meter_open(const struct place *place, CUstream stream, uint64_t charged_ns);
+/* Begins a segment. {0}: it cannot be measured. */
+struct segment_ref meter_open(const struct place *place, CUstream stream);
 
 /* What is known at the end of a segment. */
 struct segment_end {
-        uint64_t charged_ns; /* more, since it began */
-        uint64_t planned_ns; /* what its work was expected to take */
-        uint64_t last_ns;    /* of these, the last piece of work */
-        uint64_t last_at_ns; /* when that was submitted; 0: not known */
+        uint64_t planned_ns; /* what its work was expected to take, and charged */
+        uint64_t last_ns;    /* of these, the last piece of work; 0: not known */
+        uint64_t last_at_ns; /* when that was submitted; 0: by now */
         unsigned cost;       /* the only piece of work in it, whose cost is learned; 0: several */
 };
 void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end);
-/* Nothing of it will be known. Answers what was charged for it. */
-uint64_t meter_drop(struct segment_ref ref);
+/* Nothing of it will be known: what was charged for it stands. */
+void meter_drop(struct segment_ref ref);
 /* The context it is in; 0: it is over. */
 uint64_t meter_context(struct segment_ref ref);
 
 /* Settles what is done: the container's debt is corrected, costs are learned. */
 void meter_harvest(unsigned account);
 
-/* Work of this process that is charged and not done yet. */
+/* Work of this process that is measured and not done yet. */
 struct backlog {
-        uint64_t charged_ns;
+        uint64_t planned_ns;
         CUstream oldest; /* whose end is awaited first */
         bool is_guess;   /* some of it takes nobody knows how long */
 };
