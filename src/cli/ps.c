@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "command.h"
 #include "json_out.h"
 #include "quantity.h"
+#include "region_compute.h"
 #include "residency.h"
 #include "scan.h"
+#include "share_compute.h"
 #include "share_memory.h"
 #include "share_place.h"
 #include "table.h"
@@ -51,6 +54,13 @@ static uint64_t row_held(const struct row *row)
         return region_held_bytes(row->region, row->slot, row->device) + row_virtual(row);
 }
 
+/* Has it anything to do with the device? */
+static bool row_is_used(const struct row *row)
+{
+        return row_held(row) > 0 ||
+               atomic_load(&row->region->file->slots[row->slot].gpu_ns[row->device]) > 0;
+}
+
 /* On the GPU now, as the driver says. */
 static bool row_resident(const struct row *row, uint64_t *ret_bytes)
 {
@@ -83,6 +93,38 @@ static void size_add(struct table *table, uint64_t bytes)
         table_add(table, "%s", text);
 }
 
+/* "-": it may hold what the GPU has. */
+static void limit_add(struct table *table, uint64_t bytes)
+{
+        if (bytes == SHARE_UNLIMITED)
+                table_add(table, "-");
+        else
+                size_add(table, bytes);
+}
+
+enum { LOOK_MS = 1000 };
+
+/* Of the GPU's time in the last second. */
+static double cores_used(const struct region *region, unsigned gpu)
+{
+        return region ? (double)region_compute_used_ns(&region->file->computes[gpu], clock_now_ns(),
+                                                       LOOK_MS) /
+                                ((double)LOOK_MS * (double)NS_PER_MS)
+                      : 0;
+}
+
+/* "29.8/30%": what the whole share used, of what it may. */
+static void cores_add(struct table *table, const struct share_copy *copy,
+                      const struct region *region, unsigned gpu)
+{
+        const unsigned cap = gpu < copy->device_count ? share_cap_percent(&copy->devices[gpu]) : 0;
+
+        if (cap)
+                table_add(table, "%.1f/%u%%", cores_used(region, gpu) * 100, cap);
+        else
+                table_add(table, "-");
+}
+
 static void row_table(struct table *table, const struct row *row)
 {
         const struct region_slot *slot = &row->region->file->slots[row->slot];
@@ -100,7 +142,8 @@ static void row_table(struct table *table, const struct row *row)
                 size_add(table, resident);
         else
                 table_add(table, "-");
-        size_add(table, row->copy->devices[row->device].limit_bytes);
+        limit_add(table, row->copy->devices[row->device].limit_bytes);
+        cores_add(table, row->copy, row->region, row->device);
 }
 
 /* The share lives, but none of its processes has used a GPU yet. */
@@ -109,7 +152,8 @@ static void idle_table(struct table *table, const struct share_copy *copy)
         table_add(table, "%s", copy->name);
         for (unsigned i = 0; i < 10; i++)
                 table_add(table, "-");
-        size_add(table, copy->device_count ? copy->devices[0].limit_bytes : 0);
+        limit_add(table, copy->device_count ? copy->devices[0].limit_bytes : 0);
+        cores_add(table, copy, NULL, 0);
 }
 
 static void row_json(struct json_out *json, const struct row *row)
@@ -126,6 +170,8 @@ static void row_json(struct json_out *json, const struct row *row)
                 json_number(json, "resident_bytes", resident);
         for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                 json_number(json, kind_names[kind], row_kind(row, kind));
+        json_number(json, "gpu_ns",
+                    atomic_load(&row->region->file->slots[row->slot].gpu_ns[row->device]));
         json_close(json, '}');
 }
 
@@ -138,7 +184,7 @@ static void process_json(struct listing *list, struct row *row)
         json_string(&list->json, "program", slot->name);
         json_open(&list->json, "gpus", '[');
         for (row->device = 0; row->device < row->copy->device_count; row->device++)
-                if (row_held(row) > 0)
+                if (row_is_used(row))
                         row_json(&list->json, row);
         json_close(&list->json, ']');
         json_close(&list->json, '}');
@@ -150,7 +196,7 @@ static void process_table(struct listing *list, struct row *row)
         bool is_shown = false;
 
         for (row->device = 0; row->device < row->copy->device_count; row->device++) {
-                if (row_held(row) == 0)
+                if (!row_is_used(row))
                         continue;
                 row_table(&list->table, row);
                 is_shown = true;
@@ -180,6 +226,19 @@ static unsigned list_processes(struct listing *list, const struct share_copy *co
         return count;
 }
 
+static void compute_json(struct json_out *json, const struct share_device *device,
+                         const struct region *region, unsigned gpu)
+{
+        const struct region_compute *compute = region ? &region->file->computes[gpu] : NULL;
+
+        json_number(json, "cores_percent", device->cores_percent);
+        json_number(json, "cores_max_percent", share_cap_percent(device));
+        json_bool(json, "is_latency", device->flags & SHARE_LATENCY);
+        json_real(json, "cores_used_ratio", cores_used(region, gpu));
+        json_number(json, "gpu_ns", compute ? atomic_load(&compute->gpu_ns) : 0);
+        json_number(json, "throttled_ns", compute ? atomic_load(&compute->throttled_ns) : 0);
+}
+
 static void device_json(struct json_out *json, const struct share_copy *copy,
                         const struct region *region, unsigned gpu)
 {
@@ -197,6 +256,7 @@ static void device_json(struct json_out *json, const struct share_copy *copy,
         json_number(json, "held_bytes", physical + virtual);
         json_number(json, "physical_bytes", physical);
         json_number(json, "virtual_bytes", virtual);
+        compute_json(json, device, region, gpu);
         json_close(json, '}');
 }
 
@@ -264,9 +324,9 @@ static int list_all(struct listing *list)
 
 static int ps_print(struct listing *list)
 {
-        static const char *const titles[] = { "SHARE", "PID",     "PROGRAM",  "GPU",
-                                              "HELD",  "DEVICE",  "MANAGED",  "CONTEXT",
-                                              "OTHER", "VIRTUAL", "RESIDENT", "LIMIT" };
+        static const char *const titles[] = { "SHARE",    "PID",     "PROGRAM", "GPU",   "HELD",
+                                              "DEVICE",   "MANAGED", "CONTEXT", "OTHER", "VIRTUAL",
+                                              "RESIDENT", "LIMIT",   "CORES" };
         int code;
 
         if (list->is_json) {
@@ -277,7 +337,7 @@ static int ps_print(struct listing *list)
                 json_close(&list->json, '}');
                 return code;
         }
-        table_init(&list->table, titles, 12);
+        table_init(&list->table, titles, 13);
         code = list_all(list);
         table_print(&list->table);
         return code;

@@ -31,6 +31,7 @@ enum {
         KERNEL,
         CORES,
         CORES_MAX,
+        PRIORITY,
 };
 
 const struct cli_option run_options[] = {
@@ -50,9 +51,10 @@ const struct cli_option run_options[] = {
         [NAME] = { "name", "NAME", "the share's name; a second run of that name joins it", NULL },
         [KERNEL] = { "kernel", "NAME=MICROSECONDS",
                      "this kernel takes exactly so long (simulated; repeatable)", NULL },
-        [CORES] = { "cores", "PERCENT", "GPU time it may use *", NULL },
-        [CORES_MAX] = { "cores-max", "PERCENT", "GPU time it may borrow when there is some *",
-                        NULL },
+        [CORES] = { "cores", "PERCENT", "part of each GPU's time it may use", NULL },
+        [CORES_MAX] = { "cores-max", "PERCENT", "up to this where nobody else uses it", NULL },
+        [PRIORITY] = { "priority", "high|low", "high: shorter waits for its turn. Default: low",
+                       "high low" },
         { 0 },
 };
 
@@ -64,22 +66,6 @@ struct run_request {
         char **program;
         char machine[EPHEMERAL_PATH_BYTES]; /* made for this run; "": none */
 };
-
-/* Limits that are not in this release are checked like everything else, so that a command line that
- * is right today stays right. */
-static int missing_limit_check(int option, const char *value, struct err *e)
-{
-        unsigned percent;
-
-        switch (option) {
-        case CORES:
-                return quantity_parse_percent(value, "--cores", &percent, e);
-        case CORES_MAX:
-                return quantity_parse_percent(value, "--cores-max", &percent, e);
-        default:
-                return 0;
-        }
-}
 
 static int limit_option(struct run_limits *limits, int option, const char *value, struct err *e)
 {
@@ -104,10 +90,12 @@ static int limit_option(struct run_limits *limits, int option, const char *value
         case NAME:
                 limits->name = value;
                 return share_place_check_name(value, e);
+        case CORES:
+                return share_compute_cores(value, &limits->compute, e);
+        case CORES_MAX:
+                return share_compute_most(value, &limits->compute, e);
         default:
-                if (!limits->missing)
-                        limits->missing = run_options[option].name;
-                return missing_limit_check(option, value, e);
+                return share_compute_priority(value, &limits->compute, e);
         }
 }
 

@@ -1,4 +1,4 @@
-/* The share of a program under `vgpu run --memory`. */
+/* The share of a program under `vgpu run --memory` or `--cores`. */
 #include "run_share.h"
 
 #include <errno.h>
@@ -17,18 +17,14 @@
 
 bool run_share_is_wanted(const struct run_limits *limits)
 {
-        return share_memory_is_said(&limits->memory) || limits->name;
+        return share_memory_is_said(&limits->memory) || share_compute_is_said(&limits->compute) ||
+               limits->name;
 }
 
 int run_share_check(const struct run_limits *limits, struct err *e)
 {
         const char *outer = getenv("VGPU_SHARE");
 
-        if (limits->missing)
-                return err_set(e, -ENOTSUP,
-                               "limits of this kind (--%s) are not in this release; "
-                               "nothing was run",
-                               limits->missing);
         if (limits->memory.host_bytes && limits->memory.is_oversold != SHARE_YES)
                 return err_set(e, -EINVAL,
                                "--oversold-host-memory says how far --oversold goes; give "
@@ -72,9 +68,11 @@ static void name_make(const char *program, char ret_name[64])
         snprintf(ret_name, 64, "%s-%04x", *base ? base : "program", number);
 }
 
-static void share_describe(const struct run_limits *limits, const struct gpu_list *gpus,
-                           const char *program, struct share_copy *ret_copy)
+static int share_describe(const struct run_limits *limits, const struct gpu_list *gpus,
+                          const char *program, struct share_copy *ret_copy, struct err *e)
 {
+        int r = 0;
+
         *ret_copy = (struct share_copy){ .device_count = gpus->count };
         if (limits->name)
                 snprintf(ret_copy->name, sizeof ret_copy->name, "%s", limits->name);
@@ -89,7 +87,10 @@ static void share_describe(const struct run_limits *limits, const struct gpu_lis
                 device->flags = limits->is_context_exempt ? SHARE_CONTEXT_EXEMPT : 0;
                 device->card_bytes = gpus->cards[i].memory_bytes;
                 share_memory_put(&limits->memory, device);
+                if (r == 0)
+                        r = share_compute_put(&limits->compute, device, e);
         }
+        return r;
 }
 
 /* Ours comes first: whoever stands behind it is reached through it. */
@@ -130,8 +131,9 @@ int run_share_take(const struct run_limits *limits, const char *machine_path, co
         r = preload_set(e);
         if (r < 0)
                 return r;
-        share_describe(limits, &gpus, program, &copy);
-        r = share_place_take(&copy, &gpus, ret_path, e);
+        r = share_describe(limits, &gpus, program, &copy, e);
+        if (r == 0)
+                r = share_place_take(&copy, &gpus, ret_path, e);
         if (r < 0)
                 return r;
         if (setenv("VGPU_SHARE", ret_path, 1) < 0)

@@ -1,19 +1,20 @@
-/* The share of a program under `vgpu run --memory`. */
+/* The share of a program under `vgpu run --memory` or `--cores`. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
+#include "share_compute.h"
 #include "share_layout.h"
 #include "share_memory.h"
 
 struct run_limits {
         struct share_memory memory;
+        struct share_compute compute;
         const char *name; /* NULL: made from the program's */
         bool has_context; /* --context-memory was given */
         bool is_context_exempt;
-        const char *missing; /* an option for a limit that is not in this release */
 };
 
 /* True: the program runs under a share. */

@@ -7,11 +7,21 @@
 #include "quantity.h"
 #include "scan.h"
 #include "scope.h"
+#include "share_compute.h"
 #include "share_memory.h"
 #include "share_option.h"
 #include "share_place.h"
 
-enum { MEMORY, MEMORY_RATIO, OVERSOLD, NO_OVERSOLD, OVERSOLD_HOST_MEMORY };
+enum {
+        MEMORY,
+        MEMORY_RATIO,
+        OVERSOLD,
+        NO_OVERSOLD,
+        OVERSOLD_HOST_MEMORY,
+        CORES,
+        CORES_MAX,
+        PRIORITY,
+};
 
 const struct cli_option set_options[] = {
         [MEMORY] = { "memory", "SIZE", "GPU memory it may hold on each GPU from now on", NULL },
@@ -23,8 +33,28 @@ const struct cli_option set_options[] = {
         [NO_OVERSOLD] = { "no-oversold", NULL, "from now on refuse what is beyond it", NULL },
         [OVERSOLD_HOST_MEMORY] = { "oversold-host-memory", "SIZE",
                                    "this far and no further. Default: the GPU's size again", NULL },
+        [CORES] = { "cores", "PERCENT", "part of each GPU's time it may use; 0: no limit", NULL },
+        [CORES_MAX] = { "cores-max", "PERCENT",
+                        "up to this where nobody else uses it; 0: nothing is borrowed", NULL },
+        [PRIORITY] = { "priority", "high|low", "high: shorter waits for its turn", "high low" },
         { 0 },
 };
+
+struct set_request {
+        struct share_memory memory;
+        struct share_compute compute;
+};
+
+static void compute_print(const struct share_copy *copy)
+{
+        char text[SHARE_COMPUTE_TEXT];
+
+        for (unsigned i = 0; i < copy->device_count; i++) {
+                share_compute_text(&copy->devices[i], text);
+                printf("%s: GPU %u time: %s%s\n", copy->name, i, text,
+                       copy->devices[i].flags & SHARE_LATENCY ? ", high priority" : "");
+        }
+}
 
 static void device_print(const struct share_copy *copy, unsigned gpu, uint64_t held, uint64_t host)
 {
@@ -66,7 +96,7 @@ static void held_print(const struct share_copy *copy)
         region_close(&region);
 }
 
-static int memory_set(const char *path, const struct share_memory *memory, struct err *e)
+static int limits_set(const char *path, const struct set_request *request, struct err *e)
 {
         struct share_copy copy;
         struct share share;
@@ -76,18 +106,31 @@ static int memory_set(const char *path, const struct share_memory *memory, struc
         if (r < 0)
                 return r;
         memcpy(&copy, share_current(&share), sizeof copy);
-        for (unsigned i = 0; i < copy.device_count; i++)
-                share_memory_put(memory, &copy.devices[i]);
-        r = share_update(&share, &copy, e);
+        for (unsigned i = 0; i < copy.device_count && r == 0; i++) {
+                share_memory_put(&request->memory, &copy.devices[i]);
+                r = share_compute_put(&request->compute, &copy.devices[i], e);
+        }
         if (r == 0)
+                r = share_update(&share, &copy, e);
+        if (r == 0 && share_memory_is_said(&request->memory))
                 held_print(&copy);
+        if (r == 0 && share_compute_is_said(&request->compute))
+                compute_print(&copy);
         share_close(&share);
         return r;
 }
 
-static int set_option(struct share_memory *memory, int option, const char *value, struct err *e)
+static int set_option(struct set_request *request, int option, const char *value, struct err *e)
 {
+        struct share_memory *memory = &request->memory;
+
         switch (option) {
+        case CORES:
+                return share_compute_cores(value, &request->compute, e);
+        case CORES_MAX:
+                return share_compute_most(value, &request->compute, e);
+        case PRIORITY:
+                return share_compute_priority(value, &request->compute, e);
         case MEMORY_RATIO:
                 return share_memory_ratio(value, memory, e);
         case OVERSOLD:
@@ -106,7 +149,7 @@ int command_set(const struct command *command, int argc, char **argv)
 {
         const char *name = NULL;
         char path[SHARE_TEXT];
-        struct share_memory memory = { 0 };
+        struct set_request request = { 0 };
         struct err e = { 0 };
         struct scan scan;
         int option;
@@ -120,16 +163,17 @@ int command_set(const struct command *command, int argc, char **argv)
                                         scan.value);
                 if (option == SCAN_WORD)
                         name = scan.value;
-                else if (set_option(&memory, option, scan.value, &e) < 0)
+                else if (set_option(&request, option, scan.value, &e) < 0)
                         return complain(EXIT_USAGE, "%s", e.text);
         }
         if (!name)
                 return complain(EXIT_USAGE, "which share? vgpu set NAME --memory SIZE");
-        if (!share_memory_is_said(&memory))
-                return complain(EXIT_USAGE, "set what? vgpu set %.63s --memory SIZE", name);
+        if (!share_memory_is_said(&request.memory) && !share_compute_is_said(&request.compute))
+                return complain(EXIT_USAGE,
+                                "set what? vgpu set %.63s --memory SIZE, or --cores PERCENT", name);
         if (!share_place_find(name, path))
                 return complain_unknown_share(name);
-        if (memory_set(path, &memory, &e) < 0)
+        if (limits_set(path, &request, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
         return EXIT_OK;
 }

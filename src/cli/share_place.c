@@ -18,6 +18,7 @@
 #include "quantity.h"
 #include "region_check.h"
 #include "scope.h"
+#include "share_compute.h"
 #include "share_memory.h"
 #include "watcher.h"
 
@@ -270,6 +271,16 @@ static int join_check(const struct share_copy *have, const struct share_copy *wa
         if (wanted->device_count == 0 || have->device_count == 0)
                 return 0;
         const struct share_device *a = &have->devices[0], *b = &wanted->devices[0];
+        if (b->cores_percent && (a->cores_percent != b->cores_percent ||
+                                 a->cores_max_percent != b->cores_max_percent)) {
+                char cores[SHARE_COMPUTE_TEXT];
+
+                share_compute_text(a, cores);
+                return err_set(e, -EEXIST,
+                               "share '%s' is in use with %s of each GPU's time; give the same, or "
+                               "change it with 'vgpu set %s --cores PERCENT'",
+                               wanted->name, cores, wanted->name);
+        }
         if (b->limit_bytes == SHARE_UNLIMITED)
                 return 0; /* whatever it has */
         quantity_format_bytes(a->limit_bytes, limit);
@@ -290,7 +301,7 @@ static int join_check(const struct share_copy *have, const struct share_copy *wa
                                wanted->name,
                                a->flags & SHARE_OVERSOLD ? "oversold" : "without --oversold",
                                wanted->name);
-        if (a->flags != b->flags)
+        if ((a->flags ^ b->flags) & SHARE_CONTEXT_EXEMPT)
                 return err_set(e, -EEXIST,
                                "share '%s' is in use with --context-memory=%s; give the same",
                                wanted->name, a->flags & SHARE_CONTEXT_EXEMPT ? "exempt" : "count");
@@ -315,9 +326,11 @@ static int share_make(const char *path, const struct share_copy *wanted,
         char folder[SHARE_TEXT], grant[SHARE_TEXT], want[SHARE_TEXT];
         struct share_copy copy;
 
-        if (wanted->device_count > 0 && wanted->devices[0].limit_bytes == SHARE_UNLIMITED)
+        if (wanted->device_count > 0 && wanted->devices[0].limit_bytes == SHARE_UNLIMITED &&
+            !share_cap_percent(&wanted->devices[0]))
                 return err_set(e, -ENOENT,
-                               "there is no share '%s' to join; --memory SIZE makes one",
+                               "there is no share '%s' to join; --memory SIZE or --cores PERCENT "
+                               "makes one",
                                wanted->name);
         memcpy(&copy, wanted, sizeof copy);
         path_beside(path, "/region", copy.region);

@@ -165,7 +165,8 @@ class Limit(ShareCase):
         self.refuses(self.vgpu("set", "train"), 2, "--memory SIZE")
         self.refuses(self.vgpu("set", "--memory", "1g"), 2, "which share?")
         self.refuses(self.vgpu("set", "a", "b", "--memory", "1g"), 2, "'a' or 'b'")
-        self.refuses(self.vgpu("set", "train", "--cores", "5"), 2, "no option '--cores'")
+        self.refuses(self.vgpu("set", "train", "--cores", "500"), 2, "1 to 100")
+        self.refuses(self.vgpu("set", "train", "--core", "5"), 2, "no option '--core'")
         self.assertEqual(self.shares()["train"]["gpus"][0]["limit_bytes"], 1 << 30)
 
     def test_the_share_goes_with_its_last_process(self):

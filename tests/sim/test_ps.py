@@ -9,7 +9,7 @@ import time
 from cli_case import VGPU, main, vgpu, wait_until
 from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
-TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER VIRTUAL RESIDENT LIMIT".split()
+TITLES = "SHARE PID PROGRAM GPU HELD DEVICE MANAGED CONTEXT OTHER VIRTUAL RESIDENT LIMIT CORES".split()
 
 
 class Ps(ShareCase):

@@ -152,11 +152,10 @@ class Run(Case):
 
     def test_limits_are_checked_and_never_ignored(self):
         marker = os.path.join(self.folder, "ran")
-        for words in (("--cores", "10"), ("--cores-max", "50%")):
-            self.refuses(self.run_sim("--sim=t4-16gb", *words, "--", "touch", marker), 125,
-                         words[0], "not in this release")
         for words, part in ((("--memory", "x"), "not a size"), (("--memory", "0"), "more than 0"),
-                            (("--cores", "101"), "1 to 100"), (("--cores-max", "0"), "1 to 100"),
+                            (("--cores", "101"), "1 to 100"), (("--cores-max", "0.5"), "1 to 100"),
+                            (("--cores", "50", "--cores-max", "40"), "below --cores 50"),
+                            (("--cores", "some"), "1 to 100"), (("--priority", "1"), "'high' or 'low'"),
                             (("--memory-ratio", "0.5"), "--memory-ratio"),
                             (("--oversold", "--oversold-host-memory", "0"), "more than 0"),
                             (("--oversold-host-memory", "1g"), "give --oversold too"),

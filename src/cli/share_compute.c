@@ -1,0 +1,77 @@
+/* The compute of a share as options ask for it. */
+#include "share_compute.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "quantity.h"
+#include "share.h"
+
+/* 0 takes the limit away. */
+static int percent_read(const char *text, const char *option, unsigned *ret_percent, struct err *e)
+{
+        if (strcmp(text, "0") == 0) {
+                *ret_percent = 0;
+                return 0;
+        }
+        return quantity_parse_percent(text, option, ret_percent, e);
+}
+
+int share_compute_cores(const char *text, struct share_compute *compute, struct err *e)
+{
+        compute->has_cores = true;
+        return percent_read(text, "--cores", &compute->cores_percent, e);
+}
+
+int share_compute_most(const char *text, struct share_compute *compute, struct err *e)
+{
+        compute->has_most = true;
+        return percent_read(text, "--cores-max", &compute->most_percent, e);
+}
+
+int share_compute_priority(const char *text, struct share_compute *compute, struct err *e)
+{
+        if (strcmp(text, "high") != 0 && strcmp(text, "low") != 0)
+                return err_set(e, -EINVAL, "--priority is 'high' or 'low', not '%.60s'", text);
+        compute->is_latency = strcmp(text, "high") == 0 ? SHARE_YES : SHARE_NO;
+        return 0;
+}
+
+bool share_compute_is_said(const struct share_compute *compute)
+{
+        return compute->has_cores || compute->has_most || compute->is_latency != SHARE_UNSAID;
+}
+
+int share_compute_put(const struct share_compute *compute, struct share_device *device,
+                      struct err *e)
+{
+        const unsigned cores = compute->has_cores ? compute->cores_percent : device->cores_percent;
+        unsigned most = compute->has_most ? compute->most_percent : device->cores_max_percent;
+
+        if (compute->has_cores && cores == 0 && !compute->has_most)
+                most = 0; /* no limit at all */
+        if (most && most < cores)
+                return err_set(e, -EINVAL, "--cores-max %u is below --cores %u", most, cores);
+        device->cores_percent = cores;
+        device->cores_max_percent = most;
+        if (compute->has_cores || compute->has_most)
+                device->policy = most ? SHARE_POLICY_BALANCE : SHARE_POLICY_FIXED;
+        if (compute->is_latency == SHARE_YES)
+                device->flags |= SHARE_LATENCY;
+        if (compute->is_latency == SHARE_NO)
+                device->flags &= ~(uint32_t)SHARE_LATENCY;
+        return 0;
+}
+
+void share_compute_text(const struct share_device *device, char text[static SHARE_COMPUTE_TEXT])
+{
+        const unsigned most = share_cap_percent(device);
+
+        if (!most)
+                snprintf(text, SHARE_COMPUTE_TEXT, "no limit");
+        else if (most > device->cores_percent && device->cores_percent)
+                snprintf(text, SHARE_COMPUTE_TEXT, "%u%% to %u%%", device->cores_percent, most);
+        else
+                snprintf(text, SHARE_COMPUTE_TEXT, "%u%%", most);
+}
