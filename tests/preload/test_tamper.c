@@ -71,6 +71,20 @@ SIM_TEST(an_account_that_adds_up_but_is_not_ours)
         check_refused(held);
 }
 
+/* The account of what lies on the host in the place of device memory. */
+SIM_TEST(a_virtual_account_of_zeros)
+{
+        CUdeviceptr there = 0;
+
+        setenv("VGPU_MEMORY_RATIO", "2", 1);
+        guest_machine(1);
+        guest_start("200m");
+        CHECK_EQ(cuMemAlloc_v2(&there, 98 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(guest_card_bytes(0), 0);
+        region_write(offsetof(struct region_file, devices[REGION_DEVICES]), 0);
+        check_refused(there);
+}
+
 SIM_TEST(an_account_that_nobody_touched)
 {
         CUdeviceptr held = tenant_start(), address;
@@ -84,6 +98,6 @@ SIM_TEST(an_account_that_nobody_touched)
 int main(void)
 {
         return RUN(CASE(a_deleted_account), CASE(an_account_of_zeros),
-                   CASE(an_account_that_adds_up_but_is_not_ours),
+                   CASE(an_account_that_adds_up_but_is_not_ours), CASE(a_virtual_account_of_zeros),
                    CASE(an_account_that_nobody_touched));
 }

@@ -9,16 +9,21 @@
 
 #define MIB (UINT64_C(1) << 20)
 
+static char path[64];
+
 static int open_once(void **state)
 {
-        char path[64];
         struct err e = { 0 };
 
         (void)state;
         snprintf(path, sizeof path, "/dev/shm/vgpu-test-range-%d", getpid());
-        int r = ledger_open(path, 4, &e);
-        unlink(path);
-        return r;
+        return ledger_open(path, 4, &e);
+}
+
+static int remove_once(void **state)
+{
+        (void)state;
+        return unlink(path);
 }
 
 static struct virtual_range range_at(uint64_t address)
@@ -128,5 +133,5 @@ int main(void)
                 CASE(a_context_s_ranges_go_with_it_and_both_accounts_get_theirs_back),
         };
 
-        return cmocka_run_group_tests(tests, open_once, NULL);
+        return cmocka_run_group_tests(tests, open_once, remove_once);
 }

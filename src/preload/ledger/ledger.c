@@ -325,9 +325,14 @@ uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit
                 uint64_t rest =
                         limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
                 uint64_t taken = bytes < rest ? bytes : rest;
-                if (!taken ||
-                    region_charge(&ledger, virtual, REGION_MANAGED, taken, limit_bytes) == 0)
+                if (!taken)
+                        return 0;
+                if (region_charge(&ledger, virtual, REGION_MANAGED, taken, limit_bytes) < 0)
+                        continue;
+                if (soundness_holds(&ledger, account))
                         return taken;
+                ledger_give_back_virtual(account, taken);
+                return 0;
         }
 }
 

@@ -1,4 +1,4 @@
-/* soundness: the file, our own part, and the sum of the account that is asked for. */
+/* soundness: the file, our own part, and the sums of the device that is asked for. */
 #include "soundness.h"
 
 #include <stdio.h>
@@ -37,7 +37,9 @@ static enum region_fault look(struct region *region, unsigned account)
 
         if (fault == REGION_SOUND)
                 fault = region_check_own(region);
-        return fault == REGION_SOUND ? region_check_sum(region, account) : fault;
+        if (fault == REGION_SOUND)
+                fault = region_check_sum(region, account);
+        return fault == REGION_SOUND ? region_check_sum(region, region_virtual(account)) : fault;
 }
 
 static void tell(struct region *region, enum region_fault fault)
