@@ -11,8 +11,14 @@
 
 #include "scope.h"
 
-/* State letter and start time. False: no such process, or no /proc. */
-static bool stat_read(const char *proc, pid_t pid, char *ret_state, uint64_t *ret_start)
+struct stat_line {
+        char state;
+        uint64_t threads;
+        uint64_t start;
+};
+
+/* False: no such process, or no /proc. */
+static bool stat_read(const char *proc, pid_t pid, struct stat_line *ret_line)
 {
         char path[256], text[1024];
 
@@ -29,22 +35,24 @@ static bool stat_read(const char *proc, pid_t pid, char *ret_state, uint64_t *re
         char *p = strrchr(text, ')');
         if (!p || p[1] != ' ')
                 return false;
-        *ret_state = p[2];
+        ret_line->state = p[2];
         p += 2;
-        for (unsigned field = 3; field < 22 && p; field++)
+        for (unsigned field = 3; field < 22 && p; field++) {
                 p = strchr(p + 1, ' ');
+                if (p && field + 1 == 20)
+                        ret_line->threads = strtoull(p, NULL, 10);
+        }
         if (!p)
                 return false;
-        *ret_start = strtoull(p, NULL, 10);
+        ret_line->start = strtoull(p, NULL, 10);
         return true;
 }
 
 uint64_t process_start_time_in(const char *proc, pid_t pid)
 {
-        uint64_t start;
-        char state;
+        struct stat_line line;
 
-        return stat_read(proc, pid, &state, &start) ? start : 0;
+        return stat_read(proc, pid, &line) ? line.start : 0;
 }
 
 uint64_t process_start_time(pid_t pid)
@@ -52,18 +60,27 @@ uint64_t process_start_time(pid_t pid)
         return process_start_time_in("/proc", pid);
 }
 
-bool process_is_alive(pid_t pid, uint64_t start_time)
+static bool is_alive(pid_t pid, uint64_t start_time)
 {
-        uint64_t start;
-        char state;
+        struct stat_line line = { 0 };
 
         if (pid <= 0 || (kill(pid, 0) < 0 && errno == ESRCH))
                 return false;
-        if (!stat_read("/proc", pid, &state, &start))
+        if (!stat_read("/proc", pid, &line))
                 return true; /* there, and nothing more to be known */
-        if (state == 'Z' || state == 'X')
+        /* The first thread may have ended while others go on: it waits for them as a zombie. */
+        if ((line.state == 'Z' && line.threads <= 1) || line.state == 'X')
                 return false;
-        return !start_time || start == start_time;
+        return !start_time || line.start == start_time;
+}
+
+bool process_is_alive(pid_t pid, uint64_t start_time)
+{
+        int saved_errno = errno;
+        bool is = is_alive(pid, start_time);
+
+        errno = saved_errno;
+        return is;
 }
 
 void process_name(char *text, size_t size)

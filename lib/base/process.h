@@ -14,7 +14,8 @@ uint64_t process_start_time(pid_t pid);
 /* The same in another mount of /proc, which has the pids of the namespace it was mounted in. */
 uint64_t process_start_time_in(const char *proc, pid_t pid);
 
-/* Runs, and is the one that started then (0: any). A zombie is dead: it holds nothing any more. */
+/* Runs, and is the one that started then (0: any). A zombie is dead: it holds nothing any more,
+ * unless it has threads left. */
 bool process_is_alive(pid_t pid, uint64_t start_time);
 
 /* The base name of this process's program. */

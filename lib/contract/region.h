@@ -59,4 +59,6 @@ unsigned region_reap(struct region *region);
 /* Was that last done, by any process, `every_ns` ago? In a crowd less often: looking at thousands of
  * processes takes a while, and must not be all that they do. */
 bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t now_ns);
+/* Slots 1 to this have been used: never more than there are, whatever is written in the file. */
+uint32_t region_slots_high(const struct region *region);
 bool region_slot_is_alive(const struct region *region, uint32_t slot);

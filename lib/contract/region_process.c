@@ -16,8 +16,7 @@
 
 enum { REAP_PAUSE = 10 }; /* times as long as it takes */
 
-/* How many slots to look at, whatever is written there. */
-static uint32_t slots_high(const struct region *region)
+uint32_t region_slots_high(const struct region *region)
 {
         uint32_t high = atomic_load(&region->file->slots_high);
 
@@ -46,9 +45,10 @@ static enum region_state state_kind(uint64_t state)
 
 bool region_slot_is_alive(const struct region *region, uint32_t slot)
 {
+        if (slot > REGION_SLOTS)
+                return false;
         struct region_slot *s = &region->file->slots[slot];
         uint64_t state = atomic_load(&s->state);
-
         if (state_kind(state) != REGION_LIVE && state_kind(state) != REGION_JOINING)
                 return false;
         return process_is_alive((pid_t)state_pid(state), atomic_load(&s->start_time));
@@ -113,7 +113,7 @@ static bool slot_inherit_from_ours(struct region *region, uint32_t slot)
  * taken back. No recursion: a guest's stack may be small. */
 static unsigned slot_reap(struct region *region, uint32_t slot)
 {
-        uint32_t high = slots_high(region);
+        uint32_t high = region_slots_high(region);
         unsigned reaped = 0;
         bool has_more = true;
 
@@ -147,7 +147,7 @@ bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t
 
 unsigned region_reap(struct region *region)
 {
-        uint32_t high = slots_high(region);
+        uint32_t high = region_slots_high(region);
         uint64_t begin_ns = clock_now_ns();
         unsigned reaped = 0;
 
@@ -177,7 +177,7 @@ static uint32_t slot_find(struct region *region, pid_t pid)
 {
         _Atomic uint32_t *high = &region->file->slots_high;
 
-        for (uint32_t i = 1; i <= slots_high(region); i++)
+        for (uint32_t i = 1; i <= region_slots_high(region); i++)
                 if (slot_claim(region, i, pid))
                         return i;
         for (;;) {

@@ -209,10 +209,10 @@ static void process_table(struct listing *list, struct row *row)
 static unsigned list_processes(struct listing *list, const struct share_copy *copy,
                                struct region *region)
 {
-        const uint32_t high = atomic_load(&region->file->slots_high);
+        const uint32_t high = region_slots_high(region);
         unsigned count = 0;
 
-        for (uint32_t i = 1; i <= high && i <= REGION_SLOTS; i++) {
+        for (uint32_t i = 1; i <= high; i++) {
                 struct row row = { .copy = copy, .region = region, .slot = i };
 
                 if (!region_slot_is_alive(region, i))

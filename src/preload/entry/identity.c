@@ -149,7 +149,7 @@ void identity_learn(identity_list_fn *list, int ordinal)
 static const struct region_slot *slot_find(unsigned driver_pid, unsigned own_pid)
 {
         const struct region *region = ledger_region();
-        uint32_t high = atomic_load(&region->file->slots_high);
+        uint32_t high = region_slots_high(region);
 
         for (uint32_t i = 1; i <= high; i++) {
                 const struct region_slot *slot = &region->file->slots[i];

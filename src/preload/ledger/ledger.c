@@ -305,15 +305,22 @@ bool ledger_reap(uint64_t every_ns)
 
 bool ledger_wait_measured(unsigned account)
 {
+        enum { NAP_US = 200, WAIT_MOST_MS = 5000 };
         _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
         uint64_t holder = atomic_load(measuring);
+        struct timespec nap = { .tv_nsec = NAP_US * 1000 };
 
-        if (!holder || holder == ledger.slot || !region_slot_is_alive(&ledger, (uint32_t)holder))
+        if (!holder || holder > REGION_SLOTS || holder == ledger.slot)
                 return false;
-        struct timespec nap = { .tv_nsec = 200000 };
-        while (atomic_load(measuring) == holder && region_slot_is_alive(&ledger, (uint32_t)holder))
+        /* Who measures may be stopped by a signal: not for ever. */
+        for (unsigned naps = 0; naps < WAIT_MOST_MS * 1000 / NAP_US; naps++) {
+                if (atomic_load(measuring) != holder)
+                        return true;
+                if (!region_slot_is_alive(&ledger, (uint32_t)holder))
+                        return naps > 0;
                 nanosleep(&nap, NULL);
-        return true;
+        }
+        return false;
 }
 
 uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit_bytes)
