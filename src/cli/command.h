@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli_option.h"
+
 /* vgpu's own exit codes. 125…127 as env(1), nohup(1) and timeout(1) use them. */
 enum {
         EXIT_OK = 0,
@@ -12,14 +14,6 @@ enum {
         EXIT_RUN_FAILED = 125,
         EXIT_RUN_NOT_EXECUTABLE = 126,
         EXIT_RUN_NOT_FOUND = 127,
-};
-
-struct cli_option {
-        const char *name;     /* without the dashes; NULL ends the list */
-        const char *argument; /* what follows it, "SIZE"; NULL: nothing */
-        const char *summary;
-        /* What completion offers for the argument: "preset", "file", or words. NULL: nothing. */
-        const char *completion;
 };
 
 struct command {

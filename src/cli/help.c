@@ -56,15 +56,6 @@ void help_print_group(const char *group)
         printf("\n'vgpu help %s COMMAND' explains a command.\n", group);
 }
 
-static void print_option(const struct cli_option *option)
-{
-        char left[64];
-
-        snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
-                 option->argument ? option->argument : "");
-        printf("  %-26s %s\n", left, option->summary);
-}
-
 void help_print_command(const struct command *command)
 {
         printf("Usage: vgpu %s %s\n\n", command->name, command->usage);
@@ -72,8 +63,7 @@ void help_print_command(const struct command *command)
         if (command->details)
                 printf("\n%s", command->details);
         printf("\nOptions:\n");
-        for (const struct cli_option *option = command->options; option->name; option++)
-                print_option(option);
+        cli_option_print(command->options);
         printf("  %-26s %s\n", "--help", "print this text");
 }
 

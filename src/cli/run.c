@@ -296,7 +296,7 @@ int command_run(const struct command *command, int argc, char **argv)
                         goto done;
                 }
                 if (option == SCAN_WORD) { /* everything from here on is the program's */
-                        request.program = argv + scan.index - 1;
+                        request.program = argv + scan.words.index - 1;
                         break;
                 }
                 if (run_option(&request, option, (char *)scan.value, &e) < 0) {

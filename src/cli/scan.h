@@ -1,24 +1,21 @@
-/* Reads a command's arguments by its option rows. */
+/* Reads a command's arguments by its option rows; says what is wrong, prints help. */
 #pragma once
 
-#include <stdbool.h>
-
+#include "cli_option.h"
 #include "command.h"
 
 enum {
-        SCAN_END = -1,
-        SCAN_WORD = -2, /* a word that is no option: in `value` */
-        SCAN_BAD = -3,  /* the sentence was said; exit with scan_exit() */
-        SCAN_HELP = -4, /* --help: it was printed */
+        SCAN_END = CLI_END,
+        SCAN_WORD = CLI_WORD, /* a word that is no option: in `value` */
+        SCAN_BAD = CLI_BAD,   /* the sentence was said; exit with scan_exit() */
+        SCAN_HELP = CLI_HELP, /* --help: it was printed */
 };
 
 struct scan {
         const struct command *command;
-        int argc;
-        char **argv;
-        int index;
+        char program[40]; /* "vgpu sim create" */
+        struct cli_scan words;
         const char *value;
-        bool is_after_dashes; /* "--" was seen: everything else is a word */
 };
 
 void scan_init(struct scan *scan, const struct command *command, int argc, char **argv);

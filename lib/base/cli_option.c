@@ -1,0 +1,91 @@
+/* Options on a command line. */
+#include "cli_option.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nearest.h"
+
+static int scan_unknown(const struct cli_scan *scan, const char *name, struct err *e)
+{
+        struct nearest nearest = { 0 };
+        char hint[96];
+
+        for (const struct cli_option *row = scan->rows; row->name; row++)
+                nearest_offer(&nearest, name, row->name);
+        nearest_offer(&nearest, name, "help");
+        err_set(e, -EINVAL, "'%s' has no option '--%s'%s", scan->program, name,
+                nearest_text(&nearest, "--", hint, sizeof hint));
+        return CLI_BAD;
+}
+
+static int scan_value(struct cli_scan *scan, int index, const char *equals, struct err *e)
+{
+        const struct cli_option *row = &scan->rows[index];
+
+        if (!row->argument && equals) {
+                err_set(e, -EINVAL, "'--%s' takes no value", row->name);
+                return CLI_BAD;
+        }
+        if (row->argument && !equals && scan->index >= scan->argc) {
+                err_set(e, -EINVAL, "'--%s' needs a value: --%s %s", row->name, row->name,
+                        row->argument);
+                return CLI_BAD;
+        }
+        scan->value = equals ? equals + 1 : NULL;
+        if (row->argument && !equals)
+                scan->value = scan->argv[scan->index++];
+        return index;
+}
+
+static int scan_option(struct cli_scan *scan, const char *word, struct err *e)
+{
+        const char *equals = strchr(word, '=');
+        char name[64];
+
+        snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word) : (int)strlen(word),
+                 word);
+        if (strcmp(name, "help") == 0)
+                return CLI_HELP;
+        for (int i = 0; scan->rows[i].name; i++)
+                if (strcmp(scan->rows[i].name, name) == 0)
+                        return scan_value(scan, i, equals, e);
+        return scan_unknown(scan, name, e);
+}
+
+int cli_scan_next(struct cli_scan *scan, struct err *e)
+{
+        const char *word;
+
+        if (scan->index >= scan->argc)
+                return CLI_END;
+        word = scan->argv[scan->index++];
+        if (scan->is_after_dashes || word[0] != '-' || word[1] == '\0') {
+                scan->value = word;
+                return CLI_WORD;
+        }
+        if (strcmp(word, "--") == 0) {
+                scan->is_after_dashes = true;
+                return cli_scan_next(scan, e);
+        }
+        if (strcmp(word, "-h") == 0)
+                return CLI_HELP;
+        if (word[1] != '-') {
+                err_set(e, -EINVAL, "'%s' has no option '%s'; options have two dashes (%s --help)",
+                        scan->program, word, scan->program);
+                return CLI_BAD;
+        }
+        return scan_option(scan, word + 2, e);
+}
+
+void cli_option_print(const struct cli_option *rows)
+{
+        for (; rows->name; rows++) {
+                char left[64];
+
+                snprintf(left, sizeof left, "--%s%s%s", rows->name, rows->argument ? " " : "",
+                         rows->argument ? rows->argument : "");
+                printf("  %-26s %s\n", left, rows->summary);
+        }
+}
