@@ -18,5 +18,10 @@ struct doctor {
 void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, const char *format,
                 ...) __attribute__((format(printf, 4, 5)));
 
+/* /etc/ld.so.preload; what a container is given; how its processes are told from others. */
+void doctor_preload(struct doctor *doctor);
+void doctor_container(struct doctor *doctor);
+void doctor_processes(struct doctor *doctor);
+
 /* The values of VGPU_… and of the names that are understood in their place. */
 void doctor_environment(struct doctor *doctor);

@@ -41,6 +41,25 @@ SIM_TEST(memory_is_the_share)
         neighbour_kill(stranger);
 }
 
+/* A program that only looks must not fall over what a program that computes is told. */
+SIM_TEST(an_account_that_cannot_be_opened_shows_a_full_card)
+{
+        nvmlMemory_t memory;
+        nvmlProcessInfo_t list[ROOM];
+        unsigned count = ROOM;
+
+        guest_machine(1);
+        setenv("VGPU_REGION", "/nowhere/region", 1);
+        setenv("VGPU_MEMORY_LIMIT", "100m", 1);
+        GOOD(nvmlInit_v2());
+        GOOD(nvmlDeviceGetMemoryInfo(nvml_device(0), &memory));
+        CHECK_EQ(memory.total, 100 * MIB);
+        CHECK_EQ(memory.free, 0);
+        GOOD(nvmlDeviceGetComputeRunningProcesses_v3(nvml_device(0), &count, list));
+        CHECK_EQ(count, 0);
+        CHECK_EQ(cuInit(0), CUDA_ERROR_NOT_PERMITTED);
+}
+
 /* One entry, and it is ours; asked without room, the number is one too. */
 #define CHECK_LIST(type, call)                                                      \
         do {                                                                        \
@@ -158,8 +177,9 @@ SIM_TEST(load_is_the_containers_own)
 
 int main(void)
 {
-        return RUN(CASE(memory_is_the_share), CASE(lists_hold_own_processes),
-                   CASE(the_list_with_details_holds_own_processes),
+        return RUN(CASE(memory_is_the_share),
+                   CASE(an_account_that_cannot_be_opened_shows_a_full_card),
+                   CASE(lists_hold_own_processes), CASE(the_list_with_details_holds_own_processes),
                    CASE(the_private_list_holds_own_processes), CASE(accounting_knows_own_processes),
                    CASE(load_is_the_containers_own));
 }

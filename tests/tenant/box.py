@@ -65,7 +65,8 @@ class Box:
     """The container: `tell` runs a line in its shell, `ask` wants what it prints."""
 
     def __init__(self, share=True, registry=None, host_pids=False, host_proc=False, limit_mib=LIMIT_MIB,
-                 context="0", account="/etc/vgpu/region"):
+                 context="0", account="/etc/vgpu/region",
+                 preload="/opt/vgpu/libvgpu.so\n", is_fixed=True):
         self.count = 0
         self.probes = []
         self.state = tempfile.mkdtemp(prefix="vgpu-tenant-")
@@ -78,7 +79,7 @@ class Box:
                  "--context-memory", context)
         os.chmod(self.machine, 0o666)
         with open(os.path.join(self.state, "preload"), "w", encoding="utf-8") as file:
-            file.write("/opt/vgpu/libvgpu.so\n")
+            file.write(preload)
         given = os.path.join(self.state, "given")
         if share or registry or host_proc:
             os.mkdir(given)
@@ -92,6 +93,8 @@ class Box:
             registry(os.path.join(given, "registry"))
         if host_proc:
             os.mkdir(os.path.join(given, "proc"))
+        if is_fixed:
+            os.mkdir(os.path.join(self.state, "fixed"))
         outside = dict(os.environ)
         if host_pids:
             os.mkdir(os.path.join(self.state, "driver-proc"))

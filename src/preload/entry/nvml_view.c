@@ -1,6 +1,7 @@
 /* nvml_view: handles to accounts, pids to processes of the container. */
 #include "nvml_view.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,12 +13,13 @@
 
 bool nvml_view_is_limited(void)
 {
+        static atomic_bool is_told;
         struct err e = { 0 };
 
         if (!limits_are_set())
                 return false;
         /* A program that only looks, like nvidia-smi, never comes through cuInit. */
-        if (identity_open(&e) < 0)
+        if (identity_open(&e) < 0 && !atomic_exchange(&is_told, true))
                 log_error("%s", e.text);
         return true;
 }

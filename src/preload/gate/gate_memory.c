@@ -150,13 +150,12 @@ uint64_t gate_memory_total(int account, uint64_t real_bytes)
 
 uint64_t gate_memory_free(int account, uint64_t total_bytes)
 {
-        uint64_t used = total_bytes;
-
+        /* Without an account there is nothing to be had. */
+        if (account < 0 || !ledger_is_open())
+                return 0;
         /* Who only looks sees a dead process a little longer than who would be refused. */
-        if (ledger_is_open())
-                ledger_reap(10 * NS_PER_MS);
-        if (account >= 0)
-                used = ledger_used_bytes((unsigned)account) +
-                       ledger_virtual_bytes((unsigned)account);
+        ledger_reap(10 * NS_PER_MS);
+        uint64_t used =
+                ledger_used_bytes((unsigned)account) + ledger_virtual_bytes((unsigned)account);
         return used < total_bytes ? total_bytes - used : 0;
 }
