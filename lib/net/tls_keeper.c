@@ -1,0 +1,175 @@
+/* Certificates that change while they are in use. */
+#include "tls_keeper.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "clock.h"
+#include "file.h"
+#include "list.h"
+#include "scope.h"
+
+/* Tells one state of a file from another: Kubernetes exchanges mounted files by a link. */
+struct stamp {
+        dev_t device;
+        ino_t inode;
+        struct timespec changed;
+        off_t size;
+};
+
+struct tls_keeper {
+        struct loop *loop;
+        struct tls_keeper_options options;
+        char *certificate_path, *key_path;
+        struct tls_pair authority;
+        struct tls_context *context;
+        struct timer look;
+        struct stamp stamps[2];
+        int64_t renew_s; /* by the wall clock; of our own */
+};
+
+static struct stamp stamp_of(const char *path)
+{
+        struct stat status;
+
+        if (stat(path, &status) < 0)
+                return (struct stamp){ 0 };
+        return (struct stamp){ status.st_dev, status.st_ino, status.st_mtim, status.st_size };
+}
+
+static bool stamp_is_same(const struct stamp *a, const struct stamp *b)
+{
+        return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+               a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static int use(struct tls_keeper *keeper, const char *certificate, const char *key, struct err *e)
+{
+        const struct tls_credentials credentials = { .certificate = certificate, .key = key };
+
+        return keeper->context ? tls_context_replace(keeper->context, &credentials, e)
+                               : tls_server_new(&credentials, &keeper->context, e);
+}
+
+static int read_files(struct tls_keeper *keeper, struct err *e)
+{
+        autofree char *certificate = NULL;
+        autofree char *key = NULL;
+        int r = file_read(keeper->certificate_path, &certificate);
+
+        if (r < 0)
+                return err_set(e, r, "cannot read the certificate '%.150s': %s",
+                               keeper->certificate_path, strerror(-r));
+        r = file_read(keeper->key_path, &key);
+        if (r < 0)
+                return err_set(e, r, "cannot read the key '%.150s': %s", keeper->key_path,
+                               strerror(-r));
+        r = use(keeper, certificate, key, e);
+        explicit_bzero(key, strlen(key));
+        return r;
+}
+
+static int make_own(struct tls_keeper *keeper, struct err *e)
+{
+        struct tls_pair pair = { 0 };
+        int64_t begin_s, end_s;
+        int r = tls_authority_sign(&keeper->authority, keeper->options.names, keeper->options.days,
+                                   &pair, e);
+
+        if (r == 0)
+                r = tls_certificate_times(pair.certificate, &begin_s, &end_s, e);
+        if (r == 0)
+                r = use(keeper, pair.certificate, pair.key, e);
+        if (r == 0)
+                keeper->renew_s = begin_s + (end_s - begin_s) / 3 * 2;
+        tls_pair_done(&pair);
+        return r;
+}
+
+/* Looks at the files; true: they are not what was read last. */
+static bool has_changed(struct tls_keeper *keeper)
+{
+        const struct stamp now[2] = { stamp_of(keeper->certificate_path),
+                                      stamp_of(keeper->key_path) };
+        const bool is_same = stamp_is_same(&now[0], &keeper->stamps[0]) &&
+                             stamp_is_same(&now[1], &keeper->stamps[1]);
+
+        memcpy(keeper->stamps, now, sizeof now);
+        return !is_same;
+}
+
+static void on_look(struct timer *timer)
+{
+        struct tls_keeper *keeper = container_of(timer, struct tls_keeper, look);
+        const bool is_due =
+                keeper->certificate_path ? has_changed(keeper) : time(NULL) >= keeper->renew_s;
+        struct err e = { 0 };
+        int r = 0;
+
+        if (is_due)
+                r = keeper->certificate_path ? read_files(keeper, &e) : make_own(keeper, &e);
+        if (r < 0) /* half exchanged, perhaps: it is looked at again */
+                memset(keeper->stamps, 0, sizeof keeper->stamps);
+        if (is_due && keeper->options.on_change)
+                keeper->options.on_change(keeper->options.owner, r < 0 ? &e : NULL);
+        loop_timer_set(keeper->loop, &keeper->look, keeper->options.look_ms * NS_PER_MS);
+}
+
+static int keeper_fill(struct tls_keeper *keeper, const struct tls_keeper_options *options)
+{
+        if (options->certificate_path) {
+                keeper->certificate_path = strdup(options->certificate_path);
+                keeper->key_path = strdup(options->key_path);
+                return keeper->certificate_path && keeper->key_path ? 0 : -ENOMEM;
+        }
+        keeper->authority.certificate = strdup(options->authority->certificate);
+        keeper->authority.key = strdup(options->authority->key);
+        return keeper->authority.certificate && keeper->authority.key ? 0 : -ENOMEM;
+}
+
+int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
+                   struct tls_keeper **ret_keeper, struct err *e)
+{
+        struct tls_keeper *keeper = calloc(1, sizeof *keeper);
+        int r = keeper ? keeper_fill(keeper, options) : -ENOMEM;
+
+        if (r < 0) {
+                tls_keeper_free(keeper);
+                return err_set(e, r, "out of memory");
+        }
+        keeper->loop = loop;
+        keeper->options = *options;
+        keeper->options.look_ms = options->look_ms ?: 10000;
+        keeper->look.on_due = on_look;
+        if (keeper->certificate_path)
+                has_changed(keeper);
+        r = keeper->certificate_path ? read_files(keeper, e) : make_own(keeper, e);
+        if (r < 0) {
+                tls_keeper_free(keeper);
+                return r;
+        }
+        loop_timer_set(loop, &keeper->look, keeper->options.look_ms * NS_PER_MS);
+        *ret_keeper = keeper;
+        return 0;
+}
+
+struct tls_context *tls_keeper_context(struct tls_keeper *keeper)
+{
+        return keeper->context;
+}
+
+void tls_keeper_free(struct tls_keeper *keeper)
+{
+        if (!keeper)
+                return;
+        if (keeper->loop)
+                loop_timer_clear(keeper->loop, &keeper->look);
+        tls_context_free(keeper->context);
+        tls_pair_done(&keeper->authority);
+        free(keeper->certificate_path);
+        free(keeper->key_path);
+        free(keeper);
+}

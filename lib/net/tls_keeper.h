@@ -1,0 +1,30 @@
+/* tls_keeper: keeps a server's certificate good without a restart: reads mounted files again when they
+ * changed, or makes a new one of our own when two thirds of the old one's time are over. */
+#pragma once
+
+#include "err.h"
+#include "loop.h"
+#include "tls.h"
+#include "tls_authority.h"
+
+struct tls_keeper;
+
+struct tls_keeper_options {
+        /* Mounted files, … */
+        const char *certificate_path, *key_path;
+        /* … or our own: the authority (copied), whom it is for, and for how long. */
+        const struct tls_pair *authority;
+        const char *const *names; /* ends with NULL; lives as long as the keeper */
+        unsigned days;
+
+        unsigned look_ms; /* how often it is looked at (10 s) */
+        /* After each change (e NULL), and when one failed: the old certificate serves on. */
+        void (*on_change)(void *owner, const struct err *e);
+        void *owner;
+};
+
+/* Makes or reads the first one; the context is the keeper's. */
+int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
+                   struct tls_keeper **ret_keeper, struct err *e);
+struct tls_context *tls_keeper_context(struct tls_keeper *keeper);
+void tls_keeper_free(struct tls_keeper *keeper); /* after the servers that use its context */
