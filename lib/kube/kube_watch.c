@@ -1,0 +1,406 @@
+/* List, watch, and list again. */
+#include "kube_watch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock.h"
+#include "json_stream.h"
+#include "kube_changes.h"
+#include "kube_internal.h"
+#include "list.h"
+#include "scope.h"
+#include "str.h"
+
+enum {
+        PAGE = 500,
+        OBJECT_BYTES = 4 << 20,
+        FAILURE_BYTES = 4096,
+        LIST_MS = 120000, /* one page */
+        WATCH_S = 300,    /* the server ends it between this and twice this, by chance */
+        GRACE_MS = 30000, /* before we end it ourselves */
+        SHORT_MS = 1000,  /* a watch that ends sooner is trouble */
+};
+
+struct kube_watch {
+        struct kube_client *client;
+        struct kube_watch_options options;
+        char *path, *query;
+        struct http_call *call; /* the current request, or NULL while it waits */
+        struct timer timer;     /* the request's time, or the wait's */
+        struct backoff backoff;
+        uint64_t began_ns;
+
+        struct kube_changes changes;
+        char *version;      /* to watch from; NULL: list first */
+        char *continuation; /* the next page's */
+
+        struct json_stream stream;
+        struct str failure; /* what came instead of a list or watch */
+        struct err broken;  /* why we ended the request ourselves */
+        int status;
+        uint64_t asked_ms;
+        bool is_watching; /* else listing */
+        bool is_gone;     /* 410: what we know is too old */
+        bool is_taking;   /* the owner is being told something */
+};
+
+static void step(struct kube_watch *watch);
+
+static void watch_free(struct kube_watch *watch)
+{
+        loop_timer_clear(kube_client_loop(watch->client), &watch->timer);
+        json_stream_done(&watch->stream);
+        str_done(&watch->failure);
+        kube_changes_done(&watch->changes);
+        free(watch->path);
+        free(watch->query);
+        free(watch->version);
+        free(watch->continuation);
+        free(watch);
+}
+
+static const char *text_or_empty(const json_t *object, const char *key)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+
+        return text ? text : "";
+}
+
+static int set_text(char **text, const char *value)
+{
+        char *copy = strdup(value);
+
+        if (!copy)
+                return -ENOMEM;
+        free(*text);
+        *text = copy;
+        return 0;
+}
+
+static int take_error(struct kube_watch *watch, const json_t *status)
+{
+        const json_int_t code = json_integer_value(json_object_get(status, "code"));
+
+        watch->is_gone = code == 410;
+        return err_set(&watch->broken, -EREMOTEIO, "the watch ended: %s",
+                       text_or_empty(status, "message"));
+}
+
+static int take_event(struct kube_watch *watch, const json_t *event)
+{
+        const char *type = text_or_empty(event, "type");
+        const json_t *object = json_object_get(event, "object");
+        const char *version = text_or_empty(json_object_get(object, "metadata"), "resourceVersion");
+        int r = 0;
+
+        if (strcmp(type, "ERROR") == 0)
+                return take_error(watch, object);
+        if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
+                r = kube_changes_note(&watch->changes, object);
+        else if (strcmp(type, "DELETED") == 0)
+                r = kube_changes_delete(&watch->changes, object);
+        if (r == 0 && *version) {
+                backoff_reset(&watch->backoff);
+                r = set_text(&watch->version, version);
+        }
+        return r;
+}
+
+static int on_value(void *owner, const char *text, size_t count)
+{
+        struct kube_watch *watch = owner;
+        json_t *value = json_loadb(text, count, 0, NULL);
+        int r = -EPROTO;
+
+        if (value)
+                r = watch->is_watching ? take_event(watch, value)
+                                       : kube_changes_note(&watch->changes, value);
+        json_decref(value);
+        return watch->changes.is_muted ? -ECANCELED : r;
+}
+
+static void on_head(void *owner, int status, const struct fields *head)
+{
+        struct kube_watch *watch = owner;
+
+        watch->status = status;
+        watch->asked_ms = kube_retry_after_ms(head);
+}
+
+static void settle(struct kube_watch *watch, const struct err *why);
+
+/* Ends the request from our side. */
+static void break_off(struct kube_watch *watch, int code, const char *what)
+{
+        if (!watch->broken.code)
+                err_set(&watch->broken, code, "%s", what);
+        http_call_cancel(watch->call);
+        settle(watch, &watch->broken);
+}
+
+static void on_data(void *owner, const uint8_t *bytes, size_t count)
+{
+        struct kube_watch *watch = owner;
+        int r;
+
+        if (watch->status != 200) {
+                if (count <= FAILURE_BYTES - watch->failure.length)
+                        str_append_bytes(&watch->failure, (const char *)bytes, count);
+                return;
+        }
+        watch->is_taking = true;
+        r = json_stream_take(&watch->stream, bytes, count, on_value, watch);
+        watch->is_taking = false;
+        if (watch->changes.is_muted) {
+                http_call_cancel(watch->call);
+                watch_free(watch);
+        } else if (r < 0) {
+                break_off(watch, r,
+                          r == -EMSGSIZE ? "an object is too large"
+                                         : "what came is not understood");
+        }
+}
+
+static void on_end(void *owner, const struct err *why, const struct fields *trailers)
+{
+        (void)trailers;
+        settle(owner, why);
+}
+
+static void on_timeout(struct timer *timer)
+{
+        break_off(container_of(timer, struct kube_watch, timer), -ETIMEDOUT, "no end in time");
+}
+
+static int append_encoded(struct str *to, const char *text)
+{
+        int r = 0;
+
+        for (; *text && r == 0; text++) {
+                if (isalnum((unsigned char)*text) || strchr("-._~", *text))
+                        r = str_append_bytes(to, text, 1);
+                else
+                        r = str_appendf(to, "%%%02X", (uint8_t)*text);
+        }
+        return r;
+}
+
+static int list_path(const struct kube_watch *watch, struct str *path)
+{
+        int r = str_appendf(path, "%s?%s%slimit=%u", watch->path, watch->query,
+                            *watch->query ? "&" : "", watch->options.page);
+
+        if (r == 0 && watch->continuation) {
+                r = str_append(path, "&continue=");
+                if (r == 0)
+                        r = append_encoded(path, watch->continuation);
+        }
+        return r;
+}
+
+static int watch_path(const struct kube_watch *watch, unsigned seconds, struct str *path)
+{
+        int r = str_appendf(path,
+                            "%s?%s%swatch=1&allowWatchBookmarks=true&timeoutSeconds=%u"
+                            "&resourceVersion=",
+                            watch->path, watch->query, *watch->query ? "&" : "", seconds);
+
+        return r == 0 ? append_encoded(path, watch->version) : r;
+}
+
+static void on_waited(struct timer *timer)
+{
+        step(container_of(timer, struct kube_watch, timer));
+}
+
+static void wait_ms(struct kube_watch *watch, uint64_t delay_ms)
+{
+        watch->timer.on_due = on_waited;
+        loop_timer_set(kube_client_loop(watch->client), &watch->timer, delay_ms * NS_PER_MS);
+}
+
+static void wait_backoff(struct kube_watch *watch)
+{
+        wait_ms(watch, backoff_next_ms(&watch->backoff, backoff_chance(), watch->asked_ms));
+}
+
+/* The next request: a page of the list, or the watch. */
+static void step(struct kube_watch *watch)
+{
+        static const struct http_call_events events = { on_head, on_data, on_end };
+        const unsigned seconds = WATCH_S + backoff_chance() % WATCH_S;
+        struct str path = { 0 };
+        int r;
+
+        watch->is_watching = watch->version;
+        if (!watch->is_watching && !watch->continuation)
+                kube_changes_begin(&watch->changes);
+        watch->status = 0;
+        watch->asked_ms = 0;
+        watch->is_gone = false;
+        watch->broken = (struct err){ 0 };
+        watch->began_ns = clock_now_ns();
+        watch->stream.is_list = !watch->is_watching;
+        json_stream_done(&watch->stream);
+        str_done(&watch->failure);
+        r = watch->is_watching ? watch_path(watch, seconds, &path) : list_path(watch, &path);
+        if (r == 0)
+                r = kube_client_send(watch->client,
+                                     &(struct kube_send){ .method = "GET", .path = path.text },
+                                     &events, watch, &watch->call);
+        str_done(&path);
+        if (r < 0)
+                return wait_backoff(watch);
+        watch->timer.on_due = on_timeout;
+        loop_timer_set(kube_client_loop(watch->client), &watch->timer,
+                       (watch->is_watching ? seconds * 1000ull + GRACE_MS : LIST_MS) * NS_PER_MS);
+}
+
+/* A page is there: the next one, or all is told. */
+static int take_page(struct kube_watch *watch)
+{
+        json_t *rest = json_loadb(watch->stream.rest.text ? watch->stream.rest.text : "",
+                                  watch->stream.rest.length, 0, NULL);
+        const json_t *metadata = json_object_get(rest, "metadata");
+        const char *next = text_or_empty(metadata, "continue");
+        const char *version = text_or_empty(metadata, "resourceVersion");
+        int r = *version && json_stream_is_whole(&watch->stream) ? 0 : -EPROTO;
+
+        if (r == 0)
+                r = *next ? set_text(&watch->continuation, next)
+                          : set_text(&watch->version, version);
+        json_decref(rest);
+        return r;
+}
+
+static void list_complete(struct kube_watch *watch)
+{
+        free(steal(watch->continuation));
+        json_stream_done(&watch->stream);
+        watch->is_taking = true;
+        kube_changes_sweep(&watch->changes);
+        if (!watch->changes.is_muted && watch->options.on_synced)
+                watch->options.on_synced(watch->options.owner);
+        watch->is_taking = false;
+        malloc_trim(0); /* a list is the most we ever hold */
+}
+
+static void trouble(struct kube_watch *watch, const struct err *why)
+{
+        struct err e = *why;
+        json_t *status;
+
+        if (e.code == 0) {
+                status = json_loadb(watch->failure.text ? watch->failure.text : "",
+                                    watch->failure.length, 0, NULL);
+                err_set(&e, -EREMOTEIO, "%s: the API server answers %d %s", watch->path,
+                        watch->status, text_or_empty(status, "message"));
+                json_decref(status);
+        } else {
+                err_context(&e, e.code, watch->path);
+        }
+        watch->is_taking = true;
+        if (watch->options.on_trouble)
+                watch->options.on_trouble(watch->options.owner, &e);
+        watch->is_taking = false;
+}
+
+/* What we know cannot be continued: all from the beginning. */
+static void forget(struct kube_watch *watch)
+{
+        free(steal(watch->version));
+        free(steal(watch->continuation));
+}
+
+static void settle_list(struct kube_watch *watch, const struct err *why)
+{
+        const struct err malformed = { .code = -EPROTO, .text = "the list is not understood" };
+        int r = why->code;
+
+        if (r == 0 && watch->status == 200) {
+                r = take_page(watch);
+                if (r < 0)
+                        why = &malformed;
+        }
+        if (r == 0 && watch->status == 200) {
+                if (watch->version)
+                        list_complete(watch);
+                return wait_ms(watch, 0);
+        }
+        forget(watch);
+        trouble(watch, why);
+        wait_backoff(watch);
+}
+
+static void settle_watch(struct kube_watch *watch, const struct err *why)
+{
+        const bool is_short = clock_now_ns() - watch->began_ns < SHORT_MS * NS_PER_MS;
+
+        if (watch->status == 410 || watch->is_gone)
+                forget(watch);
+        else if (why->code < 0 || watch->status != 200)
+                trouble(watch, why);
+        else if (!is_short) {
+                backoff_reset(&watch->backoff);
+                return wait_ms(watch, 0); /* the server ends watches now and then */
+        }
+        wait_backoff(watch);
+}
+
+static void settle(struct kube_watch *watch, const struct err *why)
+{
+        loop_timer_clear(kube_client_loop(watch->client), &watch->timer);
+        watch->call = NULL;
+        if (watch->status == 401)
+                kube_client_reread(watch->client);
+        if (watch->is_watching)
+                settle_watch(watch, why);
+        else
+                settle_list(watch, why);
+        if (watch->changes.is_muted)
+                watch_free(watch);
+}
+
+int kube_watch_new(struct kube_client *client, const struct kube_watch_options *options,
+                   struct kube_watch **ret_watch)
+{
+        struct kube_watch *watch = calloc(1, sizeof *watch);
+
+        if (!watch)
+                return -ENOMEM;
+        watch->client = client;
+        watch->options = *options;
+        watch->options.page = options->page ?: PAGE;
+        watch->changes.on_change = options->on_change;
+        watch->changes.owner = options->owner;
+        watch->backoff.first_ms = options->first_ms;
+        watch->backoff.most_ms = options->most_ms;
+        watch->stream.limit_bytes = options->object_bytes ?: OBJECT_BYTES;
+        watch->path = strdup(options->path);
+        watch->query = strdup(options->query ? options->query : "");
+        if (!watch->path || !watch->query) {
+                watch_free(watch);
+                return -ENOMEM;
+        }
+        wait_ms(watch, 0);
+        *ret_watch = watch;
+        return 0;
+}
+
+void kube_watch_free(struct kube_watch *watch)
+{
+        if (!watch)
+                return;
+        if (watch->is_taking) { /* whoever tells frees it, then */
+                watch->changes.is_muted = true;
+                return;
+        }
+        if (watch->call)
+                http_call_cancel(watch->call);
+        watch_free(watch);
+}

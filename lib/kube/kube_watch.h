@@ -1,0 +1,35 @@
+/* kube_watch: tells of every object of a kind and of every change, for as long as it lives: lists,
+ * watches from there, and begins anew where the API server has forgotten. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "err.h"
+#include "kube_changes.h"
+#include "kube_client.h"
+
+struct kube_watch;
+
+struct kube_watch_options {
+        const char *path;           /* "/api/v1/pods" */
+        const char *query;          /* "fieldSelector=spec.nodeName%3Dn1"; NULL: none */
+        unsigned page;              /* objects per answer to a list (500) */
+        size_t object_bytes;        /* of one object at most (4 MiB) */
+        unsigned first_ms, most_ms; /* of waiting after trouble (200 ms, 30 s) */
+
+        /* The object is gone when it returns; it is NULL for one that vanished while nobody watched.
+         * An object is told as added once, then as modified if it really was, then as deleted; one of
+         * the same name and another uid is another object. */
+        void (*on_change)(void *owner, enum kube_change change, const struct kube_name *name,
+                          const json_t *object);
+        /* All that there is has been told; after every list. NULL is fine. */
+        void (*on_synced)(void *owner);
+        /* It does not go on for the moment, and will be tried again. NULL is fine. */
+        void (*on_trouble)(void *owner, const struct err *e);
+        void *owner;
+};
+
+int kube_watch_new(struct kube_client *client, const struct kube_watch_options *options,
+                   struct kube_watch **ret_watch);
+void kube_watch_free(struct kube_watch *watch); /* also from inside its callbacks; NULL is fine */

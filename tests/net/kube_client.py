@@ -1,0 +1,238 @@
+"""kube_client PEER: our client of the API server, under every fault that it must live with."""
+
+import json
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from fake_api import FakeApi, event, page, status, thing
+from peer import Program, Tap, differs
+
+CONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
+clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+users: [{{name: u, user: {{tokenFile: token}}}}]
+"""
+
+
+class Watcher:
+    """A running `peer_kube watch`, line by line."""
+
+    def __init__(self, peer, config, size=2):
+        self.program = Program(peer, "watch", config, "/api/v1/pods", "fieldSelector=a%3Db", str(size))
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.program.process.stdout:
+            self.lines.put(line.strip())
+
+    def next(self, count=1, timeout=10):
+        return [self.lines.get(timeout=timeout) for _ in range(count)]
+
+    def none(self, seconds=0.3):
+        try:
+            return self.lines.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+
+def first_list(tap, api, watcher):
+    request = api.next()
+    tap.check("a list is asked for in pages, with selector and token", differs(
+        (request.path, request.parameter("limit"), request.parameter("fieldSelector"),
+         request.fields.get("authorization")), ("/api/v1/pods", "2", "a%3Db", "Bearer first")))
+    request.reply(200, page(10, [thing("a", 1), thing("b", 2)], more="x/y+z"))
+    request = api.next()
+    tap.check("the next page goes on where the last one ended",
+              differs(request.parameter("continue"), "x%2Fy%2Bz"))
+    request.reply(200, page(10, [thing("c", 3)]))
+    tap.check("all that there is is told, then that it is all", differs(
+        watcher.next(4), ["added d/a u-a 1", "added d/b u-b 2", "added d/c u-c 3", "synced"]))
+    request = api.next()
+    tap.check("the watch begins where the list ended, with bookmarks", differs(
+        (request.is_watch(), request.parameter("resourceVersion"),
+         request.parameter("allowWatchBookmarks")), (True, "10", "true")))
+    return request
+
+
+def events(tap, api, watcher, request):
+    request.head()
+    for change in (event("MODIFIED", thing("a", 11)), event("DELETED", thing("b", 12)),
+                   event("ADDED", thing("d", 13)), event("MODIFIED", thing("c", 3)),
+                   event("BOOKMARK", {"metadata": {"resourceVersion": "20"}})):
+        request.data(change)
+    tap.check("changes are told, and what did not change is not", differs(
+        watcher.next(3), ["modified d/a u-a 11", "deleted d/b u-b 12", "added d/d u-d 13"]))
+    text = json.dumps(event("MODIFIED", thing("a", 21, note="x" * 50000))).encode()
+    for at in range(0, len(text), 7777):
+        request.data(text[at:at + 7777])
+        time.sleep(0.005)
+    tap.check("an event in pieces is put together",
+              differs(watcher.next(), ["modified d/a u-a 21"]))
+    request.end()
+    request = api.next()
+    tap.check("a watch that ended goes on from the last version", differs(
+        (request.is_watch(), request.parameter("resourceVersion")), (True, "21")))
+    return request
+
+
+def troubles(tap, api, watcher, request):
+    request.head()
+    request.data(event("BOOKMARK", {"metadata": {"resourceVersion": "25"}}))
+    request.data(b'{"type": "MODIF')
+    request.reset()
+    request = api.next()
+    tap.check("a watch that broke goes on from the last bookmark",
+              differs(request.parameter("resourceVersion"), "25"))
+    tap.check("… and says so", differs(watcher.next()[0].split()[0], "trouble"))
+    for code, name in ((500, "InternalError"), (503, "ServiceUnavailable")):
+        request.reply(code, status(code, name, "not now"))
+        request = api.next()
+        tap.check(f"{code} is tried again", differs(
+            (request.is_watch(), watcher.next()),
+            (True, [f"trouble /api/v1/pods: the API server answers {code} not now"])))
+    began = time.monotonic()
+    request.reply(429, status(429, "TooManyRequests", "slow down"), retry_after="1")
+    request = api.next()
+    took = time.monotonic() - began
+    tap.check("429 waits as long as asked", [] if took >= 1 else [f"{took:.2f} s"])
+    watcher.next()
+    request.head()
+    request.data(b'{"type": "ADDED", "object": {nonsense}}')
+    request = api.next()
+    tap.check("nonsense ends the watch, which goes on from the last good version",
+              differs((request.parameter("resourceVersion"), watcher.next()[0].split()[0]),
+                      ("25", "trouble")))
+    request.head()
+    request.data(b'{"type": "ADDED", "object": {"metadata": {"name": "' + b"x" * 1200000)
+    request = api.next()
+    tap.check("an object without end is cut off", differs(
+        watcher.next(), ["trouble /api/v1/pods: an object is too large"]))
+    return request
+
+
+def gone(tap, api, watcher, request):
+    request.head()
+    request.data(event("ERROR", status(410, "Expired", "too old resource version")))
+    request = api.next()
+    tap.check("410 in the watch means a new list", differs(request.is_watch(), False))
+    request.reply(200, page(40, [thing("a", 21), thing("c", 39)], more="n"))
+    api.next().reply(410, status(410, "Expired", "the continue token is too old"))
+    request = api.next()
+    tap.check("410 in the list means all from the beginning", differs(
+        (request.is_watch(), request.parameter("continue")), (False, None)))
+    request.reply(200, page(41, [thing("c", 39), thing("e", 40)], more="n"))
+    api.next().reply(200, page(41, [thing("d", 13, uid="u-other")]))
+    lines = watcher.next(7)
+    tap.check("what changed meanwhile is told: modified, new, replaced, vanished", differs(
+        (lines[0], lines[1].split()[0], sorted(lines[2:6]), lines[6]),
+        ("modified d/c u-c 39", "trouble",
+         ["added d/d u-other 13", "added d/e u-e 40", "deleted d/a u-a -", "deleted d/d u-d -"],
+         "synced")))
+    request = api.next()
+    request.reply(410, status(410, "Gone", "gone"))
+    request = api.next()
+    tap.check("410 instead of a watch means a new list too", differs(request.is_watch(), False))
+    request.reply(200, page(42, [thing("c", 39), thing("d", 13, uid="u-other"), thing("e", 40)]))
+    tap.check("… which tells nothing that is known", differs(watcher.next(), ["synced"]))
+    return api.next()
+
+
+def half_open(tap, api, watcher, request, folder):
+    request.head()
+    (folder / "token").write_text("second\n", encoding="utf-8")
+    request.end()
+    request = api.next()
+    request.reply(401, status(401, "Unauthorized", "the token ended"))
+    request = api.next()
+    tap.check("after 401 the token is read again",
+              differs(request.fields["authorization"], "Bearer second"))
+    watcher.next()
+    request.head()
+    request.data(event("BOOKMARK", {"metadata": {"resourceVersion": "50"}}))
+    time.sleep(0.2)
+    request.conn.is_deaf = True
+    began = time.monotonic()
+    request = api.next(timeout=60)
+    took = time.monotonic() - began
+    tap.check("a peer that fell silent is noticed, and the watch goes on on a new connection", differs(
+        (request.parameter("resourceVersion"), took < 20, len(api.connections) > 1),
+        ("50", True, True)))
+    tap.check("… and says so", differs("silent" in watcher.next()[0], True))
+    request.head()
+    request.conn.sock.shutdown(2)
+    request = api.next()
+    tap.check("a connection that is cut is made again",
+              differs(request.parameter("resourceVersion"), "50"))
+    return request
+
+
+def calls(tap, api, peer, config):
+    def run(*args, answers):
+        process = subprocess.Popen([peer, *args], stdout=subprocess.PIPE, text=True)
+        seen = []
+        for answer in answers:
+            request = api.next()
+            seen.append((request.method, request.body))
+            answer(request)
+        return process.communicate(timeout=20)[0].strip(), seen
+
+    def answer(code, body, **fields):
+        return lambda request: request.reply(code, body, **fields)
+
+    out, _ = run("call", config, "GET", "/api/v1/nodes/n", answers=[
+        answer(500, status(500, "InternalError", "oops")), answer(503, b"no JSON"),
+        answer(200, thing("n", 1))])
+    tap.check("a read is tried again after 5xx", differs(out, "200 []"))
+    out, _ = run("call", config, "POST", "/api/v1/bindings", '{"a": 1}', answers=[
+        answer(500, status(500, "InternalError", "oops"))])
+    tap.check("a write that might have happened is not", differs(out, "500 [InternalError] oops"))
+    out, seen = run("call", config, "POST", "/api/v1/bindings", '{"a": 1}', answers=[
+        answer(429, status(429, "TooManyRequests", "later"), retry_after="0"),
+        answer(201, thing("n", 1))])
+    tap.check("… but after 429 it is", differs(
+        (out, [json.loads(b) for _, b in seen]), ("201 []", [{"a": 1}, {"a": 1}])))
+    out, _ = run("call", config, "GET", "/api/v1/nodes/n", answers=[
+        answer(404, status(404, "NotFound", 'nodes "n" not found'))])
+    tap.check("404 is an answer", differs(out, '404 [NotFound] nodes "n" not found'))
+    out, _ = run("call", config, "GET", "/x", answers=[lambda request: request.reset()] * 4)
+    tap.check("tries end", differs(out.startswith("0 [] "), True))
+    out, _ = run("call", config, "GET", "/x", answers=[lambda r: None, answer(200, thing("n", 1))])
+    tap.check("a try that hangs is given up", differs(out, "200 []"))
+    out, seen = run("update", config, "/api/v1/nodes/n", "k", "v", answers=[
+        answer(200, thing("n", 1)), answer(409, status(409, "Conflict", "modified")),
+        answer(200, thing("n", 2)), answer(200, thing("n", 3))])
+    versions = [json.loads(b)["metadata"]["resourceVersion"] for m, b in seen if m == "PUT"]
+    tap.check("after 409 the object is read and changed again",
+              differs((out, versions), ("200 []", ["1", "2"])))
+
+
+def main(peer):
+    tap = Tap()
+    api = FakeApi()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "token").write_text("first\n", encoding="utf-8")
+        config = folder / "config"
+        config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        watcher = Watcher(peer, config)
+        request = first_list(tap, api, watcher)
+        request = events(tap, api, watcher, request)
+        request = troubles(tap, api, watcher, request)
+        request = gone(tap, api, watcher, request)
+        request = half_open(tap, api, watcher, request, folder)
+        request.head()
+        tap.check("it ends in order", differs(watcher.program.stop()[0], 0))
+        calls(tap, api, peer, config)
+    tap.done()
+
+
+main(*sys.argv[1:])
