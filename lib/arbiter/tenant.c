@@ -148,10 +148,11 @@ bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word
         atomic_store(&grant->flags, word->is_crowded ? GPU_GRANT_CROWDED : 0);
         atomic_store(&grant->quantum_ns, word->quantum_ns);
         atomic_store(&grant->in_flight_ns, word->in_flight_ns);
-        if (atomic_load(&grant->deadline_ns) != word->deadline_ns)
-                atomic_store(&grant->deadline_ns, word->deadline_ns);
+        /* A holder that ends rings only if it sees a deadline: it may have ended just before. */
+        const bool is_recalled = atomic_load(&grant->deadline_ns) != word->deadline_ns;
+        atomic_store(&grant->deadline_ns, word->deadline_ns);
         if (told == tenant->places[device].told)
-                return false;
+                return is_recalled;
         tenant->places[device].told = told;
         atomic_store(&grant->turn, told);
         if (state != GPU_CLOSED)

@@ -31,7 +31,7 @@ void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_li
 /* Reads the lanes. Everything is the tenant's word, and bounded. */
 void tenant_report(const struct tenant *tenant, unsigned device, struct turns_report *ret_report);
 
-/* Writes what it is to know; true: the word changed, and the lanes must be read again. */
+/* Writes what it is to know; true: something changed, and the lanes must be read again. */
 bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word *word);
 /* Writes a sign of life and the figures for those who look. */
 void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *turns,
