@@ -98,7 +98,7 @@ static void account_tighten(unsigned account, unsigned position)
 
 int limits_account(const char *uuid, unsigned position)
 {
-        position = limits_environment_position(uuid, position);
+        position = limits_environment_position(&limits.environment, uuid, position);
         if (!limits.share.file)
                 return position < SHARE_DEVICES ? (int)position : -1;
         int account = share_find_device(share_current(&limits.share), uuid);

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "setting.h"
+
+extern char **environ;
 
 static int memory_read(int device, struct share_device *row, struct err *e)
 {
@@ -86,17 +89,72 @@ static int device_read(int device, struct share_device *row, struct err *e)
         return r < 0 ? r : cores_check(row, had_policy, e);
 }
 
+/* The devices that some variable names by number: bit i, NAME_i. Most programs have none, and to ask for
+ * every name of every device takes a millisecond. */
+static uint64_t numbers_named(void)
+{
+        uint64_t named = 0;
+
+        for (char **entry = environ; entry && *entry; entry++) {
+                const char *end = strchr(*entry, '='), *p = end;
+                while (p && p > *entry && p[-1] >= '0' && p[-1] <= '9')
+                        p--;
+                if (!p || p == end || p == *entry || p[-1] != '_')
+                        continue;
+                unsigned long number = strtoul(p, NULL, 10);
+                if (number < SHARE_DEVICES)
+                        named |= UINT64_C(1) << number;
+        }
+        return named;
+}
+
+/* "all", "none" and numbers have been acted upon by the container's runtime. */
+static bool list_has_uuids(const char *list)
+{
+        return strchr(list, '-') != NULL;
+}
+
+/* The UUIDs of a list with commas become those of the rows. */
+static void list_read(const char *list, struct share_copy *copy)
+{
+        for (unsigned i = 0; *list && i < SHARE_DEVICES; i++) {
+                size_t length = strcspn(list, ",");
+                snprintf(copy->devices[i].uuid, SHARE_UUID, "%.*s", (int)length, list);
+                list += length + (list[length] == ',');
+        }
+}
+
+/* A list for all devices, or names with a number and one UUID each. */
+static void uuids_read(uint64_t numbers, struct share_copy *copy)
+{
+        char name[64];
+        const char *list = setting_get(SETTING_DEVICES, -1, name);
+
+        if (list && list_has_uuids(list))
+                list_read(list, copy);
+        for (int i = 0; i < SHARE_DEVICES; i++) {
+                const char *one = numbers >> i & 1 ? setting_get(SETTING_DEVICES, i, name) : NULL;
+                if (one && one != list && list_has_uuids(one))
+                        snprintf(copy->devices[i].uuid, SHARE_UUID, "%s", one);
+        }
+}
+
 int limits_environment_read(struct share_copy *ret_copy, struct err *e)
 {
+        struct share_device plain = { 0 };
         struct setting_value value;
+        uint64_t numbers = numbers_named();
+        int r = device_read(-1, &plain, e);
 
         ret_copy->device_count = SHARE_DEVICES;
-        for (int i = 0; i < SHARE_DEVICES; i++) {
-                int r = device_read(i, &ret_copy->devices[i], e);
-                if (r < 0)
-                        return r;
-        }
-        int r = setting_read(SETTING_COMPATIBILITY, -1, &value, e);
+        for (int i = 0; i < SHARE_DEVICES && r >= 0; i++)
+                if (numbers >> i & 1)
+                        r = device_read(i, &ret_copy->devices[i], e);
+                else
+                        ret_copy->devices[i] = plain;
+        uuids_read(numbers, ret_copy);
+        if (r >= 0)
+                r = setting_read(SETTING_COMPATIBILITY, -1, &value, e);
         if (r > 0)
                 ret_copy->compatibility = (uint32_t)value.number + 1;
         return r < 0 ? r : 0;
@@ -131,44 +189,19 @@ void limits_environment_card(struct share_copy *copy, unsigned position, uint64_
         row->limit_bytes = (uint64_t)((double)bytes * ratio);
 }
 
-/* "all", "none" and numbers have been acted upon by the container's runtime. */
-static bool list_has_uuids(const char *list)
+unsigned limits_environment_position(const struct share_copy *copy, const char *uuid,
+                                     unsigned position)
 {
-        return strchr(list, '-') != NULL;
-}
+        unsigned named = 0;
 
-/* The place of the UUID in a list with commas, −1: it is not there; *count: how many there are. */
-static int list_find(const char *list, const char *uuid, unsigned *count)
-{
-        int place = -1;
-
-        for (*count = 0; *list; (*count)++) {
-                size_t length = strcspn(list, ",");
-                if (length == strlen(uuid) && strncmp(list, uuid, length) == 0)
-                        place = (int)*count;
-                list += length + (list[length] == ',');
-        }
-        return place;
-}
-
-unsigned limits_environment_position(const char *uuid, unsigned position)
-{
-        char name[64];
-        unsigned count;
-
-        for (int i = 0; i < SHARE_DEVICES; i++) {
-                const char *text = setting_get(SETTING_DEVICES, i, name);
-                if (!text || !list_has_uuids(text))
+        for (unsigned i = 0; i < SHARE_DEVICES; i++) {
+                if (!copy->devices[i].uuid[0])
                         continue;
-                /* One list for all; or a name with the number of the device, and its UUID alone. */
-                int place = list_find(text, uuid, &count);
-                bool is_list = name[strlen(name) - 1] < '0' || name[strlen(name) - 1] > '9';
-                if (place >= 0)
-                        return is_list ? (unsigned)place : (unsigned)i;
-                if (is_list)
-                        return count + position; /* those that nobody named come last */
+                if (strcmp(copy->devices[i].uuid, uuid) == 0)
+                        return i;
+                named = i + 1;
         }
-        return position;
+        return named + position; /* those that nobody named come last */
 }
 
 void limits_environment_region(char ret_path[SHARE_TEXT])

@@ -16,7 +16,8 @@ bool limits_environment_is_set(const struct share_copy *copy);
 
 /* The row of a device: its place in the list of UUIDs that the environment gives; without such a list
  * its place in NVML's order. */
-unsigned limits_environment_position(const char *uuid, unsigned position);
+unsigned limits_environment_position(const struct share_copy *copy, const char *uuid,
+                                     unsigned position);
 
 /* The account's file. */
 void limits_environment_region(char ret_path[SHARE_TEXT]);
