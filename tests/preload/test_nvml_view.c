@@ -127,6 +127,19 @@ SIM_TEST(the_private_list_holds_own_processes)
         neighbour_kill(stranger);
 }
 
+SIM_TEST(names_are_told_of_own_processes)
+{
+        char name[256] = "";
+        pid_t stranger;
+
+        begin(&stranger);
+        GOOD(nvmlSystemGetProcessName((unsigned)getpid(), name, sizeof name));
+        CHECK(strstr(name, "test_preload_nvml_view") != NULL);
+        CHECK_EQ(nvmlSystemGetProcessName((unsigned)stranger, name, sizeof name),
+                 NVML_ERROR_NOT_FOUND);
+        neighbour_kill(stranger);
+}
+
 SIM_TEST(accounting_knows_own_processes)
 {
         pid_t stranger;
@@ -177,9 +190,9 @@ SIM_TEST(load_is_the_containers_own)
 
 int main(void)
 {
-        return RUN(CASE(memory_is_the_share),
-                   CASE(an_account_that_cannot_be_opened_shows_a_full_card),
-                   CASE(lists_hold_own_processes), CASE(the_list_with_details_holds_own_processes),
-                   CASE(the_private_list_holds_own_processes), CASE(accounting_knows_own_processes),
-                   CASE(load_is_the_containers_own));
+        return RUN(
+                CASE(memory_is_the_share), CASE(an_account_that_cannot_be_opened_shows_a_full_card),
+                CASE(lists_hold_own_processes), CASE(the_list_with_details_holds_own_processes),
+                CASE(the_private_list_holds_own_processes), CASE(names_are_told_of_own_processes),
+                CASE(accounting_knows_own_processes), CASE(load_is_the_containers_own));
 }

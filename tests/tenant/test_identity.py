@@ -96,6 +96,10 @@ class Identity(BoxCase):
     def test_without_anything_to_go_by_the_driver_tells(self):
         self.check(host_pids=True)
 
+    def test_the_driver_tells_of_contexts_that_do_not_count_too(self):
+        self.check("VGPU_MEMORY_LIMIT=100m VGPU_CONTEXT_MEMORY=exempt VGPU_REGION=/run/vgpu/region",
+                   share=False, host_pids=True, context="20Mi")
+
     def test_a_driver_that_speaks_our_pids_is_detected(self):
         self.check()
 

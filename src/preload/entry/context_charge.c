@@ -20,8 +20,10 @@ CUresult context_charge_begin(struct measure *measure, CUdevice device)
         lane_leave(); /* it becomes current */
         if (!limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
-        if (account >= 0 && limits_context_is_exempt((unsigned)account))
+        if (account >= 0 && limits_context_is_exempt((unsigned)account)) {
+                measure_watch(measure, device);
                 return CUDA_SUCCESS;
+        }
         return measure_begin_context(measure, device,
                                      account < 0 ? 0 : atomic_load(last_bytes(account)));
 }

@@ -31,6 +31,7 @@ static CUresult begin(struct measure *measure, bool is_context)
         measure->is_active = r == 0;
         if (r == 0)
                 return CUDA_SUCCESS;
+        measure->is_watched = false;
         presence_unlock();
         return CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -51,6 +52,27 @@ CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t le
         return begin(measure, true);
 }
 
+void measure_watch(struct measure *measure, int ordinal)
+{
+        if (identity_is_known())
+                return;
+        presence_lock();
+        measure->is_watched = identity_watch(own_figure_pids, ordinal);
+        if (!measure->is_watched)
+                presence_unlock();
+}
+
+/* The end of a watch alone. */
+static CUresult watch_end(const struct measure *measure, CUresult result)
+{
+        if (!measure->is_watched)
+                return result;
+        if (result == CUDA_SUCCESS)
+                identity_learn(own_figure_pids, measure->ordinal);
+        presence_unlock();
+        return result;
+}
+
 /* What the driver took (less than 0: gave back); where it does not say, what is known to be needed. */
 static int64_t bytes_taken(const struct measure *measure, CUresult result)
 {
@@ -69,7 +91,7 @@ CUresult measure_end(struct measure *measure, CUresult result, uint64_t key, uin
         uint64_t had = measure->charge.bytes;
 
         if (!measure->is_active)
-                return result;
+                return watch_end(measure, result);
         int64_t change = bytes_taken(measure, result);
         uint64_t taken = change > 0 ? (uint64_t)change : 0;
         measure->taken_bytes = taken;

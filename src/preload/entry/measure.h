@@ -20,6 +20,9 @@ CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_byte
 /* The same for a context: the first one puts the process into the driver's list. */
 CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t least_bytes);
 
+/* A context that does not count: nothing is set aside, but the driver's list is to tell who we are. */
+void measure_watch(struct measure *measure, int ordinal);
+
 /* After the driver's answer: what it took is kept under the key (in `context`), with what is held there
  * already; the rest is given back.
  * OUT_OF_MEMORY: it took more than there was; the caller undoes the call and releases the key. */

@@ -110,3 +110,12 @@ nvmlReturn_t hook_nvmlDeviceGetAccountingStats(nvmlDeviceGetAccountingStats_fn *
         unsigned driver_pid = identity_driver_pid(pid);
         return driver_pid ? real(device, driver_pid, stats) : NVML_ERROR_NOT_FOUND;
 }
+
+nvmlReturn_t hook_nvmlSystemGetProcessName(nvmlSystemGetProcessName_fn *real, unsigned int pid,
+                                           char *name, unsigned int length)
+{
+        if (!nvml_view_is_limited())
+                return real(pid, name, length);
+        unsigned driver_pid = identity_driver_pid(pid);
+        return driver_pid ? real(driver_pid, name, length) : NVML_ERROR_NOT_FOUND;
+}
