@@ -2,15 +2,14 @@
 
 import json
 import pathlib
-import queue
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from fake_api import FakeApi, event, page, status, thing
-from peer import Program, Tap, differs
+from kube_watcher import Watcher
+from peer import Tap, differs
 
 CONFIG = """
 apiVersion: v1
@@ -20,28 +19,6 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
 clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
 users: [{{name: u, user: {{tokenFile: token}}}}]
 """
-
-
-class Watcher:
-    """A running `peer_kube watch`, line by line."""
-
-    def __init__(self, peer, config, size=2):
-        self.program = Program(peer, "watch", config, "/api/v1/pods", "fieldSelector=a%3Db", str(size))
-        self.lines = queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.program.process.stdout:
-            self.lines.put(line.strip())
-
-    def next(self, count=1, timeout=10):
-        return [self.lines.get(timeout=timeout) for _ in range(count)]
-
-    def none(self, seconds=0.3):
-        try:
-            return self.lines.get(timeout=seconds)
-        except queue.Empty:
-            return None
 
 
 def first_list(tap, api, watcher):
@@ -223,7 +200,7 @@ def main(peer):
         (folder / "token").write_text("first\n", encoding="utf-8")
         config = folder / "config"
         config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
-        watcher = Watcher(peer, config)
+        watcher = Watcher(peer, config, "/api/v1/pods", "fieldSelector=a%3Db", 2)
         request = first_list(tap, api, watcher)
         request = events(tap, api, watcher, request)
         request = troubles(tap, api, watcher, request)
