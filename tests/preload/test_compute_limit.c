@@ -1,0 +1,480 @@
+/* A limit of compute holds on every route of a launch, and whatever the work looks like: by the
+ * machine's own counters. A busy host may make the load smaller, never larger. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "worker.h"
+
+enum { LIMIT = 20, MOST = 32, LEAST = 4, RUN_MS = 400 };
+
+static void check_load(double load)
+{
+        if (load > MOST || load < LEAST)
+                fail_msg("%.1f %% of the GPU's time under a limit of %d", load, LIMIT);
+}
+
+static void begin(struct worker *worker)
+{
+        worker_machine("20");
+        worker_start(worker);
+}
+
+static void check_turn(void (*turn)(struct worker *worker))
+{
+        struct worker worker;
+
+        begin(&worker);
+        check_load(worker_run(&worker, turn, RUN_MS));
+}
+
+static void launch_kernel(struct worker *w)
+{
+        CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_2MS], 1, 1, 1, 32, 1, 1, 0, w->stream, NULL,
+                                NULL),
+                 CUDA_SUCCESS);
+}
+
+static void launch_kernel_ptsz(struct worker *w)
+{
+        CHECK_EQ(cuLaunchKernel_ptsz(w->kernels[0][KERNEL_2MS], 1, 1, 1, 32, 1, 1, 0, NULL, NULL,
+                                     NULL),
+                 CUDA_SUCCESS);
+}
+
+static CUlaunchConfig config(CUstream stream)
+{
+        CUlaunchConfig c;
+
+        memset(&c, 0, sizeof c);
+        c.gridDimX = c.gridDimY = c.gridDimZ = c.blockDimY = c.blockDimZ = 1;
+        c.blockDimX = 32;
+        c.hStream = stream;
+        return c;
+}
+
+static void launch_ex(struct worker *w)
+{
+        CUlaunchConfig c = config(w->stream);
+
+        CHECK_EQ(cuLaunchKernelEx(&c, w->kernels[0][KERNEL_2MS], NULL, NULL), CUDA_SUCCESS);
+}
+
+static void launch_ex_ptsz(struct worker *w)
+{
+        CUlaunchConfig c = config(NULL);
+
+        CHECK_EQ(cuLaunchKernelEx_ptsz(&c, w->kernels[0][KERNEL_2MS], NULL, NULL), CUDA_SUCCESS);
+}
+
+static void launch_cooperative(struct worker *w)
+{
+        CHECK_EQ(cuLaunchCooperativeKernel(w->kernels[0][KERNEL_2MS], 1, 1, 1, 32, 1, 1, 0,
+                                           w->stream, NULL),
+                 CUDA_SUCCESS);
+}
+
+static void launch_multi_device(struct worker *w)
+{
+        CUDA_LAUNCH_PARAMS launch;
+
+        memset(&launch, 0, sizeof launch);
+        launch.function = w->kernels[0][KERNEL_2MS];
+        launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
+        launch.blockDimX = 32;
+        launch.blockDimY = launch.blockDimZ = 1;
+        launch.hStream = w->stream;
+        CHECK_EQ(cuLaunchCooperativeKernelMultiDevice(&launch, 1, 0), CUDA_SUCCESS);
+}
+
+static void launch_old(struct worker *w)
+{
+        CHECK_EQ(cuFuncSetBlockShape(w->kernels[0][KERNEL_2MS], 32, 1, 1), CUDA_SUCCESS);
+        CHECK_EQ(cuLaunch(w->kernels[0][KERNEL_2MS]), CUDA_SUCCESS);
+}
+
+static void launch_grid(struct worker *w)
+{
+        CHECK_EQ(cuFuncSetBlockShape(w->kernels[0][KERNEL_2MS], 32, 1, 1), CUDA_SUCCESS);
+        CHECK_EQ(cuLaunchGrid(w->kernels[0][KERNEL_2MS], 1, 1), CUDA_SUCCESS);
+}
+
+static void launch_grid_async(struct worker *w)
+{
+        CHECK_EQ(cuFuncSetBlockShape(w->kernels[0][KERNEL_2MS], 32, 1, 1), CUDA_SUCCESS);
+        CHECK_EQ(cuLaunchGridAsync(w->kernels[0][KERNEL_2MS], 1, 1, w->stream), CUDA_SUCCESS);
+}
+
+static CUgraphExec graph_of(struct worker *w, unsigned kernel, unsigned count)
+{
+        CUgraphExec instance;
+        CUgraph graph;
+        size_t nodes = 0;
+
+        CHECK_EQ(cuStreamBeginCapture_v2(w->stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+        for (unsigned i = 0; i < count; i++)
+                CHECK_EQ(cuLaunchKernel(w->kernels[0][kernel], 1, 1, 1, 32, 1, 1, 0, w->stream,
+                                        NULL, NULL),
+                         CUDA_SUCCESS);
+        CHECK_EQ(cuStreamEndCapture(w->stream, &graph), CUDA_SUCCESS);
+        CHECK_EQ(cuGraphGetNodes(graph, NULL, &nodes), CUDA_SUCCESS);
+        CHECK_EQ(nodes, count); /* nothing of ours among them */
+        CHECK_EQ(cuGraphInstantiateWithFlags(&instance, graph, 0), CUDA_SUCCESS);
+        return instance;
+}
+
+static CUgraphExec instance;
+
+static void launch_graph(struct worker *w)
+{
+        CHECK_EQ(cuGraphLaunch(instance, w->stream), CUDA_SUCCESS);
+}
+
+static void launch_graph_ptsz(struct worker *w)
+{
+        (void)w;
+        CHECK_EQ(cuGraphLaunch_ptsz(instance, NULL), CUDA_SUCCESS);
+}
+
+SIM_TEST(kernels)
+{
+        check_turn(launch_kernel);
+}
+
+SIM_TEST(kernels_on_the_thread_s_own_stream)
+{
+        check_turn(launch_kernel_ptsz);
+}
+
+SIM_TEST(kernels_with_attributes)
+{
+        check_turn(launch_ex);
+}
+
+SIM_TEST(kernels_with_attributes_on_the_thread_s_own_stream)
+{
+        check_turn(launch_ex_ptsz);
+}
+
+SIM_TEST(cooperative_kernels)
+{
+        check_turn(launch_cooperative);
+}
+
+SIM_TEST(cooperative_kernels_of_several_devices)
+{
+        check_turn(launch_multi_device);
+}
+
+SIM_TEST(launches_of_the_old_interface)
+{
+        check_turn(launch_old);
+}
+
+SIM_TEST(grids_of_the_old_interface)
+{
+        check_turn(launch_grid);
+}
+
+SIM_TEST(grids_of_the_old_interface_on_a_stream)
+{
+        check_turn(launch_grid_async);
+}
+
+SIM_TEST(graphs)
+{
+        struct worker worker;
+
+        begin(&worker);
+        instance = graph_of(&worker, KERNEL_100US, 40);
+        check_load(worker_run(&worker, launch_graph, RUN_MS));
+}
+
+SIM_TEST(graphs_on_the_thread_s_own_stream)
+{
+        struct worker worker;
+
+        begin(&worker);
+        instance = graph_of(&worker, KERNEL_100US, 40);
+        check_load(worker_run(&worker, launch_graph_ptsz, RUN_MS));
+}
+
+static void launch_short(struct worker *w)
+{
+        for (unsigned i = 0; i < 20; i++)
+                CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_100US], 1, 1, 1, 32, 1, 1, 0,
+                                        w->stream, NULL, NULL),
+                         CUDA_SUCCESS);
+}
+
+SIM_TEST(short_kernels_without_a_pause)
+{
+        check_turn(launch_short);
+}
+
+static void launch_long(struct worker *w)
+{
+        CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_100MS], 1, 1, 1, 32, 1, 1, 0, w->stream, NULL,
+                                NULL),
+                 CUDA_SUCCESS);
+        CHECK_EQ(cuStreamSynchronize(w->stream), CUDA_SUCCESS);
+}
+
+SIM_TEST(a_long_kernel_and_a_wait_again_and_again)
+{
+        struct worker worker;
+
+        begin(&worker);
+        launch_long(
+                &worker); /* what an idle container has saved, and the first, of unknown length */
+        check_load(worker_run(&worker, launch_long, 1200));
+}
+
+/* More blocks than 32 bits, or 63, can count. */
+static void launch_huge(struct worker *w)
+{
+        CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_2MS], 2147483647, 65535, 65535, 32, 1, 1, 0,
+                                w->stream, NULL, NULL),
+                 CUDA_SUCCESS);
+}
+
+SIM_TEST(a_grid_beyond_every_counter)
+{
+        check_turn(launch_huge);
+}
+
+/* Each time another grid: nothing is known of any of them. */
+static void launch_new(struct worker *w)
+{
+        static unsigned grid;
+
+        CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_2MS], ++grid, 1, 1, 32, 1, 1, 0, w->stream,
+                                NULL, NULL),
+                 CUDA_SUCCESS);
+}
+
+SIM_TEST(kernels_that_were_never_seen_before)
+{
+        check_turn(launch_new);
+}
+
+static void launch_spread(struct worker *w)
+{
+        static CUstream streams[4];
+
+        for (unsigned i = 0; i < 16; i++) {
+                if (!streams[i % 4])
+                        CHECK_EQ(cuStreamCreate(&streams[i % 4], CU_STREAM_NON_BLOCKING),
+                                 CUDA_SUCCESS);
+                CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_100US], 1, 1, 1, 32, 1, 1, 0,
+                                        streams[i % 4], NULL, NULL),
+                         CUDA_SUCCESS);
+        }
+}
+
+SIM_TEST(several_streams)
+{
+        check_turn(launch_spread);
+}
+
+static pid_t process_start(void)
+{
+        struct worker worker;
+        pid_t pid = fork();
+
+        if (pid)
+                return pid;
+        worker_start(&worker);
+        for (;;)
+                launch_kernel(&worker);
+}
+
+SIM_TEST(processes_of_one_container_share_one_limit)
+{
+        pid_t pids[4];
+
+        worker_machine("20");
+        for (unsigned i = 0; i < 4; i++)
+                pids[i] = process_start();
+        usleep(200000);
+        struct worker_time begin_time = worker_time(0);
+        usleep(500000);
+        check_load(worker_load(0, begin_time));
+        for (unsigned i = 0; i < 4; i++) {
+                kill(pids[i], SIGKILL);
+                waitpid(pids[i], NULL, 0);
+        }
+}
+
+/* In its slow path most of the time: killed there, it leaves the others their limit. */
+SIM_TEST(killed_while_it_waits_a_process_takes_nothing_along)
+{
+        worker_machine("20");
+        pid_t witness = process_start();
+        for (unsigned i = 0; i < 12; i++) {
+                pid_t victim = process_start();
+                usleep(30000 + i * 777);
+                kill(victim, SIGKILL);
+                waitpid(victim, NULL, 0);
+        }
+        struct worker_time begin_time = worker_time(0);
+        usleep(500000);
+        check_load(worker_load(0, begin_time));
+        kill(witness, SIGKILL);
+        waitpid(witness, NULL, 0);
+}
+
+SIM_TEST(each_gpu_has_the_limit)
+{
+        struct worker w;
+
+        begin(&w);
+        struct worker_time times[WORKER_GPUS] = { worker_time(0), worker_time(1) };
+        while (worker_time(0).clock_ns - times[0].clock_ns < RUN_MS * UINT64_C(1000000)) {
+                for (unsigned gpu = 0; gpu < WORKER_GPUS; gpu++) {
+                        CHECK_EQ(cuCtxSetCurrent(w.contexts[gpu]), CUDA_SUCCESS);
+                        CHECK_EQ(cuLaunchKernel(w.kernels[gpu][KERNEL_2MS], 1, 1, 1, 32, 1, 1, 0,
+                                                NULL, NULL, NULL),
+                                 CUDA_SUCCESS);
+                }
+        }
+        check_load(worker_load(0, times[0]));
+        check_load(worker_load(1, times[1]));
+}
+
+SIM_TEST(without_a_limit_nothing_waits)
+{
+        struct worker worker;
+
+        worker_machine(NULL);
+        worker_start(&worker);
+        CHECK(worker_run(&worker, launch_kernel, RUN_MS) > 60);
+}
+
+/* Deep in debt: what is captured costs nothing and is not held up. */
+SIM_TEST(a_capture_is_not_held_up)
+{
+        struct worker worker;
+
+        begin(&worker);
+        launch_long(&worker);
+        struct worker_time begin_time = worker_time(0);
+        graph_of(&worker, KERNEL_2MS, 100);
+        CHECK(worker_time(0).clock_ns - begin_time.clock_ns < UINT64_C(200000000));
+}
+
+static void *launch_beside(void *closure)
+{
+        struct worker *worker = closure;
+        CUstream stream;
+
+        CHECK_EQ(cuCtxSetCurrent(worker->contexts[0]), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        for (unsigned i = 0; i < 40; i++)
+                CHECK_EQ(cuLaunchKernel(worker->kernels[0][KERNEL_100US], 1, 1, 1, 32, 1, 1, 0,
+                                        stream, NULL, NULL),
+                         CUDA_SUCCESS);
+        return NULL;
+}
+
+/* A capture of the strictest kind: calls of ours, on other streams and threads, must not end it. */
+SIM_TEST(a_capture_survives_launches_beside_it)
+{
+        struct worker worker;
+        pthread_t thread;
+        CUgraph graph;
+
+        begin(&worker);
+        CHECK_EQ(cuStreamBeginCapture_v2(worker.stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                 CUDA_SUCCESS);
+        CHECK_EQ(pthread_create(&thread, NULL, launch_beside, &worker), 0);
+        pthread_join(thread, NULL);
+        CHECK_EQ(cuStreamEndCapture(worker.stream, &graph), CUDA_SUCCESS);
+}
+
+SIM_TEST(nonsense_is_no_limit_and_no_gpu)
+{
+        static const char *const bad[][2] = { { "VGPU_CORES", "lots" },
+                                              { "CUDA_DEVICE_SM_LIMIT", "101" },
+                                              { "CUDA_CORE_LIMIT_0", "-3" },
+                                              { "VGPU_CORES_POLICY", "sometimes" },
+                                              { "CUDA_TASK_PRIORITY", "7" } };
+
+        worker_machine(NULL);
+        for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+                pid_t pid = fork();
+                if (pid == 0) {
+                        setenv(bad[i][0], bad[i][1], 1);
+                        _exit(cuInit(0) == CUDA_ERROR_NOT_PERMITTED ? 0 : 1);
+                }
+                int status;
+                waitpid(pid, &status, 0);
+                CHECK_EQ(status, 0);
+        }
+}
+
+/* name=value …: what the load is under it. */
+static double load_under(const char *settings)
+{
+        struct worker worker;
+        char text[128];
+
+        worker_machine(NULL);
+        strncpy(text, settings, sizeof text - 1);
+        text[sizeof text - 1] = '\0';
+        for (char *s = strtok(text, " "); s; s = strtok(NULL, " "))
+                putenv(strdup(s));
+        worker_start(&worker);
+        return worker_run(&worker, launch_kernel, RUN_MS);
+}
+
+SIM_TEST(names_of_other_systems)
+{
+        check_load(load_under("CUDA_DEVICE_SM_LIMIT=20"));
+}
+
+SIM_TEST(a_name_with_a_number)
+{
+        check_load(load_under("CUDA_CORE_LIMIT_0=20 CUDA_CORE_LIMIT=90"));
+}
+
+SIM_TEST(a_policy_that_takes_the_limit_away)
+{
+        CHECK(load_under("VGPU_CORES=20 GPU_CORE_UTILIZATION_POLICY=disable") > 60);
+}
+
+SIM_TEST(a_policy_that_lends)
+{
+        CHECK(load_under("VGPU_CORES=20 VGPU_CORES_POLICY=balance") > 60);
+}
+
+SIM_TEST(a_soft_limit_without_a_neighbour)
+{
+        double load = load_under("CUDA_CORE_LIMIT=5 CUDA_CORE_SOFT_LIMIT=20");
+
+        check_load(load);
+        CHECK(load > 8);
+}
+
+int main(void)
+{
+        return RUN(CASE(kernels), CASE(kernels_on_the_thread_s_own_stream),
+                   CASE(kernels_with_attributes),
+                   CASE(kernels_with_attributes_on_the_thread_s_own_stream),
+                   CASE(cooperative_kernels), CASE(cooperative_kernels_of_several_devices),
+                   CASE(launches_of_the_old_interface), CASE(grids_of_the_old_interface),
+                   CASE(grids_of_the_old_interface_on_a_stream), CASE(graphs),
+                   CASE(graphs_on_the_thread_s_own_stream), CASE(short_kernels_without_a_pause),
+                   CASE(a_long_kernel_and_a_wait_again_and_again),
+                   CASE(a_grid_beyond_every_counter), CASE(kernels_that_were_never_seen_before),
+                   CASE(several_streams), CASE(processes_of_one_container_share_one_limit),
+                   CASE(killed_while_it_waits_a_process_takes_nothing_along),
+                   CASE(each_gpu_has_the_limit), CASE(without_a_limit_nothing_waits),
+                   CASE(a_capture_is_not_held_up), CASE(a_capture_survives_launches_beside_it),
+                   CASE(nonsense_is_no_limit_and_no_gpu), CASE(names_of_other_systems),
+                   CASE(a_name_with_a_number), CASE(a_policy_that_takes_the_limit_away),
+                   CASE(a_policy_that_lends), CASE(a_soft_limit_without_a_neighbour));
+}

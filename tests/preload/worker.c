@@ -1,0 +1,95 @@
+/* worker: machine, contexts, clocks. */
+#include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "region.h"
+#include "timeline.h"
+
+static const struct machine_kernel_time times[WORKER_KERNELS] = {
+        [KERNEL_100US] = { "k100us", 100 },
+        [KERNEL_2MS] = { "k2ms", 2000 },
+        [KERNEL_100MS] = { "k100ms", 100000 },
+};
+
+static const char source[] = ".version 7.0\n.target sm_60\n.address_size 64\n"
+                             ".visible .entry k100us()\n{\nret;\n}\n"
+                             ".visible .entry k2ms()\n{\nret;\n}\n"
+                             ".visible .entry k100ms()\n{\nret;\n}\n";
+
+void worker_machine(const char *cores)
+{
+        struct machine_spec spec;
+        char path[128];
+
+        machine_spec_init(&spec);
+        spec.gpu_count = WORKER_GPUS;
+        spec.kernels = times;
+        spec.kernel_count = WORKER_KERNELS;
+        sim_machine_from(&spec);
+        snprintf(path, sizeof path, "%s" SIM_REGION, getenv("VGPU_SIM"));
+        setenv("VGPU_REGION", path, 1);
+        if (cores)
+                setenv("VGPU_CORES", cores, 1);
+}
+
+void worker_start(struct worker *worker)
+{
+        CHECK_EQ(cuInit(0), CUDA_SUCCESS);
+        for (int gpu = WORKER_GPUS - 1; gpu >= 0; gpu--) {
+                CUmodule module;
+                CHECK_EQ(cuDevicePrimaryCtxRetain(&worker->contexts[gpu], gpu), CUDA_SUCCESS);
+                CHECK_EQ(cuCtxSetCurrent(worker->contexts[gpu]), CUDA_SUCCESS);
+                CHECK_EQ(cuModuleLoadData(&module, source), CUDA_SUCCESS);
+                for (unsigned i = 0; i < WORKER_KERNELS; i++)
+                        CHECK_EQ(cuModuleGetFunction(&worker->kernels[gpu][i], module,
+                                                     times[i].name),
+                                 CUDA_SUCCESS);
+        }
+        CHECK_EQ(cuStreamCreate(&worker->stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+}
+
+struct worker_time worker_time(unsigned gpu)
+{
+        static struct machine *machine;
+        const unsigned index = gpu * MACHINE_UNITS_PER_GPU;
+
+        if (!machine)
+                machine = sim_machine_open();
+        const struct machine_unit *unit = machine_unit(machine, index);
+        struct worker_time time;
+        do {
+                timeline_advance(machine, index);
+                time = (struct worker_time){ unit->clock_ns,
+                                             unit->engines[ENGINE_COMPUTE].busy_ns };
+        } while (time.clock_ns != unit->clock_ns);
+        return time;
+}
+
+double worker_load(unsigned gpu, struct worker_time since)
+{
+        struct worker_time now = worker_time(gpu);
+
+        return (double)(now.busy_ns - since.busy_ns) * 100 /
+               (double)(now.clock_ns - since.clock_ns);
+}
+
+double worker_run(struct worker *worker, void (*turn)(struct worker *worker), unsigned ms)
+{
+        struct worker_time begin = worker_time(0);
+
+        while (worker_time(0).clock_ns - begin.clock_ns < ms * UINT64_C(1000000))
+                turn(worker);
+        return worker_load(0, begin);
+}
+
+uint64_t worker_counted_ns(unsigned gpu)
+{
+        static struct region region;
+        struct err e = { 0 };
+
+        if (!region.file && region_open(getenv("VGPU_REGION"), 1, &region, &e) < 0)
+                fail_msg("%s", e.text);
+        return atomic_load(&region.file->computes[gpu].gpu_ns);
+}
