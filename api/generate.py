@@ -263,6 +263,28 @@ def quick_test(function):
     return f"quick_{function.body}({', '.join(['true' if function.suffix else 'false', *function.names()])})"
 
 
+def preload_call(table, function):
+    """The body of a shell: find the real one, call the hook."""
+    load = f"__atomic_load_n(&real_{table.library}.{function.name}, __ATOMIC_ACQUIRE)"
+    is_result = function.returns == table.result
+    refusal = f"({function.returns})start_missing_{table.library}()" if is_result else "0"
+    yield f"\t{function.body}_fn *real = {load};"
+    yield "\tif (__builtin_expect(!real, 0)) {"
+    yield f"\t\tstart_{table.library}();"
+    yield f"\t\treal = {load};"
+    yield f"\t\tif (!real)\n\t\t\treturn {refusal};\n\t}}"
+    yield f"\treturn hook_{function.body}({', '.join(['real', *function.names()])});\n}}\n"
+
+
+def preload_quick(table, function):
+    """The body of a shell that asks first: no frame of its own, and it leaves as a jump."""
+    yield f"\t{function.body}_fn *real ="
+    yield f"\t\t__atomic_load_n(&real_{table.library}.{function.name}, __ATOMIC_ACQUIRE);"
+    yield f"\tif (__builtin_expect(real && {quick_test(function)}, 1))"
+    yield f"\t\treturn real({', '.join(function.names())});"
+    yield f"\treturn slow_{function.name}({', '.join(function.names())});\n}}\n"
+
+
 def preload_shells(table):
     """C: the exported functions of libvgpu.so: find the real one, call the hook"""
     yield f'#include "preload_{table.library}.h"'
@@ -271,22 +293,17 @@ def preload_shells(table):
     for f in table.functions:
         if not is_shell(table, f):
             continue
-        refusal = f"({f.returns})start_missing_{table.library}()" if f.returns == table.result else "0"
+        if f.verdict == "hook" and "quick" in f.attributes:
+            yield f"__attribute__((noinline)) static {f.signature('slow_' + f.name)}\n{{"
+            yield from preload_call(table, f)
         yield f'__attribute__((visibility("default")))\n{f.signature(f.name)}\n{{'
         if f.verdict == "deny":
-            yield f'\tint denied = start_deny_{table.library}("{f.name}");'
-            yield f"\tif (denied)\n\t\treturn ({f.returns})denied;"
-            yield f"\treturn real_{table.library}.{f.name} ? real_{table.library}.{f.name}({', '.join(f.names())}) : {refusal};\n}}\n"
-            continue
-        yield f"\t{f.body}_fn *real = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"
-        if "quick" in f.attributes:
-            yield f"\tif (__builtin_expect(real && {quick_test(f)}, 1))"
-            yield f"\t\treturn real({', '.join(f.names())});"
-        yield "\tif (__builtin_expect(!real, 0)) {"
-        yield f"\t\tstart_{table.library}();"
-        yield f"\t\treal = __atomic_load_n(&real_{table.library}.{f.name}, __ATOMIC_ACQUIRE);"
-        yield f"\t\tif (!real)\n\t\t\treturn {refusal};\n\t}}"
-        yield f"\treturn hook_{f.body}({', '.join(['real', *f.names()])});\n}}\n"
+            yield from (f"\t(void){name};" for name in f.names())
+            yield f'\treturn ({f.returns})start_deny_{table.library}("{f.name}");\n}}\n'
+        elif "quick" in f.attributes:
+            yield from preload_quick(table, f)
+        else:
+            yield from preload_call(table, f)
 
 
 def preload_index(table):

@@ -14,6 +14,8 @@
 #include "clock.h"
 #include "cuda_prototypes.h"
 #include "machine.h"
+#include "region.h"
+#include "region_compute.h"
 #include "slot.h"
 #include "timeline.h"
 
@@ -124,6 +126,25 @@ static void requests(const struct load *load)
                 usleep((unsigned)((20 * NS_PER_MS - took_ns) / NS_PER_US));
 }
 
+/* Launches that must wait: how long after their time was paid for they went on is printed. */
+static void wakes(const struct load *load)
+{
+        static struct region region;
+        struct err e = { 0 };
+
+        if (!region.file && region_open(getenv("VGPU_REGION"), 1, &region, &e) < 0)
+                must(CUDA_ERROR_UNKNOWN, e.text);
+        struct region_compute *compute = &region.file->computes[0];
+        uint32_t permille = (uint32_t)atoi(getenv("VGPU_CORES")) * 10;
+        uint64_t now_ns = clock_now_ns();
+        uint64_t owed_ns =
+                region_compute_owed_ns(compute, region_compute_rate(compute, permille), now_ns);
+        launch(load, K1MS, 0);
+        if (owed_ns > 0)
+                printf("wake_us %.1f\n", (double)(int64_t)(clock_now_ns() - now_ns - owed_ns) / 1e3);
+        sync_all(load);
+}
+
 static const struct {
         const char *name;
         void (*turn)(const struct load *load);
@@ -131,7 +152,7 @@ static const struct {
         { "async_50us", async_50us }, { "async_1ms", async_1ms },   { "async_5ms", async_5ms },
         { "sync_20ms", sync_20ms },   { "sync_500ms", sync_500ms }, { "graph_8ms", graph_8ms },
         { "iterations", iterations }, { "mixed", mixed },           { "streams", streams },
-        { "requests", requests },
+        { "requests", requests },     { "wakes", wakes },
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -18,10 +18,11 @@ extern struct cost cost_table[COSTS]; /* 0 is nothing's and never fits */
 static inline uint64_t cost_key(const void *handle, uint64_t grid_xy, uint64_t grid_z,
                                 uint64_t block)
 {
-        uint64_t key = (uint64_t)(uintptr_t)handle + grid_xy * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t key = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) +
+                       grid_xy * UINT64_C(0xbf58476d1ce4e5b9) +
+                       (grid_z << 40 ^ block) * UINT64_C(0x94d049bb133111eb);
 
-        key = (key ^ key >> 29) + (grid_z << 40 ^ block) * UINT64_C(0xbf58476d1ce4e5b9);
-        return (key ^ key >> 32) * UINT64_C(0x94d049bb133111eb);
+        return key ^ key >> 32; /* the upper bits are the better ones */
 }
 
 static inline uint64_t cost_key_kernel(const void *function, unsigned gx, unsigned gy, unsigned gz,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "gate_compute.h"
 #include "nvml_view.h"
 #include "start.h"
 
@@ -43,7 +44,10 @@ unsigned nvml_load_percent(nvmlDevice_t device)
         nvmlProcessUtilizationSample_t *samples = NULL;
         nvmlReturn_t r;
         unsigned sum = 0;
+        int account = nvml_view_account(device);
 
+        if (account >= 0 && gate_compute_is_limited((unsigned)account))
+                return gate_compute_load_percent((unsigned)account);
         if (!real_nvml.nvmlDeviceGetProcessUtilization)
                 return 0;
         unsigned count =

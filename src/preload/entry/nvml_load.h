@@ -3,5 +3,6 @@
 
 #include "preload_nvml.h"
 
-/* Percent of the last sampling period that the container's processes had the card. */
+/* Percent of its time that the card worked for the container: in the last second where that is
+ * measured, else in the driver's last sampling period. */
 unsigned nvml_load_percent(nvmlDevice_t device);

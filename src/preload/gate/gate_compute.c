@@ -80,3 +80,11 @@ void gate_compute_wait(unsigned account, uint64_t wait_ns)
         atomic_fetch_add_explicit(&compute->throttled_ns, clock_now_ns() - begin_ns,
                                   memory_order_relaxed);
 }
+
+unsigned gate_compute_load_percent(unsigned account)
+{
+        enum { WINDOW_MS = 1000 };
+        uint64_t used = region_compute_used_ns(compute_of(account), clock_now_ns(), WINDOW_MS);
+
+        return (unsigned)((used + WINDOW_MS * NS_PER_MS / 200) / (WINDOW_MS * NS_PER_MS / 100));
+}

@@ -24,3 +24,6 @@ void gate_compute_saw(unsigned account, uint64_t work_ns);
 
 /* Sleeps so long, or until somebody's correction or a new limit is worth another look. */
 void gate_compute_wait(unsigned account, uint64_t wait_ns);
+
+/* Percent of the last second that the device worked for the container. */
+unsigned gate_compute_load_percent(unsigned account);

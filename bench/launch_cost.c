@@ -1,0 +1,141 @@
+/* launch_cost: what a launch costs a program, in nanoseconds, where kernels take their time (1 µs) and
+ * the container has enough of it: run bare, and with libvgpu.so preloaded under a limit.
+ *
+ *   launch_cost machine PATH   makes the machine to measure on
+ *   launch_cost calls          "metric value" lines */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_clock.h"
+#include "clock.h"
+#include "cuda_prototypes.h"
+#include "machine.h"
+
+enum { ROUNDS = 301, BURST = 64, THREADS = 2 };
+
+static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                          ".visible .entry k1us()\n{\nret;\n}\n";
+
+static struct bench {
+        CUcontext context;
+        CUfunction kernel;
+        CUgraphExec graph;
+} bench;
+
+static void must(CUresult result, const char *what)
+{
+        if (result == CUDA_SUCCESS)
+                return;
+        fprintf(stderr, "launch_cost: %s: %d\n", what, (int)result);
+        exit(1);
+}
+#define MUST(call) must(call, #call)
+
+struct thread {
+        pthread_t thread;
+        bool is_graph;
+        CUstream stream;
+        double median;
+};
+
+static void submit(const struct thread *thread)
+{
+        if (thread->is_graph)
+                MUST(cuGraphLaunch(bench.graph, thread->stream));
+        else
+                MUST(cuLaunchKernel(bench.kernel, 1, 1, 1, 32, 1, 1, 0, thread->stream, NULL,
+                                    NULL));
+}
+
+/* A burst within what the first launch of the round asked for in advance. */
+static double burst(const struct thread *thread)
+{
+        submit(thread);
+        submit(thread); /* one in some is looked at by itself */
+        uint64_t begin_ns = clock_now_ns();
+        for (unsigned i = 0; i < BURST; i++)
+                submit(thread);
+        double ns = (double)(clock_now_ns() - begin_ns) / BURST;
+        MUST(cuStreamSynchronize(thread->stream));
+        usleep(100);
+        return ns;
+}
+
+static void *thread_run(void *closure)
+{
+        struct thread *thread = closure;
+        double results[ROUNDS];
+
+        MUST(cuCtxSetCurrent(bench.context));
+        MUST(cuStreamCreate(&thread->stream, CU_STREAM_NON_BLOCKING));
+        for (unsigned i = 0; i < ROUNDS; i++)
+                results[i] = burst(thread);
+        thread->median = bench_median(results, ROUNDS);
+        return NULL;
+}
+
+static double threads_run(unsigned count, bool is_graph)
+{
+        struct thread threads[THREADS] = { { .is_graph = is_graph }, { .is_graph = is_graph } };
+        double sum = 0;
+
+        for (unsigned i = 0; i < count; i++)
+                pthread_create(&threads[i].thread, NULL, thread_run, &threads[i]);
+        for (unsigned i = 0; i < count; i++) {
+                pthread_join(threads[i].thread, NULL);
+                sum += threads[i].median;
+        }
+        return sum / count;
+}
+
+static void bench_open(void)
+{
+        CUstream stream;
+        CUmodule module;
+        CUgraph graph;
+
+        MUST(cuInit(0));
+        MUST(cuDevicePrimaryCtxRetain(&bench.context, 0));
+        MUST(cuCtxSetCurrent(bench.context));
+        MUST(cuModuleLoadData(&module, ptx));
+        MUST(cuModuleGetFunction(&bench.kernel, module, "k1us"));
+        MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        MUST(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+        MUST(cuLaunchKernel(bench.kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+        MUST(cuStreamEndCapture(stream, &graph));
+        MUST(cuGraphInstantiateWithFlags(&bench.graph, graph, 0));
+}
+
+static int machine_make(const char *path)
+{
+        const struct machine_kernel_time kernel = { .name = "k1us", .microseconds = 1 };
+        struct machine_spec spec;
+        struct err e = { 0 };
+
+        machine_spec_init(&spec);
+        spec.kernels = &kernel;
+        spec.kernel_count = 1;
+        if (machine_create(path, &spec, &e) == 0)
+                return 0;
+        fprintf(stderr, "launch_cost: %s\n", e.text);
+        return 1;
+}
+
+int main(int argc, char **argv)
+{
+        if (argc == 3 && strcmp(argv[1], "machine") == 0)
+                return machine_make(argv[2]);
+        if (argc != 2 || strcmp(argv[1], "calls") != 0) {
+                fputs("Usage: launch_cost machine PATH | calls\n", stderr);
+                return 2;
+        }
+        bench_open();
+        printf("launch %.2f\n", threads_run(1, false));
+        printf("launch_2_threads %.2f\n", threads_run(2, false));
+        printf("graph_launch %.2f\n", threads_run(1, true));
+        return 0;
+}
