@@ -9,7 +9,7 @@ test: needs = test
 setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
 
 # A rule with a ## comment is a command, not a file.
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*[#][#] .*/\1/p' $(firstword $(MAKEFILE_LIST)))
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*[#][#] .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile everything into build/
@@ -25,6 +25,18 @@ fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guide
 
 test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
 	@tests/clients/run $(BUILD)
+
+e2e: build ## a real Kubernetes: up, the cases (CASES=pattern picks some), down
+	@tools/setup e2e && BUILD=$(BUILD) tests/e2e/cluster test "$(CASES)"
+
+cluster-up: build ## the same cluster, to stay (PROFILE=light: without a node that runs pods)
+	@tools/setup e2e && BUILD=$(BUILD) tests/e2e/cluster up $(PROFILE)
+
+cluster-down: ## end it
+	@BUILD=$(BUILD) tests/e2e/cluster down
+
+cluster-shell: ## a shell in it, with kubectl
+	@BUILD=$(BUILD) tests/e2e/cluster shell
 
 demo: setup $(BUILD)/build.ninja ## a GPU program at work on a simulated machine, and nvidia-smi's view of it
 	@$(call ninja,$(BUILD)) placed
@@ -64,7 +76,7 @@ clean: ## remove what was built
 	rm -rf build build-asan build-tsan build-fuzz
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 $(BUILD)/build.ninja:
 	@$(call setup,$(BUILD))

@@ -1,0 +1,107 @@
+"""Whatever ends a run, nothing is left: no process, no mount, no control group, no interface.
+
+Each case runs a second `cluster test` beside this one, with a state folder of its own, and asks the
+kernel, not the harness, what there is afterwards.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+from lab import case, expect
+from places import BUILD, HERE
+
+COMMAND = os.path.join(HERE, "cluster")
+
+
+def run(state, pattern):
+    environment = {**os.environ, "VGPU_E2E_STATE": state, "VGPU_E2E_CASES": "faults"}
+    return subprocess.Popen([COMMAND, "test", pattern], env=environment, start_new_session=True, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def mentions(state):
+    """Everything in the kernel's lists that names the folder: our own command lines apart."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        for name in ("cmdline", "environ", "mountinfo"):
+            try:
+                with open(f"/proc/{pid}/{name}", "rb") as file:
+                    if state.encode() in file.read():
+                        found.append(f"{pid} has it in {name}")
+            except OSError:
+                pass            # gone meanwhile
+    return found
+
+
+def cgroups():
+    done = subprocess.run(["find", "/sys/fs/cgroup", "-type", "d", "-name", "vgpu-e2e-*"], text=True,
+                          stdout=subprocess.PIPE, check=False)
+    return set(done.stdout.split())
+
+
+def interfaces():
+    return set(os.listdir("/sys/class/net"))
+
+
+def expect_nothing(state, before, seconds=10):
+    deadline = time.monotonic() + seconds
+    while mentions(state) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    expect(not mentions(state), mentions(state))
+    expect(cgroups() <= before[0], cgroups() - before[0])
+    expect(interfaces() <= before[1], interfaces() - before[1])
+
+
+def read_until(process, line):
+    seen = []
+    for text in process.stdout:
+        seen.append(text)
+        if text.strip() == line:
+            return
+    raise AssertionError("".join(seen))
+
+
+def folder():
+    os.makedirs(BUILD, exist_ok=True)
+    return tempfile.TemporaryDirectory(dir=BUILD, prefix="e2e-")
+
+
+@case("after a failing case nothing is left but the logs", profile="outside")
+def failing():
+    before = cgroups(), interfaces()
+    with folder() as state:
+        process = run(state, "fails while")
+        text = process.communicate(timeout=300)[0]
+        expect(process.returncode == 1 and text.endswith("0 passed, 1 failed, 0 skipped\n"), text)
+        expect_nothing(state, before)
+        expect(os.listdir(state) == ["failed"], os.listdir(state))
+        expect("kubelet.log" in os.listdir(os.path.join(state, "failed", "full")), "no log of kubelet")
+
+
+def interrupt(name, number, is_for_all):
+    @case(f"after {name} in the middle of a case nothing is left running or mounted", profile="outside")
+    def interrupted():
+        before = cgroups(), interfaces()
+        with folder() as state:
+            process = run(state, "waits until")
+            try:
+                read_until(process, "waiting")
+                (os.killpg if is_for_all else os.kill)(process.pid, number)
+                text = process.communicate(timeout=60)[0]
+                if number == signal.SIGKILL:
+                    # Nobody was there to remove the control groups; the next one does.
+                    subprocess.run([COMMAND, "down"], env={**os.environ, "VGPU_E2E_STATE": state}, check=True)
+                else:
+                    expect(process.returncode == 130, f"status {process.returncode}\n{text}")
+                expect_nothing(state, before)
+            finally:
+                process.kill()
+                process.wait()
+
+
+interrupt("Ctrl-C", signal.SIGINT, is_for_all=True)
+interrupt("SIGTERM", signal.SIGTERM, is_for_all=False)
+interrupt("SIGKILL", signal.SIGKILL, is_for_all=False)

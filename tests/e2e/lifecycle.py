@@ -1,0 +1,71 @@
+"""lifecycle: a cluster comes up and goes away, seen from outside of its capsule."""
+
+import os
+import shutil
+import subprocess
+import time
+
+import capsule
+from places import FAILED, HERE, LOGS, PYTHON, STATE, Trouble
+
+
+def inside(*words, check=True):
+    """Runs words in the capsule; gives their status."""
+    done = subprocess.run(capsule.enter(*words), env=capsule.environment(), check=False)
+    if check and done.returncode != 0:
+        raise Trouble(f"{os.path.basename(words[-1])} failed (status {done.returncode}); logs are in {LOGS}")
+    return done.returncode
+
+
+def inside_python(name, *words, **options):
+    """Runs a program of this folder in the capsule."""
+    return inside(PYTHON, "-B", os.path.join(HERE, name), *words, **options)
+
+
+def state_remove(kept=()):
+    """Removes what the state folder holds, and the folder if nothing is kept."""
+    for name in os.listdir(STATE) if os.path.isdir(STATE) else ():
+        path = os.path.join(STATE, name)
+        if path in kept:
+            continue
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
+    if os.path.isdir(STATE) and not os.listdir(STATE):
+        os.rmdir(STATE)
+
+
+def bring_up(profile, stays):
+    """Starts a cluster and waits until all of it is ready. One that does not stay dies with us."""
+    if capsule.pids():
+        raise Trouble("a cluster is up already; end it with: make cluster-down")
+    capsule.close_capsule()             # what a killed one may have left
+    state_remove(kept=(FAILED,))
+    try:
+        capsule.open_capsule(stays)
+        inside_python("cluster", "bring-up", profile)
+    except BaseException:
+        capsule.close_capsule()
+        raise
+
+
+def bring_up_inside(profile):
+    """The part of it that happens in the capsule: certificates, configuration, one component after
+    the other."""
+    import components
+    import pki
+    pki.make()
+    components.configure(profile)
+    for name in components.PROFILES[profile]:
+        started = time.monotonic()
+        components.start(name)
+        print(f"e2e: {name}: ready after {time.monotonic() - started:.1f} s", flush=True)
+
+
+def take_down():
+    """Ends it; whatever is left afterwards is a fault of ours."""
+    capsule.close_capsule()
+    left = capsule.leftovers()
+    if left:
+        raise Trouble("the cluster left something:\n" + "\n".join(left))

@@ -1,0 +1,49 @@
+"""places: where the test cluster keeps what it downloads, builds, runs and writes."""
+
+import hashlib
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.abspath(os.path.join(TOP, os.environ.get("BUILD", "build")))
+PYTHON = "/usr/bin/python3"     # Debian's: the packages of tools/setup are for this one
+
+
+def cache_path():
+    root = os.environ.get("VGPU_CACHE")
+    if not root:
+        root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vgpu")
+    return os.path.join(root, "e2e")
+
+
+CACHE = cache_path()
+DEBIAN = os.path.join(CACHE, "debian")
+BIN = os.path.join(CACHE, "bin")
+
+STATE = os.path.abspath(os.environ.get("VGPU_E2E_STATE") or os.path.join(BUILD, "e2e"))
+# Two clusters of two trees run side by side; what has a name outside the tree carries this one.
+ID = "vgpu-e2e-" + hashlib.sha256(STATE.encode()).hexdigest()[:8]
+LOGS = os.path.join(STATE, "logs")
+DATA = os.path.join(STATE, "data")      # in memory, seen from inside only
+PKI = os.path.join(STATE, "pki")
+RUN = os.path.join(STATE, "run")
+FAILED = os.path.join(STATE, "failed")  # the logs of a run that did not end well
+
+NODE = "node-1"
+NODE_IP = "10.95.0.1"
+SERVICE_IP = "10.96.0.1"                # the first of the service range: the API server's own
+SERVER = "https://127.0.0.1"
+
+PATH = ":".join([BIN, f"{DEBIAN}/usr/sbin", f"{DEBIAN}/usr/bin", f"{DEBIAN}/bin",
+                 "/usr/sbin:/usr/bin:/sbin:/bin"])
+
+
+class Trouble(Exception):
+    """Something that a person must read about; its text is the whole message."""
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path

@@ -1,0 +1,219 @@
+"""registry: a read-only OCI registry on loopback, with the images that the tests name.
+
+An image is a row of IMAGES: files of this machine and of the build. What a program is linked with comes
+along, so that an image needs nothing else; a shell and the usual commands are in every one but pause.
+"""
+
+import functools
+import hashlib
+import http.server
+import io
+import json
+import os
+import re
+import subprocess
+import tarfile
+import urllib.parse
+from dataclasses import dataclass, field
+
+from places import BUILD, DATA, DEBIAN, HERE, TOP
+
+PORT = 5000
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+LAYER = "application/vnd.oci.image.layer.v1.tar"
+CONFIG = "application/vnd.oci.image.config.v1+json"
+WORK = os.path.join(DATA, "registry")
+
+
+@dataclass
+class Image:
+    """What is in an image: destination and source of each file, and how it is started."""
+    files: dict = field(default_factory=dict)
+    folder: str = "/"
+    entry: tuple = ()
+    is_bare: bool = False
+
+
+IMAGES = {
+    "registry.k8s.io/pause:3.10": Image({"/pause": f"{WORK}/pause"}, entry=("/pause",), is_bare=True),
+    "docker.io/library/busybox:latest": Image(),
+    # The images that the project's requirements name.
+    "quay.io/jitesoft/ubuntu:24.04": Image(),
+    "docker.io/chrstnhntschl/gpu_burn:latest": Image({"/app/gpu_burn": f"{BUILD}/bin/vgpu-burn"}, "/app"),
+    "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubi8":
+        Image({"/cuda-samples/sample": f"{WORK}/vectoradd"}, entry=("/cuda-samples/sample",)),
+}
+PROGRAMS = {
+    "pause": ["-static"],
+    "vectoradd": [f"-I{TOP}/api", f"-L{BUILD}/lib/sim", "-lcuda", "-lm"],
+}
+# Of the C library, what a driver may load; the driver itself is the node's business.
+LIBRARIES = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1")
+DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1", "libvgpu.so")
+
+
+def compile_programs():
+    os.makedirs(WORK, exist_ok=True)
+    for name, options in PROGRAMS.items():
+        subprocess.run(["gcc", "-O2", "-o", f"{WORK}/{name}", f"{HERE}/images/{name}.c", *options], check=True)
+
+
+@functools.lru_cache(None)
+def library_path(name):
+    known = subprocess.run(["ldconfig", "-p"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return re.search(rf"^\s*{re.escape(name)} \(libc6,x86-64.*=> (\S+)", known, re.M).group(1)
+
+
+def needed(path):
+    """The libraries that a program is linked with, the loader among them."""
+    listed = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                            check=False).stdout
+    found = re.findall(r"^\s*(?:\S+ => )?(/\S+) \(0x", listed, re.M)
+    return {library for library in found if os.path.basename(library) not in DRIVER}
+
+
+class Tree:
+    """The files of an image, as a layer."""
+
+    def __init__(self):
+        self.buffer = io.BytesIO()
+        self.tar = tarfile.open(fileobj=self.buffer, mode="w")
+        self.names = set()
+
+    def _add(self, path, kind, data=b"", target="", mode=0o755):
+        name = path.strip("/")
+        if name in self.names:
+            return
+        if os.path.dirname(name):
+            self.folder(os.path.dirname(name))
+        self.names.add(name)
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.mode, entry.size, entry.linkname = kind, mode, len(data), target
+        self.tar.addfile(entry, io.BytesIO(data))
+
+    def folder(self, path, mode=0o755):
+        self._add(path, tarfile.DIRTYPE, mode=mode)
+
+    def link(self, path, target):
+        self._add(path, tarfile.SYMTYPE, target=target)
+
+    def text(self, path, text):
+        self._add(path, tarfile.REGTYPE, text.encode(), mode=0o644)
+
+    def file(self, path, source):
+        with open(source, "rb") as file:
+            self._add(path, tarfile.REGTYPE, file.read(), mode=os.stat(source).st_mode & 0o777)
+
+    def program(self, path, source):
+        self.file(path, source)
+        for library in sorted(needed(source)):
+            self.file(library.replace("/usr/lib", "/lib", 1), library)
+
+    def close(self):
+        self.tar.close()
+        return self.buffer.getvalue()
+
+
+def furnish(tree):
+    """A small Linux: busybox, bash and the C library."""
+    busybox = f"{DEBIAN}/bin/busybox"
+    for path in ("/lib", "/lib64", "/usr/bin", "/usr/local", "/root", "/proc", "/sys", "/dev", "/var/run"):
+        tree.folder(path)
+    tree.folder("/tmp", 0o1777)
+    tree.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n")
+    tree.text("/etc/group", "root:x:0:\nnogroup:x:65534:\n")
+    tree.program("/bin/bash", "/bin/bash")
+    tree.file("/bin/busybox", busybox)
+    for name in LIBRARIES:
+        path = library_path(name)
+        tree.file(path.replace("/usr/lib", "/lib", 1), path)
+    applets = subprocess.run([busybox, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for applet in applets.split():
+        tree.link(f"/bin/{applet}", "/bin/busybox")
+
+
+def layer_of(image):
+    tree = Tree()
+    for path, source in image.files.items():
+        tree.program(path, source)
+    if not image.is_bare:
+        furnish(tree)
+    return tree.close()
+
+
+def digest_of(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+class Store:
+    """Blobs by digest, manifests by the image's name."""
+
+    def __init__(self):
+        self.blobs = {}
+        self.manifests = {}
+        for name, image in IMAGES.items():
+            self.add(name, image)
+
+    def keep(self, kind, data):
+        digest = digest_of(data)
+        self.blobs[digest] = (kind, data)
+        return {"mediaType": kind, "digest": digest, "size": len(data)}
+
+    def add(self, name, image):
+        layer = self.keep(LAYER, layer_of(image))
+        settings = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+                    "WorkingDir": image.folder, "Cmd": ["/bin/sh"]}
+        if image.entry:
+            settings.update(Entrypoint=list(image.entry), Cmd=[])
+        config = self.keep(CONFIG, json.dumps({
+            "architecture": "amd64", "os": "linux", "config": settings,
+            "rootfs": {"type": "layers", "diff_ids": [layer["digest"]]}}).encode())
+        manifest = self.keep(MANIFEST, json.dumps({
+            "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]}).encode())
+        self.manifests[name] = manifest["digest"]
+
+    def find(self, registry, path):
+        """What a path of the registry's API names: (digest, media type, bytes), or None."""
+        match = re.fullmatch(r"/v2/(.+)/(manifests|blobs)/([^/]+)", path)
+        if not match:
+            return None
+        name, _, reference = match.groups()
+        digest = reference if ":" in reference else self.manifests.get(f"{registry}/{name}:{reference}")
+        return (digest, *self.blobs[digest]) if digest in self.blobs else None
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    store = None
+
+    def answer(self, code, kind, data, **headers):
+        self.send_response(code)
+        for key, value in {"Content-Type": kind, "Content-Length": str(len(data)), **headers}.items():
+            self.send_header(key.replace("_", "-"), value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        if url.path == "/v2/":
+            return self.answer(200, "application/json", b"{}")
+        # containerd says which registry the image's name meant.
+        registry = urllib.parse.parse_qs(url.query).get("ns", [""])[0]
+        found = self.store.find(registry, url.path)
+        if not found:
+            return self.answer(404, "application/json", b'{"errors": [{"code": "NAME_UNKNOWN"}]}')
+        digest, kind, data = found
+        return self.answer(200, kind, data, Docker_Content_Digest=digest)
+
+    do_HEAD = do_GET
+
+
+def main():
+    compile_programs()
+    Handler.store = Store()
+    http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
