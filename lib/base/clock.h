@@ -15,3 +15,12 @@ static inline uint64_t clock_now_ns(void)
         clock_gettime(CLOCK_MONOTONIC, &now);
         return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
+
+/* What this thread has spent on a core. */
+static inline uint64_t clock_spent_ns(void)
+{
+        struct timespec spent;
+
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+        return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
+}

@@ -89,7 +89,7 @@ struct region_file {
         _Atomic uint32_t slots_high; /* slots ever used */
         _Atomic uint32_t fault;      /* enum region_fault: what a process has found wrong with it */
         _Atomic uint64_t reaped_ns;  /* when the dead were last looked for (monotonic clock) */
-        _Atomic uint64_t reap_took_ns; /* and how long that took */
+        _Atomic uint64_t reap_took_ns; /* and what that took on a core */
         uint64_t reserved[11];
         struct region_device devices[REGION_ACCOUNTS];
         struct region_compute computes[REGION_DEVICES];

@@ -148,7 +148,7 @@ bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t
 unsigned region_reap(struct region *region)
 {
         uint32_t high = region_slots_high(region);
-        uint64_t begin_ns = clock_now_ns();
+        uint64_t begin_ns = clock_now_ns(), spent_ns = clock_spent_ns();
         unsigned reaped = 0;
 
         pthread_mutex_lock(&region->reaping);
@@ -156,7 +156,7 @@ unsigned region_reap(struct region *region)
                 if (slot_seize(region, i))
                         reaped += slot_reap(region, i);
         /* Noted afterwards: who comes meanwhile looks for itself, and is not refused for the dead. */
-        atomic_store(&region->file->reap_took_ns, clock_now_ns() - begin_ns);
+        atomic_store(&region->file->reap_took_ns, clock_spent_ns() - spent_ns);
         atomic_store(&region->file->reaped_ns, begin_ns);
         pthread_mutex_unlock(&region->reaping);
         return reaped;

@@ -2,7 +2,10 @@
 #include "ledger.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "presence.h"
@@ -248,6 +251,43 @@ void ledger_release_context(uint64_t context)
                 virtual_range_release_context(context);
 }
 
+/* Processes wait for each other by the lower half of the word, which holds the slot's number. */
+static void measuring_wake_one(_Atomic uint64_t *measuring)
+{
+        syscall(SYS_futex, measuring, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void measuring_wait(_Atomic uint64_t *measuring, uint64_t holder, unsigned milliseconds)
+{
+        const struct timespec most = { .tv_nsec = (long)(milliseconds * NS_PER_MS) };
+        int saved_errno = errno;
+
+        syscall(SYS_futex, measuring, FUTEX_WAIT, (uint32_t)holder, &most, NULL, 0);
+        errno = saved_errno;
+}
+
+/* Woken one at a time: a crowd that waits does not run all at once. False: nobody measures, or whoever
+ * does is dead, or has taken too long: it may be stopped by a signal. */
+static bool measuring_await(unsigned account)
+{
+        enum { LOOK_MS = 10, LOOKS_PER_MS = 20, WAIT_MOST_MS = 5000 };
+        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
+        uint64_t holder = atomic_load(measuring);
+        /* Each looks now and then whether the holder lives; all together not too often. */
+        unsigned look_ms = LOOK_MS + region_slots_high(&ledger) / LOOKS_PER_MS;
+
+        if (!holder || holder > REGION_SLOTS || holder == ledger.slot)
+                return false;
+        for (unsigned waited = 0; waited < WAIT_MOST_MS; waited += look_ms) {
+                if (atomic_load(measuring) != holder)
+                        return true;
+                if (!region_slot_is_alive(&ledger, (uint32_t)holder))
+                        return false;
+                measuring_wait(measuring, holder, look_ms);
+        }
+        return false;
+}
+
 int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
                         struct charge *ret_charge)
 {
@@ -255,7 +295,7 @@ int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_b
         uint64_t nobody = 0;
 
         while (!atomic_compare_exchange_strong(measuring, &nobody, ledger.slot)) {
-                if (!ledger_wait_measured(account))
+                if (!measuring_await(account))
                         atomic_compare_exchange_strong(measuring, &nobody, 0);
                 nobody = 0;
         }
@@ -280,9 +320,11 @@ int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_b
 
 void ledger_measured(unsigned account)
 {
+        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
         uint64_t own = ledger.slot;
 
-        atomic_compare_exchange_strong(&ledger.file->devices[account].measuring, &own, 0);
+        if (atomic_compare_exchange_strong(measuring, &own, 0))
+                measuring_wake_one(measuring);
 }
 
 bool ledger_reap(uint64_t every_ns)
@@ -305,22 +347,12 @@ bool ledger_reap(uint64_t every_ns)
 
 bool ledger_wait_measured(unsigned account)
 {
-        enum { NAP_US = 200, WAIT_MOST_MS = 5000 };
-        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
-        uint64_t holder = atomic_load(measuring);
-        struct timespec nap = { .tv_nsec = NAP_US * 1000 };
+        bool has_waited = measuring_await(account);
 
-        if (!holder || holder > REGION_SLOTS || holder == ledger.slot)
-                return false;
-        /* Who measures may be stopped by a signal: not for ever. */
-        for (unsigned naps = 0; naps < WAIT_MOST_MS * 1000 / NAP_US; naps++) {
-                if (atomic_load(measuring) != holder)
-                        return true;
-                if (!region_slot_is_alive(&ledger, (uint32_t)holder))
-                        return naps > 0;
-                nanosleep(&nap, NULL);
-        }
-        return false;
+        /* We do not measure: the next one may. */
+        if (has_waited)
+                measuring_wake_one(&ledger.file->devices[account].measuring);
+        return has_waited;
 }
 
 uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit_bytes)
