@@ -70,6 +70,23 @@ SIM_TEST(a_destroyed_context_gives_back_all_that_was_held_in_it)
         CHECK_EQ(guest_card_bytes(0), 70 * MIB);
 }
 
+/* The old way: attached once and detached. */
+SIM_TEST(a_detached_context_gives_back_all_that_was_held_in_it)
+{
+        CUcontext first, second;
+        CUdeviceptr address;
+
+        guest_machine_with(1, 70 * MIB);
+        guest_start("300m");
+        CHECK_EQ(cuCtxGetCurrent(&first), CUDA_SUCCESS);
+        CHECK_EQ(cuCtxCreate_v2(&second, 0, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc_v2(&address, 50 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(cuCtxDetach(second), CUDA_SUCCESS);
+        CHECK_EQ(cuCtxSetCurrent(first), CUDA_SUCCESS);
+        CHECK_EQ(free_now(), 230 * MIB);
+        CHECK_EQ(guest_card_bytes(0), 70 * MIB);
+}
+
 SIM_TEST(a_primary_context_counts_while_somebody_retains_it)
 {
         CUcontext context;
@@ -128,6 +145,7 @@ int main(void)
                    CASE(a_context_that_does_not_fit_is_refused_and_leaves_nothing),
                    CASE(an_exempt_context_leaves_the_whole_limit),
                    CASE(a_destroyed_context_gives_back_all_that_was_held_in_it),
+                   CASE(a_detached_context_gives_back_all_that_was_held_in_it),
                    CASE(a_primary_context_counts_while_somebody_retains_it),
                    CASE(heaps_of_a_context_count),
                    CASE(contexts_of_many_processes_fit_side_by_side));

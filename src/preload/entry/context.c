@@ -60,23 +60,50 @@ CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
         return create_end(&measure, real(context, parameters, flags, device), context);
 }
 
-CUresult hook_cuCtxDestroy_v2(cuCtxDestroy_v2_fn *real, CUcontext context)
+/* What the context held goes with it, if the call has ended it. */
+static CUresult context_end(CUcontext context, CUresult (*end)(CUcontext context),
+                            bool (*is_gone)(CUcontext context))
 {
         meter_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
-        CUresult r = real(context);
+        CUresult r = end(context);
         devices_context_ended();
-        if (r == CUDA_SUCCESS && limits_are_set())
+        bool has_ended = r == CUDA_SUCCESS && is_gone(context);
+        if (has_ended && limits_are_set())
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();
-        if (r == CUDA_SUCCESS)
+        if (has_ended)
                 library_account_context_gone(context);
         return r;
 }
 
+static bool gone_for_certain(CUcontext context)
+{
+        (void)context;
+        return true;
+}
+
+/* One that was attached to more than once stays, and stays current. */
+static bool gone_if_not_current(CUcontext context)
+{
+        CUcontext current = NULL;
+
+        return real_cuda.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context;
+}
+
+CUresult hook_cuCtxDestroy_v2(cuCtxDestroy_v2_fn *real, CUcontext context)
+{
+        return context_end(context, real, gone_for_certain);
+}
+
 CUresult hook_cuCtxDestroy(cuCtxDestroy_fn *real, CUcontext context)
 {
-        return hook_cuCtxDestroy_v2((cuCtxDestroy_v2_fn *)real, context);
+        return context_end(context, real, gone_for_certain);
+}
+
+CUresult hook_cuCtxDetach(cuCtxDetach_fn *real, CUcontext context)
+{
+        return context_end(context, real, gone_if_not_current);
 }
 
 /* Two of the limits are sizes in bytes. */
