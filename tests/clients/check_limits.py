@@ -54,6 +54,15 @@ def query_limited(clients):
         rf"Total amount of global memory: +{LIMIT_MIB} MBytes", r"Result = PASS")
 
 
+@check("CUDA samples compute the same where their memory lies on the host")
+def samples_virtual(clients):
+    vgpu = os.path.join(clients.build, "bin", "vgpu")
+    options = "--memory", "256Mi", "--memory-ratio", "16", "--context-memory=exempt"
+    for name in ("asyncAPI", "scalarProd", "UnifiedMemoryStreams"):  # 16 MiB of the card are too few
+        clients.run(vgpu, "run", *options, "--", sample(name), cwd=os.path.dirname(sample(name))).expect(status=0)
+    clients.run(vgpu, "run", "--memory-ratio", "2", "--", SMI).expect(r" 0MiB / +80\d\d\dMiB")  # twice 40
+
+
 @check("CUDA samples run under a limit")
 def samples_limited(clients):
     for name in ("vectorAdd", "vectorAddMMAP", "streamOrderedAllocationIPC", "graphMemoryNodes"):

@@ -149,10 +149,57 @@ SIM_TEST(racing_and_killed_processes_never_exceed_the_card_s_part)
         CHECK_EQ(guest_held(), 128 * MIB);
 }
 
+/* A thread that takes and gives back in every combination, on a stream of its own. */
+static void *thread_run(void *context)
+{
+        CUdeviceptr held[4] = { 0 };
+        CUstream stream;
+
+        GOOD(cuCtxSetCurrent(context));
+        GOOD(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        for (unsigned turn = 0; turn < 200; turn++) {
+                CUdeviceptr *one = &held[turn & 3];
+                size_t bytes = (4 + turn % 3 * 4) * MIB;
+                if (*one)
+                        GOOD(turn & 16 ? cuMemFreeAsync(*one, stream) : cuMemFree_v2(*one));
+                *one = 0;
+                CUresult r =
+                        turn & 8 ? cuMemAllocAsync(one, bytes, stream) : cuMemAlloc_v2(one, bytes);
+                CHECK(r == CUDA_SUCCESS || r == CUDA_ERROR_OUT_OF_MEMORY);
+                if (r == CUDA_SUCCESS)
+                        kernels_run(kernels.fill, *one, turn, 64 << 10, stream);
+                else
+                        *one = 0;
+        }
+        for (unsigned i = 0; i < 4; i++)
+                GOOD(held[i] ? cuMemFreeAsync(held[i], stream) : CUDA_SUCCESS);
+        GOOD(cuStreamSynchronize(stream));
+        return NULL;
+}
+
+SIM_TEST(threads_that_free_in_and_out_of_order_leave_nothing)
+{
+        pthread_t threads[4];
+        CUcontext context;
+
+        begin("96m", "2");
+        kernels_load();
+        GOOD(cuCtxGetCurrent(&context));
+        uint64_t before = guest_held();
+        for (unsigned i = 0; i < 4; i++)
+                CHECK_EQ(pthread_create(&threads[i], NULL, thread_run, context), 0);
+        for (unsigned i = 0; i < 4; i++)
+                CHECK_EQ(pthread_join(threads[i], NULL), 0);
+        GOOD(cuCtxSynchronize());
+        CHECK_EQ(guest_held(), before);
+        CHECK_EQ(guest_card_bytes(0), before);
+}
+
 int main(void)
 {
         return RUN(CASE(data_is_right_at_twice_the_card_s_part),
                    CASE(data_is_right_across_the_edge_of_the_card_s_part),
                    CASE(data_is_right_in_two_processes_at_once),
+                   CASE(threads_that_free_in_and_out_of_order_leave_nothing),
                    CASE(racing_and_killed_processes_never_exceed_the_card_s_part));
 }
