@@ -155,8 +155,7 @@ bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word
                 return is_recalled;
         tenant->places[device].told = told;
         atomic_store(&grant->turn, told);
-        if (state != GPU_CLOSED)
-                futex_wake_all(&grant->turn);
+        futex_wake_all(&grant->turn); /* those who wait for a turn, and whoever is to end one */
         return true;
 }
 

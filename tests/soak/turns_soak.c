@@ -106,7 +106,7 @@ static void worker_start(struct soak *soak, unsigned index)
         if (pid == 0)
                 worker_exec(soak, index);
         soak->pids[index] = pid;
-        for (unsigned i = 0; i < 10000; i++) {
+        for (unsigned i = 0; i < 60000; i++) {
                 if (atomic_load(&soak->board->workers[index].work) != work)
                         return;
                 sleep_ms(1);

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "gate_compute.h"
+#include "gate_turn.h"
 
 #define ROOM_NS      (500 * NS_PER_US) /* charged at a time */
 #define LONG_NS      (250 * NS_PER_US) /* work that is measured by itself */
@@ -16,8 +17,6 @@
 enum { PROBE_EVERY = 4 }; /* segments, one of which holds a single launch to learn from */
 
 _Thread_local struct lanes lanes __attribute__((tls_model("initial-exec")));
-
-static _Atomic uint64_t lane_streams_ended;
 
 static bool is_capturing(CUstream stream)
 {
@@ -41,8 +40,7 @@ static CUstream stream_of(const struct lane *lane)
 /* The handle cannot have become another stream's since the lane was opened. */
 static bool handle_holds(const struct lane *lane)
 {
-        return is_null_stream(stream_of(lane)) ||
-               lane->streams_ended == atomic_load(&lane_streams_ended);
+        return is_null_stream(stream_of(lane)) || lane->streams_ended == meter_streams_ended();
 }
 
 static void lane_close(struct lane *lane)
@@ -89,12 +87,13 @@ static unsigned room_of(unsigned account)
 }
 
 /* How long to wait for work that is in flight; 0: there is little, or it does not end. */
-static uint64_t in_flight_wait_ns(CUstream stream, const struct backlog *backlog,
+static uint64_t in_flight_wait_ns(unsigned account, CUstream stream, const struct backlog *backlog,
                                   uint64_t waited_ns)
 {
         const uint64_t most_ns = backlog->oldest == stream ? STUCK_SELF_NS : STUCK_NS;
 
-        if (backlog->planned_ns <= IN_FLIGHT_NS || waited_ns > most_ns)
+        if (backlog->planned_ns <= gate_turn_in_flight_ns(account, IN_FLIGHT_NS) ||
+            waited_ns > most_ns)
                 return 0;
         return waited_ns / 8 > NAP_NS ? waited_ns / 8 : NAP_NS;
 }
@@ -108,11 +107,13 @@ static void lane_wait(unsigned account, CUstream stream, uint64_t work_ns)
                 meter_harvest(account);
                 const struct backlog backlog = meter_backlog(account);
                 const uint64_t waited_ns = clock_now_ns() - begin_ns;
-                uint64_t wait_ns = in_flight_wait_ns(stream, &backlog, waited_ns);
+                uint64_t wait_ns = in_flight_wait_ns(account, stream, &backlog, waited_ns);
                 if (!wait_ns)
                         wait_ns = gate_compute_ask(account, work_ns);
-                if (!wait_ns)
+                if (!wait_ns) {
+                        turn_take(account, backlog.planned_ns);
                         return;
+                }
                 /* What a guess was charged is corrected as soon as it is done. */
                 const uint64_t nap_ns = waited_ns / 4 > NAP_NS ? waited_ns / 4 : NAP_NS;
                 if (backlog.is_guess && nap_ns < wait_ns)
@@ -131,6 +132,7 @@ static void room_make(unsigned room, CUstream stream, uint64_t work_ns)
         gate_compute_correct(account, -lanes.rooms[room].ns);
         lanes.rooms[room].ns = 0;
         lane_wait(account, stream, granted_ns);
+        lanes.rooms[room].turn = atomic_load(&turn_number);
         lanes.rooms[room].ns = (int64_t)granted_ns;
 }
 
@@ -155,7 +157,7 @@ static void lane_open(struct lane *lane, const struct place *place, unsigned roo
         lane->planned_ns = work_ns;
         lane->segment = segment;
         lane->room = room;
-        lane->streams_ended = atomic_load(&lane_streams_ended);
+        lane->streams_ended = meter_streams_ended();
 }
 
 /* The thread knows too many kinds of work: there is room, only the cost had to be looked up. */
@@ -184,7 +186,8 @@ void lane_admit(CUstream stream, uint64_t key, struct admission *ret_admission)
 
                 ret_admission->account = place.account;
                 ret_admission->work_ns = ns == COST_UNKNOWN_NS ? UNKNOWN_NS : ns;
-                if (lanes.rooms[room].ns < (int64_t)ret_admission->work_ns)
+                if (lanes.rooms[room].ns < (int64_t)ret_admission->work_ns ||
+                    lanes.rooms[room].turn != atomic_load(&turn_number))
                         room_make(room, stream, ret_admission->work_ns);
                 lanes.rooms[room].ns -= (int64_t)ret_admission->work_ns;
                 lane_open(lane_of(stream), &place, room, cost, ret_admission);
@@ -259,11 +262,12 @@ void lane_harvest(void)
 void lane_stream_ends(CUstream stream)
 {
         lane_end(stream);
-        atomic_fetch_add(&lane_streams_ended, 1);
+        meter_stream_ends();
 }
 
 void lane_forked(void)
 {
         lanes = (struct lanes){ 0 };
+        turn_forked();
         meter_forked();
 }

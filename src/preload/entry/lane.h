@@ -10,6 +10,7 @@
 
 #include "cost.h"
 #include "meter.h"
+#include "turn.h"
 
 /* Small: a library that is loaded late finds little room for the variables of its threads. */
 enum { LANES = 8, ROOMS = 4, LANE_COSTS = 64 };
@@ -17,6 +18,7 @@ enum { LANES = 8, ROOMS = 4, LANE_COSTS = 64 };
 struct room {
         int64_t ns;
         unsigned owner; /* the account of the device + 1; 0: none */
+        uint32_t turn;  /* it was got in; void in another */
 };
 
 struct lane {
@@ -58,7 +60,8 @@ static inline bool lane_pass(CUstream stream, uint64_t key)
                 return false;
         uint32_t cost_ns = atomic_load_explicit(&cost_table[seen % COSTS].ns, memory_order_relaxed);
         struct room *room = &lanes.rooms[lane->room];
-        if (room->ns < cost_ns)
+        if (room->ns < cost_ns ||
+            room->turn != atomic_load_explicit(&turn_number, memory_order_relaxed))
                 return false;
         room->ns -= cost_ns;
         lane->planned_ns += cost_ns;

@@ -26,6 +26,7 @@ struct segment {
         CUevent begin, end; /* begin may be NULL */
         uint64_t open_ns;
         uint64_t begin_recorded_ns, end_recorded_ns;
+        uint64_t streams_ended; /* when it was opened */
         bool is_crowded; /* another stream had work at the same time: it may have been held up */
         struct segment_end facts;
 };
@@ -48,6 +49,19 @@ static struct {
         uint64_t number;
         struct segment segments[SEGMENTS];
 } meter;
+
+/* How many streams were destroyed: a handle from before may be another stream's now. */
+static _Atomic uint64_t streams_ended;
+
+void meter_stream_ends(void)
+{
+        atomic_fetch_add(&streams_ended, 1);
+}
+
+uint64_t meter_streams_ended(void)
+{
+        return atomic_load(&streams_ended);
+}
 
 CUstreamCaptureMode meter_relax(void)
 {
@@ -161,6 +175,7 @@ struct segment_ref meter_open(const struct place *place, CUstream stream)
                 s->markers = markers;
                 s->context = place->context;
                 s->stream = stream;
+                s->streams_ended = meter_streams_ended();
                 crowd_note(s);
                 begin_mark(a, s, stream);
                 s->open_ns = clock_now_ns();
@@ -332,6 +347,49 @@ struct backlog meter_backlog(unsigned account)
                                    .is_guess = a->guesses > 0 };
         lock_give(&a->lock);
         return backlog;
+}
+
+/* Work of a segment that is still open, and whose stream cannot have become another's. */
+static bool segment_works(const struct segment *s)
+{
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+        if (s->streams_ended != meter_streams_ended())
+                return false;
+        if (real_cuda.cuStreamIsCapturing &&
+            (real_cuda.cuStreamIsCapturing(s->stream, &status) != CUDA_SUCCESS ||
+             status != CU_STREAM_CAPTURE_STATUS_NONE))
+                return false;
+        return real_cuda.cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY;
+}
+
+/* The caller holds the account's lock. */
+static bool open_segments_work(unsigned account)
+{
+        bool works = false;
+
+        for (unsigned i = 0; i < meter.used && !works; i++) {
+                const struct segment *s = &meter.segments[i];
+                CUcontext popped;
+
+                if (s->state != SEGMENT_OPEN || s->account != account ||
+                    real_cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)s->context) != CUDA_SUCCESS)
+                        continue;
+                works = segment_works(s);
+                real_cuda.cuCtxPopCurrent_v2(&popped);
+        }
+        return works;
+}
+
+uint64_t meter_left_ns(unsigned account)
+{
+        struct account_meter *a = &meter.accounts[account];
+
+        meter_harvest(account);
+        lock_take(&a->lock);
+        uint64_t left_ns = a->first ? a->planned_ns + 1 : open_segments_work(account);
+        lock_give(&a->lock);
+        return left_ns;
 }
 
 static void account_forget(struct account_meter *a, uint64_t context)

@@ -26,6 +26,10 @@ struct segment_ref {
 CUstreamCaptureMode meter_relax(void);
 void meter_restore(CUstreamCaptureMode mode);
 
+/* Before a stream is destroyed: its handle may come back for another. How many were so far. */
+void meter_stream_ends(void);
+uint64_t meter_streams_ended(void);
+
 /* Begins a segment. {0}: it cannot be measured. */
 struct segment_ref meter_open(const struct place *place, CUstream stream);
 
@@ -52,6 +56,10 @@ struct backlog {
         bool is_guess;   /* some of it takes nobody knows how long */
 };
 struct backlog meter_backlog(unsigned account);
+
+/* Roughly how long the device still works for this process, also on what threads have not measured yet;
+ * 0: not at all. For a thread of our own, which has no context. */
+uint64_t meter_left_ns(unsigned account);
 
 /* Before a context ends: its events must not be touched any more. */
 void meter_context_ends(uint64_t context);

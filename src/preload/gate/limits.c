@@ -16,7 +16,7 @@ static struct {
         struct share_copy environment; /* otherwise; and what it tightens of the share */
         _Atomic uint64_t tight_bytes[SHARE_DEVICES]; /* by account of the share; 0: nothing */
         bool is_set;
-        char region[SHARE_TEXT];
+        char region[SHARE_TEXT], path[SHARE_TEXT];
         uint64_t card_bytes[SHARE_DEVICES]; /* by account; 0: not known */
 } limits;
 
@@ -48,6 +48,7 @@ static int share_start(const char *path, struct err *e)
         limits.is_set = true;
         limits_compute_by_share(limits.share.file, &limits.environment);
         snprintf(limits.region, sizeof limits.region, "%s", share_current(&limits.share)->region);
+        snprintf(limits.path, sizeof limits.path, "%s", path);
         if (setting_get(SETTING_REGION, -1, name))
                 log_info("%s has no effect: the account is the share's", name);
         return 0;
@@ -110,6 +111,11 @@ int limits_account(const char *uuid, unsigned position)
 unsigned limits_device_count(void)
 {
         return SHARE_DEVICES;
+}
+
+const char *limits_share_path(void)
+{
+        return limits.share.file ? limits.path : NULL;
 }
 
 const char *limits_region_path(void)

@@ -20,6 +20,8 @@ bool limits_are_set(void);
 int limits_account(const char *uuid, unsigned position);
 unsigned limits_device_count(void);
 const char *limits_region_path(void);
+/* NULL: there is no share. */
+const char *limits_share_path(void);
 
 /* enum setting_compatibility, as the share says, else the environment; −1: to be detected. */
 int limits_compatibility(void);

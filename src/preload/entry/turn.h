@@ -1,0 +1,19 @@
+/* turn: this process's part in the turns that containers take on a device.
+ *
+ * A thread that needs room (lane.h) first needs the turn. A keeper, one thread per device, ends it: at
+ * its deadline, when it is recalled, and when there has been nothing to do for a while and others
+ * wait. It sleeps while the device is ours alone. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Changes when a turn ends: rooms of earlier turns are void. Read on every launch. */
+extern _Atomic uint32_t turn_number;
+
+/* Waits until more work may be submitted behind what is in flight. */
+void turn_take(unsigned account, uint64_t in_flight_ns);
+
+/* In a forked child. */
+void turn_forked(void);
