@@ -54,6 +54,30 @@ static const char *said(void (*body)(void))
         return text;
 }
 
+/* As a node gives a whole card to a container that asked to be oversold. */
+SIM_TEST(a_share_of_a_whole_card_may_be_oversold)
+{
+        CUdeviceptr address;
+        struct share_copy copy;
+
+        guest_machine(1);
+        share_make(1, SHARE_UNLIMITED);
+        memcpy(&copy, share_current(&owner), sizeof copy);
+        copy.devices[0].flags = SHARE_OVERSOLD;
+        copy.devices[0].host_bytes = 500 * MIB;
+        CHECK_EQ(share_update(&owner, &copy, NULL), 0);
+        begin();
+        CHECK_EQ(cuMemAlloc_v2(&address, 900 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc_v2(&address, 600 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(guest_card_bytes(0), 900 * MIB);
+        CHECK_EQ(cuMemAlloc_v2(&address, 26 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        /* Changed by its owner while in use. */
+        copy.devices[0].host_bytes = 600 * MIB;
+        CHECK_EQ(share_update(&owner, &copy, NULL), 0);
+        CHECK_EQ(cuMemAlloc_v2(&address, 100 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(guest_card_bytes(0), 900 * MIB);
+}
+
 SIM_TEST(the_share_beats_the_environment)
 {
         CUdeviceptr address;
@@ -219,7 +243,8 @@ SIM_TEST(a_refusal_is_not_told_at_warn)
 
 int main(void)
 {
-        return RUN(CASE(the_share_beats_the_environment), CASE(the_environment_may_tighten_a_share),
+        return RUN(CASE(a_share_of_a_whole_card_may_be_oversold),
+                   CASE(the_share_beats_the_environment), CASE(the_environment_may_tighten_a_share),
                    CASE(what_the_environment_tightened_the_owner_can_tighten_further),
                    CASE(a_cache_path_has_no_effect_under_a_share),
                    CASE(a_device_that_the_share_does_not_name),

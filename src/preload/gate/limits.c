@@ -128,6 +128,10 @@ static uint64_t whole_bytes(const struct share_device *device, unsigned account)
         uint64_t given = atomic_load_explicit(&device->limit_bytes, memory_order_relaxed);
         uint64_t tight = atomic_load_explicit(&limits.tight_bytes[account], memory_order_relaxed);
 
+        /* A whole card that is oversold: the card is its limit. */
+        if (given == SHARE_UNLIMITED && device->flags & SHARE_OVERSOLD &&
+            limits.card_bytes[account])
+                given = limits.card_bytes[account];
         return tight && tight < given ? tight : given;
 }
 
