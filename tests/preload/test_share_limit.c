@@ -128,6 +128,22 @@ SIM_TEST(what_the_environment_tightened_the_owner_can_tighten_further)
         CHECK_EQ(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
 }
 
+/* What would loosen a share is not heard. */
+SIM_TEST(the_environment_cannot_exempt_contexts_or_oversell)
+{
+        CUdeviceptr address;
+
+        guest_machine_with(1, 40 * MIB);
+        share_make(1, 100 * MIB);
+        setenv("VGPU_CONTEXT_MEMORY", "exempt", 1);
+        setenv("CUDA_OVERSUBSCRIBE", "true", 1);
+        begin();
+        CHECK_EQ(guest_held(), 40 * MIB);
+        CHECK_EQ(cuMemAlloc_v2(&address, 62 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
+        guest_check_account(100 * MIB);
+}
+
 /* "Change the cache file name": not to multiply a share. */
 SIM_TEST(a_cache_path_has_no_effect_under_a_share)
 {
@@ -246,6 +262,7 @@ int main(void)
         return RUN(CASE(a_share_of_a_whole_card_may_be_oversold),
                    CASE(the_share_beats_the_environment), CASE(the_environment_may_tighten_a_share),
                    CASE(what_the_environment_tightened_the_owner_can_tighten_further),
+                   CASE(the_environment_cannot_exempt_contexts_or_oversell),
                    CASE(a_cache_path_has_no_effect_under_a_share),
                    CASE(a_device_that_the_share_does_not_name),
                    CASE(a_device_without_a_limit_in_the_environment),

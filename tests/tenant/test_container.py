@@ -9,7 +9,7 @@ import os
 import time
 
 from box import LIMIT_MIB, OUT_OF_MEMORY, BoxCase
-from cli_case import main
+from cli_case import main, wait_until
 
 
 # mount(8) says "not a directory" of a file that it was not permitted to mount over.
@@ -28,6 +28,8 @@ class Container(BoxCase):
         self.assertEqual(probe.alloc(2), OUT_OF_MEMORY)
         self.assertEqual(box.card_mib(), LIMIT_MIB)
         probe.close()
+        self.assertTrue(wait_until(lambda: box.card_mib() == 0))
+        time.sleep(0.05)        # for as long the dead may count
 
     def refused(self, box, line, *reasons):
         """The tenant's attempt fails for one of the reasons, and the limit is as it was."""
