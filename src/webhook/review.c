@@ -2,6 +2,7 @@
 #include "review.h"
 
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,29 +80,20 @@ static int review_validate(const struct review *review, const struct rules *rule
         return validate_change(review->object, review->old, review->user, rules, e);
 }
 
-static const char base64_digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static char *base64_make(const char *text)
+/* The operations as base64 text, or NULL. */
+static json_t *patch_text(const struct patch *patch)
 {
-        const unsigned char *bytes = (const unsigned char *)text;
-        const size_t count = strlen(text);
-        char *base64 = malloc((count + 2) / 3 * 4 + 1), *p = base64;
+        autofree char *operations = json_dumps(patch->operations, JSON_COMPACT);
+        const gnutls_datum_t plain = { (unsigned char *)operations,
+                                       operations ? (unsigned)strlen(operations) : 0 };
+        gnutls_datum_t coded = { 0 };
 
-        for (size_t i = 0; p && i < count; i += 3, p += 4) {
-                const size_t left = count - i;
-                const uint32_t three = (uint32_t)bytes[i] << 16 |
-                                       (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                                       (left > 2 ? (uint32_t)bytes[i + 2] : 0);
+        if (!operations || gnutls_base64_encode2(&plain, &coded) < 0)
+                return NULL;
+        json_t *text = json_stringn((const char *)coded.data, coded.size);
 
-                p[0] = base64_digits[three >> 18];
-                p[1] = base64_digits[three >> 12 & 63];
-                p[2] = left > 1 ? base64_digits[three >> 6 & 63] : '=';
-                p[3] = left > 2 ? base64_digits[three & 63] : '=';
-        }
-        if (p)
-                *p = '\0';
-        return base64;
+        gnutls_free(coded.data);
+        return text;
 }
 
 static json_t *response_make(const struct review *review, int result, const struct patch *patch,
@@ -115,11 +107,8 @@ static json_t *response_make(const struct review *review, int result, const stru
                                     json_pack("{s:i, s:s, s:s}", "code", 403, "reason", "Forbidden",
                                               "message", e->text));
         if (result == 0 && json_array_size(patch->operations) > 0) {
-                autofree char *operations = json_dumps(patch->operations, JSON_COMPACT);
-                autofree char *base64 = operations ? base64_make(operations) : NULL;
-
                 json_object_set_new(response, "patchType", json_string("JSONPatch"));
-                json_object_set_new(response, "patch", json_string(base64));
+                json_object_set_new(response, "patch", patch_text(patch));
         }
         return json_pack("{s:s, s:s, s:o}", "apiVersion", API, "kind", "AdmissionReview",
                          "response", response);

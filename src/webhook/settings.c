@@ -1,0 +1,172 @@
+/* What vgpu-webhook was told on its command line. */
+#include "settings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+        LISTEN,
+        CERTIFICATE,
+        KEY,
+        KUBECONFIG,
+        NAMESPACE,
+        SECRET,
+        SERVICE,
+        CONFIGURATION,
+        SEAL_KEY,
+        SCHEDULER,
+        RUNTIME_CLASS,
+        FOREIGN_RUNTIME,
+        TRUSTED_USER,
+        NVIDIA_GPU,
+        FIX_MEMORY_UNITS,
+        VERSION,
+};
+
+const struct cli_option settings_options[] = {
+        [LISTEN] = { "listen", "ADDRESS", "where to serve; default: [::]:8443", NULL },
+        [CERTIFICATE] = { "certificate", "FILE", "mounted certificate, read again when it changes",
+                          "file" },
+        [KEY] = { "key", "FILE", "its key; without both, our own are made and kept", "file" },
+        [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server; default: as a pod",
+                         "file" },
+        [NAMESPACE] = { "namespace", "NAME", "ours; default: the pod's", NULL },
+        [SECRET] = { "secret", "NAME", "where our own authority is kept; default: vgpu-webhook",
+                     NULL },
+        [SERVICE] = { "service", "NAME", "by which the API server calls; default: vgpu-webhook",
+                      NULL },
+        [CONFIGURATION] = { "configuration", "NAME",
+                            "of the webhook configurations; default: vgpu-webhook", NULL },
+        [SEAL_KEY] = { "seal-key", "FILE", "32 bytes that all replicas share, with --certificate",
+                       "file" },
+        [SCHEDULER] = { "scheduler-name", "NAME",
+                        "in place of default-scheduler; default: vgpu-scheduler", NULL },
+        [RUNTIME_CLASS] = { "runtime-class", "NAME",
+                            "for GPU pods without one; default: vgpu, none: \"\"", NULL },
+        [FOREIGN_RUNTIME] = { "foreign-runtime", "NAME",
+                              "a class that hands out GPUs without us: refused; may be repeated",
+                              NULL },
+        [TRUSTED_USER] = { "trusted-user", "NAME",
+                           "who may write reserved annotations; may be repeated", NULL },
+        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
+        [FIX_MEMORY_UNITS] = { "fix-memory-units", NULL,
+                               "set a wrong gpu.das.com/mem right instead of refusing it", NULL },
+        [VERSION] = { "version", NULL, "print the version", NULL },
+        { 0 },
+};
+
+static uint64_t wall_now_s(void)
+{
+        return (uint64_t)time(NULL);
+}
+
+static void help(void)
+{
+        printf("Usage: vgpu-webhook [OPTION]…\n\n"
+               "Admission of GPU pods: makes what they ask for explicit, refuses what cannot be, "
+               "and\nremoves what users may not write. Serves /mutate and /validate for the API "
+               "server,\n/healthz and /readyz for kubelet.\n\nOptions:\n");
+        cli_option_print(settings_options);
+        printf("  %-26s %s\n", "--help", "print this text");
+}
+
+static bool name_add(const char **names, const char *name)
+{
+        unsigned count = 0;
+
+        while (names[count])
+                count++;
+        if (count == SETTINGS_NAMES)
+                return false;
+        names[count] = name;
+        return true;
+}
+
+static bool option_take(struct settings *settings, int option, const char *value)
+{
+        const char **const texts[] = {
+                [LISTEN] = &settings->listen,
+                [CERTIFICATE] = &settings->certificate_path,
+                [KEY] = &settings->key_path,
+                [KUBECONFIG] = &settings->kubeconfig,
+                [NAMESPACE] = &settings->namespace_name,
+                [SECRET] = &settings->secret,
+                [SERVICE] = &settings->service,
+                [CONFIGURATION] = &settings->configuration,
+                [SEAL_KEY] = &settings->seal_key_path,
+                [SCHEDULER] = &settings->rules.scheduler,
+                [RUNTIME_CLASS] = &settings->rules.runtime_class,
+        };
+
+        if (option < (int)(sizeof texts / sizeof texts[0]))
+                *texts[option] = value;
+        else if (option == FOREIGN_RUNTIME)
+                return name_add(settings->foreign_runtimes, value);
+        else if (option == TRUSTED_USER)
+                return name_add(settings->trusted_users, value);
+        else if (option == NVIDIA_GPU)
+                settings->rules.container.with_gpu = true;
+        else if (option == FIX_MEMORY_UNITS)
+                settings->rules.container.is_units_fixed = true;
+        return true;
+}
+
+static int refuse(const char *sentence, int *ret_exit)
+{
+        fprintf(stderr, "vgpu-webhook: %s\n", sentence);
+        *ret_exit = 2;
+        return -1;
+}
+
+static int settings_check(struct settings *settings, int *ret_exit)
+{
+        if (!settings->certificate_path != !settings->key_path)
+                return refuse("--certificate and --key belong together", ret_exit);
+        if (settings->seal_key_path && !settings->certificate_path)
+                return refuse("--seal-key goes with --certificate; our own lies in the Secret",
+                              ret_exit);
+        if (!*settings->rules.runtime_class)
+                settings->rules.runtime_class = NULL;
+        settings->rules.foreign_runtimes = settings->foreign_runtimes;
+        settings->rules.trusted_users = settings->trusted_users;
+        return 0;
+}
+
+int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret_exit)
+{
+        struct cli_scan scan = { .program = "vgpu-webhook",
+                                 .rows = settings_options,
+                                 .argc = argc,
+                                 .argv = argv,
+                                 .index = 1 };
+        struct err e = { 0 };
+        int option;
+
+        *ret_settings = (struct settings){
+                .listen = "[::]:8443",
+                .secret = "vgpu-webhook",
+                .service = "vgpu-webhook",
+                .configuration = "vgpu-webhook",
+                .rules = { .scheduler = "vgpu-scheduler",
+                           .runtime_class = "vgpu",
+                           .seal = { .now_s = wall_now_s } },
+        };
+        while ((option = cli_scan_next(&scan, &e)) != CLI_END) {
+                if (option == CLI_BAD)
+                        return refuse(e.text, ret_exit);
+                if (option == CLI_WORD)
+                        return refuse("takes options only (see --help)", ret_exit);
+                if (option == CLI_HELP || option == VERSION) {
+                        if (option == CLI_HELP)
+                                help();
+                        else
+                                printf("vgpu-webhook %s\n", VGPU_VERSION);
+                        *ret_exit = 0;
+                        return -1;
+                }
+                if (!option_take(ret_settings, option, scan.value))
+                        return refuse("too many names of one kind", ret_exit);
+        }
+        return settings_check(ret_settings, ret_exit);
+}

@@ -1,0 +1,23 @@
+/* What vgpu-webhook was told on its command line. */
+#pragma once
+
+#include "cli_option.h"
+#include "rules.h"
+
+enum { SETTINGS_NAMES = 16 };
+
+struct settings {
+        const char *listen;
+        const char *certificate_path, *key_path; /* mounted; NULL: our own, kept in a Secret */
+        const char *kubeconfig;                  /* NULL: as kube_config_load() finds it */
+        const char *namespace_name;              /* NULL: the kubeconfig's, or the pod's */
+        const char *secret, *service, *configuration;
+        const char *seal_key_path;
+        const char *foreign_runtimes[SETTINGS_NAMES + 1], *trusted_users[SETTINGS_NAMES + 1];
+        struct rules rules; /* but for the seal's key */
+};
+
+extern const struct cli_option settings_options[];
+
+/* 0: go on; else exit with *ret_exit, the sentence or the help was printed. */
+int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret_exit);
