@@ -15,6 +15,7 @@
 #include "limits.h"
 #include "log.h"
 #include "pool_account.h"
+#include "reconcile.h"
 #include "start.h"
 #include "virtual.h"
 
@@ -110,6 +111,7 @@ int devices_start(void)
                 return r;
         }
         gate_memory_on_refusal(relieve);
+        gate_memory_compare_by(reconcile);
         fork_watch();
         start_nvml();
         devices.has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;

@@ -121,7 +121,19 @@ static void charge_cancel(struct graph_charge *charge)
         charge->devices = 0;
 }
 
-/* The thread is inside (presence.h) only from here to the settlement: once, whatever the devices. */
+static CUresult admit_one(int ordinal, uint64_t bytes, struct charge *ret_charge)
+{
+        int account = devices_account(ordinal);
+
+        *ret_charge = (struct charge){ 0 };
+        if (account >= 0 &&
+            gate_memory_reserve((unsigned)account, gate_memory_granules(bytes),
+                                limits_physical_bytes((unsigned)account), ret_charge) == 0)
+                return CUDA_SUCCESS;
+        return gate_memory_refuse(account, bytes);
+}
+
+/* The thread is inside (presence.h) from here to the settlement: once, whatever the devices. */
 static CUresult admit(const struct graph_need *need, bool is_spare_used,
                       struct graph_charge *ret_charge)
 {
@@ -129,21 +141,20 @@ static CUresult admit(const struct graph_need *need, bool is_spare_used,
         if (!need->devices || !limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
         atomic_store(&graph_account_used, true);
+        presence_enter();
         for (int i = 0; i < GRAPH_DEVICES; i++) {
                 if (!(need->devices >> i & 1))
                         continue;
                 uint64_t spare = is_spare_used ? pool_spare(i) : 0;
                 uint64_t bytes = need->bytes[i] > spare ? need->bytes[i] - spare : 0;
-                CUresult r =
-                        gate_memory_admit(devices_account(i), 0, bytes, &ret_charge->charges[i]);
+                CUresult r = admit_one(i, bytes, &ret_charge->charges[i]);
                 if (r != CUDA_SUCCESS) {
                         charge_cancel(ret_charge);
+                        presence_leave();
                         return r;
                 }
-                presence_leave();
                 ret_charge->devices |= UINT64_C(1) << i;
         }
-        presence_enter();
         return CUDA_SUCCESS;
 }
 

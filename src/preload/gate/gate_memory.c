@@ -24,6 +24,19 @@ void gate_memory_on_refusal(bool (*relieve)(void))
         gate_relieve = relieve;
 }
 
+static bool (*gate_compare)(unsigned account);
+
+void gate_memory_compare_by(bool (*compare)(unsigned account))
+{
+        gate_compare = compare;
+}
+
+/* Now and then, with no call in flight. True: something was given back. */
+static bool compare_if_due(unsigned account)
+{
+        return __builtin_expect(ledger_is_doubtful(), 0) && gate_compare && gate_compare(account);
+}
+
 bool gate_memory_relieve(void)
 {
         return gate_relieve && gate_relieve();
@@ -63,12 +76,15 @@ static CUresult admit(int account, uint64_t context, uint64_t bytes, uint64_t li
         if (account < 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
 
-        presence_enter();
-        if (gate_memory_reserve((unsigned)account, bytes, limit, ret_charge) == 0) {
-                ret_charge->context = context;
-                return CUDA_SUCCESS;
-        }
-        presence_leave();
+        compare_if_due((unsigned)account);
+        do {
+                presence_enter();
+                if (gate_memory_reserve((unsigned)account, bytes, limit, ret_charge) == 0) {
+                        ret_charge->context = context;
+                        return CUDA_SUCCESS;
+                }
+                presence_leave();
+        } while (compare_if_due((unsigned)account));
         return CUDA_ERROR_OUT_OF_MEMORY;
 }
 

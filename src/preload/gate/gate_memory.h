@@ -28,6 +28,10 @@ int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
 void gate_memory_on_refusal(bool (*relieve)(void));
 bool gate_memory_relieve(void);
 
+/* Compares the account with the driver's own figure; true: something was given back. Called when no call of
+ * this thread is between a charge and its settlement. */
+void gate_memory_compare_by(bool (*compare)(unsigned account));
+
 /* After the driver's answer: keeps the charge under the address, or gives it back. */
 void gate_memory_settle(struct charge *charge, CUresult result, CUdeviceptr address);
 

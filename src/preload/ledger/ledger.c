@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "correction.h"
 #include "presence.h"
 #include "soundness.h"
 #include "ticks.h"
@@ -16,6 +17,7 @@
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
 static struct region ledger;
+static _Atomic bool ledger_doubt; /* to be compared with the driver's figure */
 
 /* A child is another process: it holds nothing, has no place in the account, and the locks that its
  * parent's other threads held are nobody's. What its parent holds stays its parent's. */
@@ -78,7 +80,7 @@ int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
 {
         int r = region_charge(&ledger, account, REGION_DEVICE, bytes, limit_bytes);
 
-        if (r == 0 && !soundness_holds(&ledger, account)) {
+        if (r == 0 && !soundness_holds(&ledger, account, &ledger_doubt)) {
                 region_refund(&ledger, account, REGION_DEVICE, bytes);
                 return -EUCLEAN;
         }
@@ -207,8 +209,13 @@ bool ledger_settle_small(struct charge *charge, uint64_t address)
 
 void ledger_release_taken(const struct holding *holding)
 {
-        if (holding->bytes)
-                region_refund(&ledger, holding->device, kind_shown(holding->kind), holding->bytes);
+        uint64_t bytes = holding->bytes;
+        enum region_kind kind = kind_shown(holding->kind);
+
+        if (__builtin_expect(correction_is_owed(holding->device), 0))
+                bytes -= correction_pay(&ledger, holding->device, kind, bytes);
+        if (bytes)
+                region_refund(&ledger, holding->device, kind, bytes);
 }
 
 /* Meanwhile its block may have gone with another, or have been noted anew. */
@@ -339,6 +346,7 @@ bool ledger_reap(uint64_t every_ns)
                 return false;
         if (region_reap_is_due(&ledger, every_ns, clock_now_ns())) {
                 region_reap(&ledger);
+                atomic_store_explicit(&ledger_doubt, true, memory_order_relaxed);
                 return true;
         }
         atomic_store_explicit(&looked_ticks, ticks, memory_order_relaxed);
@@ -368,7 +376,7 @@ uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit
                         return 0;
                 if (region_charge(&ledger, virtual, REGION_MANAGED, taken, limit_bytes) < 0)
                         continue;
-                if (soundness_holds(&ledger, account))
+                if (soundness_holds(&ledger, account, &ledger_doubt))
                         return taken;
                 ledger_give_back_virtual(account, taken);
                 return 0;
@@ -379,6 +387,32 @@ void ledger_give_back_virtual(unsigned account, uint64_t bytes)
 {
         if (bytes)
                 region_refund(&ledger, region_virtual(account), REGION_MANAGED, bytes);
+}
+
+bool ledger_is_doubtful(void)
+{
+        return atomic_load_explicit(&ledger_doubt, memory_order_relaxed) &&
+               atomic_exchange(&ledger_doubt, false);
+}
+
+bool ledger_compare(unsigned account, uint64_t figure_bytes, uint64_t pool_bytes,
+                    bool is_all_charged)
+{
+        const struct region_account *own = &ledger.file->slots[ledger.slot].accounts[account];
+        uint64_t held = region_held_bytes(&ledger, ledger.slot, account);
+        uint64_t on_host = region_held_bytes(&ledger, ledger.slot, region_virtual(account));
+        /* Managed memory is on the card or not, as it is used. */
+        uint64_t managed = atomic_load(&own->kinds[REGION_MANAGED]);
+
+        if (held < pool_bytes)
+                return false;
+        held -= pool_bytes;
+        if (is_all_charged && held + on_host < figure_bytes)
+                correction_add(&ledger, account, figure_bytes - held - on_host);
+        if (held < managed || held - managed <= figure_bytes)
+                return false;
+        correction_take(&ledger, account, held - managed - figure_bytes);
+        return true;
 }
 
 uint64_t ledger_used_bytes(unsigned account)

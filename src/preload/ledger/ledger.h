@@ -67,6 +67,16 @@ bool ledger_reap(uint64_t every_ns);
 /* Waits while another process holds the rest; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned account);
 
+/* Time to compare the account with the driver's own figure? Set now and then by reservations and
+ * refusals; whoever asks and is told so does it. */
+bool ledger_is_doubtful(void);
+/* Compares this process's part with what the driver says it holds, pools apart (`pool_bytes` of them are
+ * charged). What the driver took unasked is charged; what it no longer holds is given back, and not a
+ * second time when it is released. `is_all_charged`: everything in the figure should be. The caller is
+ * alone (presence_lock). True: something was given back. */
+bool ledger_compare(unsigned account, uint64_t figure_bytes, uint64_t pool_bytes,
+                    bool is_all_charged);
+
 /* Small allocations lie together in blocks of the driver's: the block is charged, once. The charge
  * is for a whole block; it is given back if the block was there. */
 bool ledger_settle_small(struct charge *charge, uint64_t address);

@@ -4,6 +4,7 @@
 
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +23,14 @@ static inline void lock_take(struct lock *lock)
                 return;
         while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
                 syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+static inline bool lock_try(struct lock *lock)
+{
+        unsigned seen = 0;
+
+        return atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire,
+                                                       memory_order_relaxed);
 }
 
 static inline void lock_give(struct lock *lock)

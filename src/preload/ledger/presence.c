@@ -99,6 +99,22 @@ void presence_lock(void)
                         sched_yield();
 }
 
+bool presence_try_lock(void)
+{
+        bool is_alone = true;
+
+        if (!lock_try(&presence.lock))
+                return false;
+        atomic_store(&presence.is_locked, true);
+        if (atomic_load(&presence.has_membarrier))
+                syscall(SYS_membarrier, MEMBARRIER_PRIVATE, 0);
+        for (unsigned i = 0; i < CELLS && is_alone; i++)
+                is_alone = !atomic_load(&presence.cells[i].inside);
+        if (!is_alone)
+                presence_unlock();
+        return is_alone;
+}
+
 void presence_unlock(void)
 {
         atomic_store(&presence.is_locked, false);

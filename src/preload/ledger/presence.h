@@ -2,6 +2,8 @@
  * the account with the driver's own figure can wait until nobody is. */
 #pragma once
 
+#include <stdbool.h>
+
 /* Before the first of the calls below, and again in a forked child. */
 void presence_start(void);
 
@@ -12,6 +14,8 @@ void presence_leave(void);
 
 /* Alone: returns when no other thread is inside, and keeps them out. */
 void presence_lock(void);
+/* The same for one who can do without: false, somebody is inside now, perhaps for long. */
+bool presence_try_lock(void);
 void presence_unlock(void);
 
 /* In a forked child: nobody is inside but threads that it does not have. */

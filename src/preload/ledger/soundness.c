@@ -74,7 +74,7 @@ static uint64_t pause_ns(uint64_t took_ns)
         return wanted_ns < PAUSE_MOST_MS * NS_PER_MS ? wanted_ns : PAUSE_MOST_MS * NS_PER_MS;
 }
 
-bool soundness_holds(struct region *region, unsigned account)
+bool soundness_holds(struct region *region, unsigned account, _Atomic bool *ret_has_looked)
 {
         uint64_t begin_ns;
 
@@ -82,6 +82,7 @@ bool soundness_holds(struct region *region, unsigned account)
                 enum region_fault fault = look(region, account);
                 uint64_t end_ns = clock_now_ns();
                 atomic_store(&soundness.next_ns, end_ns + pause_ns(end_ns - begin_ns));
+                atomic_store(ret_has_looked, true);
                 if (fault != REGION_SOUND)
                         tell(region, fault);
         }

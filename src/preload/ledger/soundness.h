@@ -8,5 +8,6 @@
 
 /* The path that the region was opened by. */
 void soundness_start(const char *path);
-/* False: deleted, replaced or written by hand; said once, in the log and in the region. */
-bool soundness_holds(struct region *region, unsigned account);
+/* False: deleted, replaced or written by hand; said once, in the log and in the region. Sets *ret_has_looked
+ * when it has looked, and leaves it alone otherwise. */
+bool soundness_holds(struct region *region, unsigned account, _Atomic bool *ret_has_looked);
