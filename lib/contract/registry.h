@@ -21,10 +21,13 @@ struct registry_request {
         uint32_t pid;        /* as the process sees itself */
         uint64_t start_time; /* of the process, clock ticks since boot; 0: not known */
         char program[REGISTRY_TEXT];
+        /* Whose it says it is; the agent goes by the peer's control group. */
         char pod_uid[REGISTRY_TEXT];
+        char pod_namespace[REGISTRY_TEXT];
+        char pod_name[REGISTRY_TEXT];
         char container[REGISTRY_TEXT];
 };
-static_assert(sizeof(struct registry_request) == 216, "read by other releases");
+static_assert(sizeof(struct registry_request) == 344, "read by other releases");
 
 struct registry_reply {
         uint64_t magic;

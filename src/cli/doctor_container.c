@@ -44,10 +44,26 @@ static bool preloads_look(struct doctor *doctor, char *text, bool *ret_is_right)
         return is_found;
 }
 
+/* Libraries of LD_PRELOAD come before those of the file: then the driver's functions are found first. */
+static bool driver_is_behind(struct doctor *doctor)
+{
+        const char *text = getenv("LD_PRELOAD");
+        const char *ours = text ? strstr(text, "libvgpu.so") : NULL;
+        const char *driver = text ? strstr(text, "libcuda.so") : NULL;
+
+        if (!driver || (ours && ours < driver))
+                return true;
+        doctor_say(
+                doctor, VERDICT_WRONG, "take the driver out of LD_PRELOAD",
+                "LD_PRELOAD names the driver before libvgpu.so: programs that are linked with it "
+                "are not limited");
+        return false;
+}
+
 void doctor_preload(struct doctor *doctor)
 {
         autofree char *text = NULL;
-        bool is_right = true;
+        bool is_right = driver_is_behind(doctor);
         bool is_found =
                 file_read(preload_path, &text) == 0 && preloads_look(doctor, text, &is_right);
 

@@ -32,6 +32,10 @@ class Doctor(BoxCase):
         wrong = self.wrong(self.box(preload="/opt/vgpu/libvgpu.so # ours\n/nowhere/libother.so\n"))
         self.assertIn("'/nowhere/libother.so'", wrong["preload"])
 
+    def test_a_driver_that_is_preloaded(self):
+        wrong = self.wrong(self.box(), LD_PRELOAD="/opt/driver/libcuda.so.1")
+        self.assertIn("LD_PRELOAD names the driver", wrong["preload"])
+
     def test_a_share_that_is_not_held_fast(self):
         box = self.box(share=False)
         with open(os.path.join(box.state, "shared", "share"), "wb") as file:

@@ -16,7 +16,7 @@ from box import BUILD, LIMIT_MIB, OUT_OF_MEMORY, PROBE, BoxCase
 from cli_case import main
 
 MAGIC = 0x7972747369676572
-REQUEST, REPLY = struct.Struct("=QIIQ64s64s64s"), struct.Struct("=QIiII")
+REQUEST, REPLY = struct.Struct("=QIIQ" + 5 * "64s"), struct.Struct("=QIiII")
 
 
 class Registry:
@@ -81,9 +81,18 @@ class Identity(BoxCase):
         pid, words = registry.requests[0]
         self.assertEqual((words[0], words[1], str(words[2])), (MAGIC, 1, one.ask("pid")))
         self.assertEqual(words[4].rstrip(b"\0"), b"probe")
-        self.assertEqual(words[5].rstrip(b"\0"), b"11111111-2222-3333-4444-555555555555")
-        self.assertEqual(words[6].rstrip(b"\0"), b"box")
+        self.assertEqual([word.rstrip(b"\0") for word in words[5:]],
+                         [b"11111111-2222-3333-4444-555555555555", b"", b"", b"box"])
         self.assertNotEqual(pid, words[2])
+
+    def test_without_a_share_the_environment_says_whose_the_process_is(self):
+        registry = Registry()
+        box = self.box(registry=registry, host_pids=True, share=False)
+        probe = box.probe("VGPU_MEMORY_LIMIT=100m VGPU_POD_UID=u VGPU_POD_NAMESPACE=s VGPU_POD_NAME=n "
+                          "VGPU_CONTAINER_NAME=c VGPU_REGION=/run/vgpu/region /opt/probe")
+        self.assertEqual(probe.started, "0", probe.said())
+        self.assertEqual([word.rstrip(b"\0") for word in registry.requests[0][1][5:]],
+                         [b"u", b"s", b"n", b"c"])
 
     def test_registration_is_detected(self):
         registry = Registry()

@@ -1,11 +1,8 @@
 /* identity: by registration, /proc, or the driver itself. */
 #include "identity.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host_process.h"
@@ -37,6 +34,11 @@ static const char *registry_path(void)
         return access(REGISTRY_PATH, F_OK) == 0 ? REGISTRY_PATH : getenv("VGPU_REGISTRY");
 }
 
+static void text_copy(char to[REGISTRY_TEXT], const char *text)
+{
+        snprintf(to, REGISTRY_TEXT, "%s", text);
+}
+
 static unsigned pid_by_registration(const char *path)
 {
         struct registry_request request = { .pid = (uint32_t)getpid(),
@@ -45,7 +47,10 @@ static unsigned pid_by_registration(const char *path)
         uint32_t pid = 0;
 
         process_name(request.program, sizeof request.program);
-        limits_identity(request.pod_uid, request.container, REGISTRY_TEXT);
+        text_copy(request.pod_uid, limits_pod_uid());
+        text_copy(request.pod_namespace, limits_pod_namespace());
+        text_copy(request.pod_name, limits_pod_name());
+        text_copy(request.container, limits_container());
         if (registry_ask(path, &request, &pid, &e) < 0)
                 log_warn("%s; nvidia-smi may not list this process", e.text);
         return pid;

@@ -188,14 +188,31 @@ int limits_compatibility(void)
         return (int)(given ? given : limits.environment.compatibility) - 1;
 }
 
-void limits_identity(char *ret_pod_uid, char *ret_container, size_t size)
+static const char *identity_text(size_t offset, enum setting setting)
 {
-        const struct share_copy *copy = limits.share.file ? share_current(&limits.share) : NULL;
         char name[64];
-        const char *uid = copy ? copy->pod_uid : setting_get(SETTING_POD_UID, -1, name);
-        const char *container =
-                copy ? copy->container : setting_get(SETTING_CONTAINER_NAME, -1, name);
+        const char *text = limits.share.file ? (const char *)share_current(&limits.share) + offset
+                                             : setting_get(setting, -1, name);
 
-        snprintf(ret_pod_uid, size, "%s", uid ? uid : "");
-        snprintf(ret_container, size, "%s", container ? container : "");
+        return text ? text : "";
+}
+
+const char *limits_pod_uid(void)
+{
+        return identity_text(offsetof(struct share_copy, pod_uid), SETTING_POD_UID);
+}
+
+const char *limits_pod_namespace(void)
+{
+        return identity_text(offsetof(struct share_copy, pod_namespace), SETTING_POD_NAMESPACE);
+}
+
+const char *limits_pod_name(void)
+{
+        return identity_text(offsetof(struct share_copy, pod_name), SETTING_POD_NAME);
+}
+
+const char *limits_container(void)
+{
+        return identity_text(offsetof(struct share_copy, container), SETTING_CONTAINER_NAME);
 }

@@ -25,8 +25,11 @@ const char *limits_share_path(void);
 
 /* enum setting_compatibility, as the share says, else the environment; −1: to be detected. */
 int limits_compatibility(void);
-/* Whose container this is, each text cut to `size`; empty where nobody says. */
-void limits_identity(char *ret_pod_uid, char *ret_container, size_t size);
+/* Whose container this is, as the share says, else the environment; "" where nobody does. */
+const char *limits_pod_uid(void);
+const char *limits_pod_namespace(void);
+const char *limits_pod_name(void);
+const char *limits_container(void);
 
 /* What the account may hold now. UINT64_MAX: no limit. */
 uint64_t limits_bytes(unsigned account);
