@@ -17,7 +17,11 @@
 /* The latency class counts as present this long after it last wanted anything. */
 #define PRESENT_NS NS_PER_S
 
-enum { TURN_QUANTA = 4, IN_FLIGHT_PER_QUANTUM = 4 };
+enum { TURN_QUANTA = 4 };
+
+/* What is submitted cannot be called back: whoever waits, waits for it. */
+#define IN_FLIGHT_NS         (4 * NS_PER_MS)
+#define IN_FLIGHT_LATENCY_NS (1 * NS_PER_MS)
 
 void turns_init(struct turns *turns, uint64_t now_ns)
 {
@@ -334,8 +338,6 @@ uint64_t turns_step(struct turns *turns, uint64_t now_ns)
 struct turns_word turns_word(const struct turns *turns, int tenant)
 {
         const struct turns_tenant *t = &turns->tenants[tenant];
-        const uint64_t quantum_ns = turns_quantum_ns(turns);
-        const uint64_t in_flight_ns = quantum_ns / IN_FLIGHT_PER_QUANTUM;
 
         return (struct turns_word){
                 .is_open = t->state == TURNS_HOLDER,
@@ -344,8 +346,8 @@ struct turns_word turns_word(const struct turns *turns, int tenant)
                 .deadline_ns = t->state == TURNS_HOLDER ? t->deadline_ns
                                : t->state == TURNS_FREE ? TURNS_NEVER
                                                         : 0,
-                .quantum_ns = quantum_ns,
-                .in_flight_ns = in_flight_ns > 4 * NS_PER_MS ? 4 * NS_PER_MS : in_flight_ns,
+                .quantum_ns = turns_quantum_ns(turns),
+                .in_flight_ns = latency_is_present(turns) ? IN_FLIGHT_LATENCY_NS : IN_FLIGHT_NS,
                 .is_crowded = turns->swap_ns > 0,
         };
 }
