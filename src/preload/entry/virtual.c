@@ -4,7 +4,9 @@
  * they stay. The bytes charged to the card prefer the card. */
 #include "virtual.h"
 
+#include "gate_memory.h"
 #include "gate_virtual.h"
+#include "limits.h"
 #include "presence.h"
 #include "real.h"
 #include "stream.h"
@@ -67,11 +69,20 @@ static CUresult range_make(struct virtual_range *range, const struct place *plac
         return r == CUDA_ERROR_NOT_SUPPORTED ? CUDA_ERROR_OUT_OF_MEMORY : r;
 }
 
-CUresult virtual_alloc(const struct place *place, size_t bytes, CUdeviceptr *ret_address)
+/* By itself: a refusal where there is no virtual memory costs a few nanoseconds, no more. */
+static __attribute__((noinline)) CUresult fallback_make(const struct place *place, size_t bytes,
+                                                        CUdeviceptr *ret_address)
 {
         struct virtual_range range = { .is_fallback = true };
 
         return range_make(&range, place, bytes, CU_MEM_ATTACH_GLOBAL, ret_address);
+}
+
+CUresult virtual_alloc(const struct place *place, size_t bytes, CUdeviceptr *ret_address)
+{
+        if (place->account < 0 || !limits_virtual_bytes((unsigned)place->account))
+                return gate_memory_refuse(place->account, bytes);
+        return fallback_make(place, bytes, ret_address);
 }
 
 CUresult virtual_alloc_managed(const struct place *place, size_t bytes, unsigned flags,

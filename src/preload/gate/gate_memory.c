@@ -60,9 +60,10 @@ int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit, struct
  * load the kernels to use it. */
 static uint64_t limit_with_fallback(unsigned account, uint64_t bytes)
 {
-        uint64_t limit = limits_physical_bytes(account), rest = limit / 16;
+        struct limits_memory memory = limits_memory(account);
+        uint64_t limit = memory.physical_bytes, rest = limit / 16;
 
-        if (bytes <= LEDGER_GRANULE_BYTES || !limits_virtual_bytes(account))
+        if (bytes <= LEDGER_GRANULE_BYTES || !memory.virtual_bytes)
                 return limit;
         rest = gate_memory_granules(rest < REST_BYTES ? rest : REST_BYTES);
         return limit > rest ? limit - rest : 0;
@@ -156,12 +157,10 @@ uint64_t gate_memory_total(int account, uint64_t real_bytes)
                 return real_bytes;
         if (account < 0)
                 return 0;
-        uint64_t whole = limits_bytes((unsigned)account);
-        uint64_t physical = limits_physical_bytes((unsigned)account);
-        if (whole <= physical)
-                return whole < real_bytes ? whole : real_bytes;
-        /* The virtual part is not the card's to bound. */
-        return (physical < real_bytes ? physical : real_bytes) + (whole - physical);
+        struct limits_memory memory = limits_memory((unsigned)account);
+        uint64_t on_card = memory.physical_bytes;
+        /* The virtual part of the limit is not the card's to bound. */
+        return (on_card < real_bytes ? on_card : real_bytes) + (memory.bytes - on_card);
 }
 
 uint64_t gate_memory_free(int account, uint64_t total_bytes)

@@ -135,6 +135,25 @@ static uint64_t whole_bytes(const struct share_device *device, unsigned account)
         return tight && tight < given ? tight : given;
 }
 
+struct limits_memory limits_memory(unsigned account)
+{
+        const struct share_device *device = limits_device(account);
+        struct limits_memory memory = { 0 };
+
+        if (!device)
+                return memory;
+        memory.bytes = whole_bytes(device, account);
+        memory.physical_bytes = memory.bytes;
+        if (device->physical_bytes < memory.bytes) {
+                memory.physical_bytes = device->physical_bytes;
+                memory.virtual_bytes = memory.bytes - device->physical_bytes;
+        }
+        if (device->flags & SHARE_OVERSOLD)
+                memory.virtual_bytes +=
+                        device->host_bytes ? device->host_bytes : limits.card_bytes[account];
+        return memory;
+}
+
 uint64_t limits_bytes(unsigned account)
 {
         const struct share_device *device = limits_device(account);
@@ -144,25 +163,12 @@ uint64_t limits_bytes(unsigned account)
 
 uint64_t limits_physical_bytes(unsigned account)
 {
-        const struct share_device *device = limits_device(account);
-
-        if (!device)
-                return 0;
-        uint64_t whole = whole_bytes(device, account);
-        return device->physical_bytes < whole ? device->physical_bytes : whole;
+        return limits_memory(account).physical_bytes;
 }
 
 uint64_t limits_virtual_bytes(unsigned account)
 {
-        const struct share_device *device = limits_device(account);
-
-        if (!device)
-                return 0;
-        uint64_t whole = whole_bytes(device, account), physical = device->physical_bytes;
-        uint64_t bytes = whole > physical ? whole - physical : 0;
-        if (device->flags & SHARE_OVERSOLD)
-                bytes += device->host_bytes ? device->host_bytes : limits.card_bytes[account];
-        return bytes;
+        return limits_memory(account).virtual_bytes;
 }
 
 void limits_card(unsigned account, uint64_t bytes)

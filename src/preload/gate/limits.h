@@ -41,6 +41,12 @@ uint64_t limits_virtual_bytes(unsigned account);
 /* The card's size, the first time it is told: what a device with virtual memory may have on the card,
  * and what an oversold one may have on the host, where nobody said how much. */
 void limits_card(unsigned account, uint64_t bytes);
+/* All three at once. */
+struct limits_memory {
+        uint64_t bytes, physical_bytes, virtual_bytes;
+};
+struct limits_memory limits_memory(unsigned account);
+
 bool limits_context_is_exempt(unsigned account);
 
 /* The account's row as it is now; NULL: it has none. */
