@@ -10,15 +10,8 @@ struct container_rules {
         bool is_units_fixed; /* another gpu.das.com/mem than computed is set right, not refused */
 };
 
-/* Reads limits and requests: limits win, and where both are they must be equal. -EINVAL: it cannot be;
- * the sentence names the container. */
-int container_request_read(const json_t *container, const struct container_rules *rules,
-                           struct request *ret_request, struct err *e);
-
-/* Adds what container_request_read() concluded: counts, whole cards, memory for queues; both in limits and in
+/* Adds what pod_request_read() concluded: counts, whole cards, memory for queues; both in limits and in
  * requests. `path` is the container's place. Doing it twice changes nothing. */
 int container_request_complete(struct patch *patch, json_t *container, const char *path,
                                const struct container_rules *rules, struct request *ret_request,
                                struct err *e);
-
-const char *container_name(const json_t *container);

@@ -7,6 +7,7 @@
 
 #include "annotation.h"
 #include "pod.h"
+#include "pod_request.h"
 #include "scope.h"
 
 static void autodecref(json_t **json)
@@ -29,7 +30,7 @@ static int spec_complete(json_t *spec, const char *path, const struct rules *rul
                 if (r < 0)
                         return r;
                 if (names && !request_is_empty(&request))
-                        json_array_append_new(names, json_string(container_name(walk.container)));
+                        json_array_append_new(names, json_string(pod_request_name(walk.container)));
         }
         return 0;
 }

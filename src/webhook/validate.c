@@ -6,6 +6,7 @@
 
 #include "annotation.h"
 #include "pod.h"
+#include "pod_request.h"
 
 static json_t *annotations_get(const json_t *object)
 {
@@ -33,7 +34,7 @@ static int container_validate(json_t *container, const struct rules *rules, bool
         if (r == 0 && json_array_size(patch.operations) > 0)
                 r = err_set(e, -EINVAL,
                             "container '%.63s': another webhook changed its GPU request",
-                            container_name(container));
+                            pod_request_name(container));
         patch_done(&patch);
         *ret_has_gpu |= !request_is_empty(&request);
         return r;
@@ -87,7 +88,7 @@ static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_byte
         while (pod_walk_next(&walk)) {
                 struct request request;
 
-                if (container_request_read(walk.container, &rules->container, &request, NULL) < 0)
+                if (pod_request_read(walk.container, rules->container.with_gpu, &request, NULL) < 0)
                         continue;
                 const uint64_t bytes = request.values[RESOURCE_MEMORY] << 20;
                 const unsigned cores = (unsigned)request.values[RESOURCE_CORES];

@@ -14,7 +14,7 @@ MAY_SEE = {
     "lib/machine": ["lib/base"],
     "lib/model": ["lib/base"],
     "lib/net": ["lib/base"],
-    "lib/kube": ["lib/net", "lib/base"],
+    "lib/kube": ["lib/net", "lib/model", "lib/base"],
     "lib/arbiter": ["lib/contract", "lib/model", "lib/base"],
     "src/cli": ["lib/base", "lib/arbiter", "lib/contract", "lib/machine", "lib/model", "api"],
     "src/burn": ["lib/base", "lib/model", "api"],

@@ -2,6 +2,7 @@
 #include "pod.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const lists[] = { "initContainers", "containers" };
 enum { LISTS = sizeof lists / sizeof lists[0] };
@@ -17,6 +18,10 @@ bool pod_walk_next(struct pod_walk *walk)
                          lists[walk->list], walk->next);
                 walk->container = json_array_get(list, walk->next++);
                 walk->is_init = walk->list == 0;
+                const char *restart =
+                        json_string_value(json_object_get(walk->container, "restartPolicy"));
+
+                walk->is_sidecar = walk->is_init && restart && strcmp(restart, "Always") == 0;
                 return true;
         }
         return false;

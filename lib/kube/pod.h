@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "patch.h"
+enum { POD_PLACE = 512 };
 
 /* Zeroed but for `spec` and `path`, its place: init containers first (sidecars are among them), then
  * containers. Ephemeral ones cannot have resources. */
@@ -14,8 +14,8 @@ struct pod_walk {
         unsigned list;
         size_t next;
         json_t *container;
-        bool is_init;
-        char place[PATCH_PATH];
+        bool is_init, is_sidecar; /* a sidecar is an init container that goes on */
+        char place[POD_PLACE];
 };
 
 bool pod_walk_next(struct pod_walk *walk);
