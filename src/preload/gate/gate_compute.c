@@ -11,6 +11,9 @@
 
 /* A limit that changes in the share, which wakes nobody, is seen within this time. */
 #define LOOK_NS (25 * NS_PER_MS)
+/* The kernel wakes a sleeper this much late: so work may start this much early, always, which shifts all
+ * of it and adds nothing. */
+#define EARLY_NS (50 * NS_PER_US)
 /* A correction that frees less is not worth waking others for. */
 #define WAKE_NS (100 * NS_PER_US)
 
@@ -31,8 +34,8 @@ uint64_t gate_compute_ask(unsigned account, uint64_t work_ns)
 
         if (!permille)
                 return 0;
-        return region_compute_take(compute, region_compute_rate(compute, permille), clock_now_ns(),
-                                   work_ns);
+        return region_compute_take(compute, region_compute_rate(compute, permille),
+                                   clock_now_ns() + EARLY_NS, work_ns);
 }
 
 void gate_compute_correct(unsigned account, int64_t work_ns)
