@@ -95,7 +95,10 @@ static uint64_t in_flight_wait_ns(unsigned account, CUstream stream, const struc
         if (backlog->planned_ns <= gate_turn_in_flight_ns(account, IN_FLIGHT_NS) ||
             waited_ns > most_ns)
                 return 0;
-        return waited_ns / 8 > NAP_NS ? waited_ns / 8 : NAP_NS;
+        const uint64_t nap_ns = waited_ns / 16 > NAP_NS ? waited_ns / 16 : NAP_NS;
+        const uint64_t now_ns = clock_now_ns();
+        /* Until it should be done, then more and more. */
+        return backlog->due_ns > now_ns + nap_ns ? backlog->due_ns - now_ns : nap_ns;
 }
 
 /* Waits until the work is paid for and not too much is in flight; charges it. */

@@ -37,6 +37,7 @@ struct account_meter {
         struct segment *first, **last; /* closed, in that order */
         struct busy_set busy;
         uint64_t planned_ns;  /* of these */
+        uint64_t due_ns;      /* when all of these should be done */
         uint64_t compared_ns; /* when an event was last put on an idle stream */
         unsigned guesses;
 };
@@ -237,6 +238,9 @@ void meter_close(struct segment_ref ref, CUstream stream, const struct segment_e
         } else {
                 s->state = SEGMENT_CLOSED;
                 a->planned_ns += end->planned_ns;
+                if (a->due_ns < s->end_recorded_ns || !a->first)
+                        a->due_ns = s->end_recorded_ns;
+                a->due_ns += end->planned_ns;
                 a->guesses += end->cost && cost_table[end->cost].ns == COST_UNKNOWN_NS;
                 list_append(a, s);
         }
@@ -343,6 +347,7 @@ struct backlog meter_backlog(unsigned account)
 
         lock_take(&a->lock);
         struct backlog backlog = { .planned_ns = a->planned_ns,
+                                   .due_ns = a->due_ns,
                                    .oldest = a->first ? a->first->stream : NULL,
                                    .is_guess = a->guesses > 0 };
         lock_give(&a->lock);

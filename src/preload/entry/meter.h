@@ -53,6 +53,7 @@ void meter_harvest(unsigned account);
 struct backlog {
         uint64_t planned_ns;
         CUstream oldest; /* whose end is awaited first */
+        uint64_t due_ns; /* when all of it should be done */
         bool is_guess;   /* some of it takes nobody knows how long */
 };
 struct backlog meter_backlog(unsigned account);

@@ -2,6 +2,7 @@
 #include "gate_compute.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 
 #include "clock.h"
 #include "futex.h"
@@ -11,9 +12,9 @@
 
 /* A limit that changes in the share, which wakes nobody, is seen within this time. */
 #define LOOK_NS (25 * NS_PER_MS)
-/* The kernel wakes a sleeper this much late: so work may start this much early, always, which shifts all
- * of it and adds nothing. */
-#define EARLY_NS (50 * NS_PER_US)
+/* A sleeper wakes this much late: so work may start this much early, always, which shifts all of it
+ * and adds nothing. */
+#define EARLY_NS (20 * NS_PER_US)
 /* A correction that frees less is not worth waking others for. */
 #define WAKE_NS (100 * NS_PER_US)
 
@@ -78,7 +79,11 @@ void gate_compute_wait(unsigned account, uint64_t wait_ns)
         uint64_t begin_ns = clock_now_ns();
         int saved_errno = errno;
 
+        int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+        prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the thread's own is for its own sleeps */
         futex_wait(&compute->wake, seen, wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
+        if (slack_ns > 0)
+                prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
         errno = saved_errno;
         atomic_fetch_add_explicit(&compute->throttled_ns, clock_now_ns() - begin_ns,
                                   memory_order_relaxed);
