@@ -231,6 +231,11 @@ int grpc_server_listen(struct grpc_server *server, const struct address *address
         return http_server_listen(server->http, address, mode, NULL, e);
 }
 
+void grpc_server_unlisten(struct grpc_server *server)
+{
+        http_server_unlisten(server->http);
+}
+
 static void abandon_all(struct grpc_server *server)
 {
         while (!list_is_empty(&server->calls))

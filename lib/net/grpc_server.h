@@ -24,6 +24,8 @@ int grpc_server_new(struct loop *loop, const struct http_limits *limits,
                     struct grpc_server **ret_server);
 int grpc_server_listen(struct grpc_server *server, const struct address *address, mode_t mode,
                        struct err *e);
+/* Stops listening; calls go on. For a socket whose file was deleted: listen again afterwards. */
+void grpc_server_unlisten(struct grpc_server *server);
 
 /* Every open call ends with UNAVAILABLE; then the connections. grpc_server_connections() falls to 0. */
 void grpc_server_drain(struct grpc_server *server);

@@ -1,0 +1,186 @@
+/* GPUs by NVML. */
+#include "gpu.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "nvml_prototypes.h"
+#include "scope.h"
+#include "str.h"
+
+struct nvml {
+        __typeof__(nvmlInit_v2) *init;
+        __typeof__(nvmlShutdown) *shutdown;
+        __typeof__(nvmlDeviceGetCount_v2) *count;
+        __typeof__(nvmlDeviceGetHandleByIndex_v2) *handle;
+        __typeof__(nvmlDeviceGetUUID) *uuid;
+        __typeof__(nvmlDeviceGetName) *name;
+        __typeof__(nvmlDeviceGetMemoryInfo) *memory;
+        __typeof__(nvmlDeviceGetPciInfo_v3) *pci;
+        __typeof__(nvmlDeviceGetCudaComputeCapability) *capability;
+        __typeof__(nvmlDeviceGetMigMode) *mig; /* NULL: a driver before MIG */
+};
+
+static bool nvml_load(struct nvml *nvml)
+{
+        const struct {
+                void *to;
+                const char *name;
+        } rows[] = {
+                { &nvml->init, "nvmlInit_v2" },
+                { &nvml->shutdown, "nvmlShutdown" },
+                { &nvml->count, "nvmlDeviceGetCount_v2" },
+                { &nvml->handle, "nvmlDeviceGetHandleByIndex_v2" },
+                { &nvml->uuid, "nvmlDeviceGetUUID" },
+                { &nvml->name, "nvmlDeviceGetName" },
+                { &nvml->memory, "nvmlDeviceGetMemoryInfo" },
+                { &nvml->pci, "nvmlDeviceGetPciInfo_v3" },
+                { &nvml->capability, "nvmlDeviceGetCudaComputeCapability" },
+        };
+        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+
+        if (!library)
+                return false;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                void *function = dlsym(library, rows[i].name);
+
+                if (!function)
+                        return false;
+                memcpy(rows[i].to, &function, sizeof function);
+        }
+        *(void **)&nvml->mig = dlsym(library, "nvmlDeviceGetMigMode");
+        return true;
+}
+
+/* The kernel's word on where the card sits; 0 where it does not say. */
+static int numa_of(const char *bus_id)
+{
+        char path[96];
+        autofree char *text = NULL;
+        int node;
+
+        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus_id);
+        if (file_read(path, &text) < 0)
+                return 0;
+        node = atoi(text);
+        return node > 0 ? node : 0;
+}
+
+static nvmlReturn_t gpu_read(const struct nvml *nvml, unsigned index, struct gpu *ret_gpu)
+{
+        struct gpu gpu = { .index = index, .is_healthy = true };
+        unsigned int mode = 0, pending = 0;
+        int major = 0, minor = 0;
+        nvmlMemory_t memory = { 0 };
+        nvmlPciInfo_t pci = { 0 };
+        nvmlDevice_t device;
+        nvmlReturn_t r = nvml->handle(index, &device);
+
+        if (r == NVML_SUCCESS)
+                r = nvml->uuid(device, gpu.uuid, sizeof gpu.uuid);
+        if (r == NVML_SUCCESS)
+                r = nvml->name(device, gpu.name, sizeof gpu.name);
+        if (r == NVML_SUCCESS)
+                r = nvml->memory(device, &memory);
+        if (r == NVML_SUCCESS)
+                r = nvml->pci(device, &pci);
+        if (r == NVML_SUCCESS)
+                r = nvml->capability(device, &major, &minor);
+        if (r != NVML_SUCCESS)
+                return r;
+        if (nvml->mig && nvml->mig(device, &mode, &pending) == NVML_SUCCESS)
+                gpu.is_mig = mode != 0;
+        str_copy(gpu.bus_id, sizeof gpu.bus_id, pci.busIdLegacy);
+        gpu.memory_bytes = memory.total;
+        gpu.numa = numa_of(gpu.bus_id);
+        gpu.capability_major = (unsigned)major;
+        gpu.capability_minor = (unsigned)minor;
+        *ret_gpu = gpu;
+        return NVML_SUCCESS;
+}
+
+/* One word of the list: an index, a range of them, or a UUID. */
+static int names(const char *word, const struct gpu *gpu)
+{
+        unsigned first, last;
+        int end = 0;
+
+        if (sscanf(word, "%u..%u%n", &first, &last, &end) == 2 && word[end] == '\0' &&
+            first <= last)
+                return gpu->index >= first && gpu->index <= last;
+        if (sscanf(word, "%u%n", &first, &end) == 1 && word[end] == '\0' &&
+            isdigit((unsigned char)*word))
+                return gpu->index == first;
+        if (str_starts_with(word, "GPU-"))
+                return strcmp(word, gpu->uuid) == 0;
+        return -EINVAL;
+}
+
+int gpu_is_excluded(const char *list, const struct gpu *gpu, struct err *e)
+{
+        autofree char *words = strdup(list);
+        char *rest = words;
+        int is_excluded = 0;
+
+        if (!words)
+                return err_set(e, -ENOMEM, "out of memory");
+        for (char *word; (word = strsep(&rest, ",")) != NULL;) {
+                int r = names(word, gpu);
+
+                if (r < 0)
+                        return err_set(e, r,
+                                       "'%.80s' names no device to exclude (examples: 0, 0..2, "
+                                       "GPU-…)",
+                                       word);
+                is_excluded |= r;
+        }
+        return is_excluded;
+}
+
+static int gpu_set_fill(const struct nvml *nvml, const char *exclude, struct gpu_set *set,
+                        struct err *e)
+{
+        unsigned count = 0;
+        nvmlReturn_t r = nvml->count(&count);
+
+        for (unsigned i = 0; i < count && r == NVML_SUCCESS && set->count < GPUS_MOST; i++) {
+                struct gpu gpu;
+                int is_excluded = 0;
+
+                r = gpu_read(nvml, i, &gpu);
+                if (r == NVML_SUCCESS && exclude)
+                        is_excluded = gpu_is_excluded(exclude, &gpu, e);
+                if (is_excluded < 0)
+                        return is_excluded;
+                if (r == NVML_SUCCESS && !is_excluded)
+                        set->gpus[set->count++] = gpu;
+        }
+        return r == NVML_SUCCESS
+                       ? 0
+                       : err_set(e, -EIO, "the driver does not tell of its GPUs (NVML error %d)",
+                                 (int)r);
+}
+
+int gpu_set_read(const char *exclude, struct gpu_set *ret_set, struct err *e)
+{
+        struct gpu_set set = { 0 };
+        struct nvml nvml = { 0 };
+        nvmlReturn_t started;
+        int r;
+
+        if (!nvml_load(&nvml))
+                return err_set(e, -ENOENT, "the driver's libnvidia-ml.so.1 was not found");
+        started = nvml.init();
+        if (started != NVML_SUCCESS)
+                return err_set(e, -EIO, "the driver does not start (NVML error %d)", (int)started);
+        r = gpu_set_fill(&nvml, exclude, &set, e);
+        nvml.shutdown();
+        if (r == 0)
+                *ret_set = set;
+        return r;
+}

@@ -1,0 +1,158 @@
+/* The command line of vgpu-node. */
+#include "node_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_option.h"
+#include "quantity.h"
+#include "resource.h"
+
+enum {
+        SPLIT_COUNT,
+        MEMORY_SCALING,
+        CORES_SCALING,
+        MEMORY_FACTOR,
+        EXCLUDE,
+        RESOURCE,
+        PLUGIN_PATH,
+        NODE_NAME,
+        KUBECONFIG,
+};
+
+static const struct cli_option rows[] = {
+        [SPLIT_COUNT] = { "device-split-count", "N", "vGPUs per GPU, 10 by default", NULL },
+        [MEMORY_SCALING] = { "device-memory-scaling", "X",
+                             "memory to hand out per memory there is, 1 or more", NULL },
+        [CORES_SCALING] = { "device-cores-scaling", "X",
+                            "compute to hand out per compute there is, 1 or more", NULL },
+        [MEMORY_FACTOR] = { "device-memory-factor", "N",
+                            "MiB in one unit of a pod's memory request, 1 by default", NULL },
+        [EXCLUDE] = { "exclude-devices", "LIST",
+                      "GPUs to leave alone: indices 0,2 or 0..2, or UUIDs", NULL },
+        [RESOURCE] = { "resource-name", "NAME",
+                       "advertise this count resource instead of all; may be repeated", NULL },
+        [PLUGIN_PATH] = { "device-plugin-path", "DIR",
+                          "kubelet's folder, /var/lib/kubelet/device-plugins by default", "file" },
+        [NODE_NAME] = { "node-name", "NAME",
+                        "register the GPUs on this Node; NODE_NAME in the environment", NULL },
+        [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
+        { 0 },
+};
+
+static int add_resource(struct node_options *options, const char *name, struct err *e)
+{
+        unsigned count = 0;
+        struct resource resource;
+
+        if (!resource_find(name, true, &resource) || resource.kind != RESOURCE_COUNT)
+                return err_set(e, -EINVAL,
+                               "'%.100s' is not a resource that counts vGPUs (nvidia.com/vgpu, "
+                               "nvidia.com/vgpu-number, volcano.sh/vgpu-number, nvidia.com/gpu)",
+                               name);
+        while (options->resources[count])
+                if (strcmp(options->resources[count++], name) == 0)
+                        return err_set(e, -EINVAL, "'%s' is named twice", name);
+        if (count == NODE_RESOURCES_MOST)
+                return err_set(e, -EINVAL, "more than %d resources", NODE_RESOURCES_MOST);
+        options->resources[count] = name;
+        return 0;
+}
+
+/* Every name by which a pod may count vGPUs, except those that only an operator may claim. */
+static int add_all_resources(struct node_options *options, struct err *e)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < resource_row_count && r == 0; i++)
+                if (resource_rows[i].kind == RESOURCE_COUNT && !resource_rows[i].is_optional)
+                        r = add_resource(options, resource_rows[i].name, e);
+        return r;
+}
+
+static int take_whole(const char *text, int row, unsigned most, unsigned *ret_number, struct err *e)
+{
+        uint64_t number;
+        int r = quantity_parse_whole(text, rows[row].name, 1, most, &number, e);
+
+        if (r == 0)
+                *ret_number = (unsigned)number;
+        return r;
+}
+
+static int take(struct node_options *options, int row, const char *value, struct err *e)
+{
+        switch (row) {
+        case SPLIT_COUNT:
+                return take_whole(value, row, 1000, &options->split_count, e);
+        case MEMORY_FACTOR:
+                return take_whole(value, row, 1 << 20, &options->memory_factor, e);
+        case MEMORY_SCALING:
+                return quantity_parse_number(value, rows[row].name, 1, 100,
+                                             &options->memory_scaling, e);
+        case CORES_SCALING:
+                return quantity_parse_number(value, rows[row].name, 1, 100, &options->cores_scaling,
+                                             e);
+        case RESOURCE:
+                return add_resource(options, value, e);
+        case EXCLUDE:
+                options->exclude = value;
+                return 0;
+        case PLUGIN_PATH:
+                options->plugin_path = value;
+                return 0;
+        case NODE_NAME:
+                options->node_name = value;
+                return 0;
+        default:
+                options->kubeconfig = value;
+                return 0;
+        }
+}
+
+static void print_help(void)
+{
+        printf("usage: vgpu-node [OPTION]…\n\n"
+               "Shares the GPUs of this node: advertises vGPUs to kubelet and registers the GPUs\n"
+               "with the API server.\n\n");
+        cli_option_print(rows);
+}
+
+int node_options_parse(int argc, char **argv, struct node_options *ret_options, struct err *e)
+{
+        struct node_options options = { .plugin_path = "/var/lib/kubelet/device-plugins",
+                                        .node_name = getenv("NODE_NAME"),
+                                        .split_count = 10,
+                                        .memory_factor = 1,
+                                        .memory_scaling = 1,
+                                        .cores_scaling = 1 };
+        struct cli_scan scan = {
+                .program = "vgpu-node", .rows = rows, .argc = argc - 1, .argv = argv + 1
+        };
+        int row, r = 0;
+
+        /* The image's command names the part of the program, as users are used to. */
+        if (scan.argc > 0 && strcmp(scan.argv[0], "deviceplugin") == 0) {
+                scan.argc--;
+                scan.argv++;
+        }
+        while (r == 0 && (row = cli_scan_next(&scan, e)) != CLI_END) {
+                if (row == CLI_HELP) {
+                        print_help();
+                        return 1;
+                }
+                if (row == CLI_BAD)
+                        return -EINVAL;
+                if (row == CLI_WORD)
+                        return err_set(e, -EINVAL, "what is '%.100s'? see 'vgpu-node --help'",
+                                       scan.value);
+                r = take(&options, row, scan.value, e);
+        }
+        if (r == 0 && !options.resources[0])
+                r = add_all_resources(&options, e);
+        if (r == 0)
+                *ret_options = options;
+        return r;
+}

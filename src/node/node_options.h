@@ -1,0 +1,22 @@
+/* node_options: how vgpu-node was told to be. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "err.h"
+
+enum { NODE_RESOURCES_MOST = 8 };
+
+struct node_options {
+        const char *plugin_path; /* kubelet's folder of device plugins */
+        const char *node_name;   /* NULL: no registration with the API server */
+        const char *kubeconfig;  /* NULL: as kube_config.h says */
+        const char *exclude;     /* NULL: none */
+        const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
+        unsigned split_count, memory_factor;
+        double memory_scaling, cores_scaling;
+};
+
+/* 1: help was printed, and nothing else is to be done. < 0: the sentence is in e. Texts point into
+ * argv, the environment or constants. */
+int node_options_parse(int argc, char **argv, struct node_options *ret_options, struct err *e);

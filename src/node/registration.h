@@ -1,0 +1,13 @@
+/* registration: keeps the annotations of this Node as they should be, and writes them only when they
+ * are not. */
+#pragma once
+
+#include "err.h"
+#include "kube_client.h"
+
+struct registration;
+
+/* The texts become the registration's, also on failure. Trouble is logged; it goes on trying. */
+int registration_new(struct kube_client *client, const char *node_name, char *devices, char *config,
+                     struct registration **ret_registration);
+void registration_free(struct registration *registration); /* NULL is fine */

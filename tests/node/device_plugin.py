@@ -1,0 +1,138 @@
+"""device_plugin BIN DESCRIPTORS measured|sanitized: vgpu-node and kubelet: they find each other, however
+either comes and goes."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import grpc
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+from fake_kubelet import FakeKubelet  # noqa: E402
+from peer import Messages, Tap, differs, eventually  # noqa: E402
+
+RESOURCES = ["nvidia.com/vgpu", "nvidia.com/vgpu-number", "volcano.sh/vgpu-number"]
+
+
+class Node:
+    def __init__(self, bin_dir, folder, *options):
+        self.log = open(folder / "log", "a+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:8", "--", f"{bin_dir}/vgpu-node",
+             "deviceplugin", f"--device-plugin-path={folder}/plugins", *options], stderr=self.log)
+
+    def status(self, key):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith(key):
+                return int(line.split()[1])
+        return 0
+
+    def cpu_s(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(20)
+        self.log.close()
+        return code
+
+
+def is_listed(kubelet, count=80):
+    """Has each resource told of so many slots?"""
+    ends = kubelet.endpoints
+    return sorted(ends) == RESOURCES and all(
+        end.lists and len(end.lists[-1]) == count for end in list(ends.values()))
+
+
+def first(tap, kubelet, node, memory):
+    tap.check("every count resource is registered, and lists GPUs times split count",
+              [] if eventually(lambda: is_listed(kubelet), 20) else [str(kubelet.endpoints)])
+    end = kubelet.endpoints[RESOURCES[0]]
+    tap.check("all are healthy, under ids of their own", differs(
+        (set(end.lists[-1].values()), sorted(end.lists[-1])[:2]), ({"Healthy"},
+                                                                  ["vgpu-0", "vgpu-1"])))
+    answer = end.allocate(["vgpu-79", "vgpu-3"])
+    tap.check("Allocate answers for its container, and gives nothing by itself", differs(
+        (len(answer.container_responses), answer.container_responses[0].ByteSize()), (1, 0)))
+    try:
+        end.allocate(["vgpu-80"])
+        refusal = None
+    except grpc.RpcError as error:
+        refusal = (error.code().name, error.details())
+    tap.check("an id that is not ours is refused with a sentence", differs(
+        refusal, ("INVALID_ARGUMENT", "'vgpu-80' is no nvidia.com/vgpu of this node")))
+    before = node.cpu_s()
+    time.sleep(3)
+    used = node.cpu_s() - before
+    rss = node.status("VmRSS")
+    print(f"# VmRSS {rss} kB with 8 GPUs and 3 resources; {used / 3 * 100:.2f} % of a core idle")
+    if memory == "measured":
+        tap.check("it is small and quiet", [] if rss < 8000 and used < 0.1 else [f"{rss} {used}"])
+
+
+def restarts(tap, kubelet):
+    slowest = 0
+    for _ in range(10):
+        kubelet.stop()
+        kubelet.start()
+        began = time.monotonic()
+        if not eventually(lambda: is_listed(kubelet), 20):
+            tap.check("kubelet restarts", ["no registration after 20 s"])
+            return
+        slowest = max(slowest, time.monotonic() - began)
+    print(f"# registered again at most {slowest:.2f} s after kubelet's socket came")
+    tap.check("after each of ten restarts of kubelet all is there again within 5 s",
+              [] if slowest < 5 else [f"{slowest:.1f} s"])
+
+
+def troubles(tap, kubelet, folder):
+    before = kubelet.registered
+    (folder / "plugins" / "vgpu-nvidia.com-vgpu.sock").unlink()
+    tap.check("a socket that was deleted comes back, registered",
+              differs(eventually(lambda: kubelet.registered > before, 20), True))
+    kubelet.stop()
+    shutil.rmtree(folder / "plugins")
+    time.sleep(0.3)
+    (folder / "plugins").mkdir()
+    kubelet.refusal = "not yet"
+    kubelet.start()
+    time.sleep(1.5)
+    tap.check("while kubelet refuses nothing is registered", differs(kubelet.endpoints, {}))
+    kubelet.refusal = None
+    tap.check("… and when it accepts, in a folder made anew, all is",
+              differs(eventually(lambda: is_listed(kubelet), 30), True))
+
+
+def main(bin_dir, descriptors, memory):
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "plugins").mkdir()
+        kubelet = FakeKubelet(Messages(descriptors), folder / "plugins")
+        node = Node(bin_dir, folder)
+        time.sleep(1)
+        kubelet.start()
+        first(tap, kubelet, node, memory)
+        restarts(tap, kubelet)
+        troubles(tap, kubelet, folder)
+
+        node.stop(signal.SIGKILL)
+        node = Node(bin_dir, folder, "--device-split-count=4", "--exclude-devices=0..1,7")
+        tap.check("killed and started again with other options, it lists anew",
+                  differs(eventually(lambda: is_listed(kubelet, 20), 20), True))
+        end = kubelet.endpoints[RESOURCES[0]]
+        code = node.stop()
+        tap.check("a signal ends it in order, its sockets gone, kubelet told", differs(
+            (code, [p.name for p in (folder / "plugins").glob("vgpu-*")],
+             eventually(lambda: end.status is not None)), (0, [], True)))
+        kubelet.stop()
+    tap.done()
+
+
+main(*sys.argv[1:])

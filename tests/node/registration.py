@@ -1,0 +1,72 @@
+"""registration BIN: what vgpu-node writes on its Node, and when."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+from fake_api import FakeApi, event, page  # noqa: E402
+from peer import Tap, differs  # noqa: E402
+
+CONFIG = """
+current-context: c
+contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
+clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+"""
+
+
+def node(version, annotations):
+    return {"metadata": {"name": "n1", "uid": "u", "resourceVersion": str(version),
+                         "annotations": annotations}}
+
+
+def main(bin_dir):
+    tap = Tap()
+    api = FakeApi()
+    with tempfile.TemporaryDirectory() as name:
+        config = pathlib.Path(name) / "config"
+        config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        process = subprocess.Popen(
+            [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:1", "--", f"{bin_dir}/vgpu-node",
+             f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
+             "--device-memory-scaling=2.0"], stderr=subprocess.DEVNULL)
+        request = api.next()
+        tap.check("it watches its own Node only", differs(
+            (request.path, request.parameter("fieldSelector")),
+            ("/api/v1/nodes", "metadata.name%3Dn1")))
+        request.reply(200, page(5, [node(4, {"other": "x"})]))
+        requests = [api.next(), api.next()]
+        patch = next(r for r in requests if r.method == "PATCH")
+        watch = next(r for r in requests if r.is_watch())
+        annotations = json.loads(patch.body)["metadata"]["annotations"]
+        text = annotations["nvidia.com/node-device-register"]
+        device = json.loads(text)[0]
+        uuid = device["uuid"]
+        bus = device["busId"]
+        tap.check("the GPUs are registered as users know it: memory scaled, split, in this order",
+                  differs(text, '[{"id":0,"type":"NVIDIA GeForce GTX 1050 Ti","uuid":"' + uuid +
+                          '","core":100,"memory":8192,"number":10,"numa":0,"mig":false,"busId":"' +
+                          bus + '","capability":6.1,"healthy":true}]'))
+        tap.check("… and the node's settings", differs(
+            annotations["nvidia.com/node-config-info"],
+            '{"deviceSplit":10,"coresScaling":1,"memoryFactor":1,"memoryScaling":2}'))
+        tap.check("it is a merge patch of its own Node", differs(
+            (patch.path, patch.fields["content-type"]),
+            ("/api/v1/nodes/n1", "application/merge-patch+json")))
+        patch.reply(200, node(6, annotations))
+        watch.head()
+        watch.data(event("MODIFIED", node(6, annotations)))
+        tap.check("what is right is not written again", differs(api.none(0.5), True))
+        watch.data(event("MODIFIED", node(7, {"nvidia.com/node-device-register": "[]"})))
+        request = api.next()
+        tap.check("what somebody changed is put right", differs(request.method, "PATCH"))
+        request.reply(200, node(8, annotations))
+        process.terminate()
+        tap.check("it ends in order", differs(process.wait(20), 0))
+    tap.done()
+
+
+main(*sys.argv[1:])
