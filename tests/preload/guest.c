@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../lib/machine/unit.h"
+#include "region.h"
 #include "slot.h"
 
 void guest_machine_with(unsigned gpus, uint64_t context_bytes)
@@ -59,6 +60,16 @@ uint64_t guest_held(void)
 
         assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total_bytes), CUDA_SUCCESS);
         return total_bytes - free_bytes;
+}
+
+uint64_t guest_virtual(void)
+{
+        struct region region = { 0 };
+
+        assert_int_equal(region_open(getenv("VGPU_REGION"), 1, &region, NULL), 0);
+        uint64_t bytes = region_used_bytes(&region, region_virtual(0));
+        region_close(&region);
+        return bytes;
 }
 
 void guest_check_account(uint64_t limit_bytes)

@@ -17,6 +17,8 @@ uint64_t guest_card_bytes(unsigned gpu);
 void guest_card_taken(unsigned gpu, uint64_t bytes);
 /* What the container's account says is held on device 0: total − free of cuMemGetInfo. */
 uint64_t guest_held(void);
+/* Of this, what the account says lies on the host. The rest may shrink to what the driver holds. */
+uint64_t guest_virtual(void);
 /* The account is what the card shows, and not more than the limit. */
 void guest_check_account(uint64_t limit_bytes);
 
