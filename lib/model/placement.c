@@ -30,7 +30,7 @@ struct placement_use placement_use_of(const struct placement_need *need,
         };
 }
 
-static void use_add(struct placement_use *to, const struct placement_use *more)
+void placement_use_add(struct placement_use *to, const struct placement_use *more)
 {
         to->memory_mib += more->memory_mib;
         to->cores += more->cores;
@@ -46,7 +46,7 @@ static void use_take(struct placement_use *from, const struct placement_use *les
         from->exclusive = (uint16_t)(from->exclusive - less->exclusive);
 }
 
-static void use_raise(struct placement_use *peak, const struct placement_use *other)
+void placement_use_raise(struct placement_use *peak, const struct placement_use *other)
 {
         if (peak->memory_mib < other->memory_mib)
                 peak->memory_mib = other->memory_mib;
@@ -64,10 +64,10 @@ static bool card_fits(const struct placement_card *card, const struct placement_
 {
         struct placement_use sum = card->used;
 
-        use_add(&sum, now);
+        placement_use_add(&sum, now);
         if (sum.exclusive || (more->exclusive && sum.slots))
                 return false;
-        use_add(&sum, more);
+        placement_use_add(&sum, more);
         return sum.memory_mib <= card->memory_mib && sum.cores <= card->cores &&
                sum.slots <= card->slots;
 }
@@ -104,7 +104,7 @@ static unsigned card_fullness(const struct search *search, unsigned i)
         const struct placement_card *card = &search->node->cards[i];
         struct placement_use sum = card->used;
 
-        use_add(&sum, &search->now[i]);
+        placement_use_add(&sum, &search->now[i]);
         const uint64_t memory = card->memory_mib ? sum.memory_mib * 1000 / card->memory_mib : 0;
         const uint64_t cores = card->cores ? sum.cores * UINT64_C(1000) / card->cores : 0;
 
@@ -128,7 +128,7 @@ static bool attempt_go_on(void *context, uint64_t chosen)
         search->is_out = ++search->steps > PLACEMENT_STEPS;
         if (search->is_out)
                 return true;
-        need_apply(search, need, chosen, use_add);
+        need_apply(search, need, chosen, placement_use_add);
         search->placement->chosen[number] = chosen;
         if (concurrent_place(search, attempt->index + 1))
                 return true;
@@ -222,9 +222,9 @@ static int init_place(struct search *search, unsigned *ret_need)
                                 return -ENOSPC;
                         search->placement->chosen[i] = chosen;
                 }
-                need_apply(search, need, chosen, use_add);
+                need_apply(search, need, chosen, placement_use_add);
                 for (unsigned c = 0; c < search->node->card_count; c++)
-                        use_raise(&search->placement->peak[c], &search->now[c]);
+                        placement_use_raise(&search->placement->peak[c], &search->now[c]);
                 if (need->phase == PLACEMENT_INIT)
                         need_apply(search, need, chosen, use_take);
         }

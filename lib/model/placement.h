@@ -79,5 +79,8 @@ int placement_find(const struct placement_node *node, const struct placement_pod
 /* What a need takes of a card. */
 struct placement_use placement_use_of(const struct placement_need *need,
                                       const struct placement_card *card);
+void placement_use_add(struct placement_use *to, const struct placement_use *more);
+/* Each figure at its higher. */
+void placement_use_raise(struct placement_use *peak, const struct placement_use *other);
 /* How full the node is with the placement, 0…1000: memory and cores, whichever is more. */
 unsigned placement_fullness(const struct placement_node *node, const struct placement *placement);

@@ -28,6 +28,7 @@ MAY_SEE = {
     "src/sim/cuda": ["src/sim/entry", "src/sim/ptx", "lib/machine", "lib/base", "api"],
     "src/sim/nvml": ["src/sim/entry", "lib/machine", "lib/base", "api"],
     "src/sim/ptx": ["lib/base"],
+    "src/scheduler": ["lib/kube", "lib/net", "lib/model", "lib/base"],
     "src/webhook": ["lib/kube", "lib/net", "lib/model", "lib/base"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -1,0 +1,21 @@
+/* What a node says of its GPUs in the annotation nvidia.com/node-device-register. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "vec.h"
+
+struct node_card {
+        unsigned index;
+        char uuid[96], type[96];
+        uint64_t memory_mib; /* scaling included */
+        uint32_t cores;      /* 100 times the scaling */
+        uint16_t slots;      /* how many containers may share it */
+        int16_t numa;        /* −1: not known */
+        bool is_mig, is_healthy;
+};
+
+/* Fills a vec of struct node_card. -EPROTO: the text is no registration. */
+int node_cards_parse(const char *text, struct vec *ret_cards, struct err *e);

@@ -1,0 +1,301 @@
+/* Every node's cards and what pods hold of them. */
+#include "cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+#include "str.h"
+
+static struct cluster_node *node_find(const struct cluster *cluster, const char *name)
+{
+        struct hash_link *link = hash_find(&cluster->nodes, name);
+
+        return link ? container_of(link, struct cluster_node, link) : NULL;
+}
+
+/* A pod may be seen before its node: then the node is a name. */
+static struct cluster_node *node_take(struct cluster *cluster, const char *name)
+{
+        struct cluster_node *node = node_find(cluster, name);
+        const size_t bytes = strlen(name) + 1;
+
+        if (node)
+                return node;
+        node = calloc(1, sizeof *node + bytes);
+        if (!node)
+                return NULL;
+        memcpy(node->name, name, bytes);
+        node->cards = (struct vec)VEC_OF(struct node_card);
+        if (hash_add(&cluster->nodes, &node->link, node->name) == 0)
+                return node;
+        free(node);
+        return NULL;
+}
+
+static void node_free_if_unused(struct cluster *cluster, struct cluster_node *node)
+{
+        if (node->is_known || node->pods)
+                return;
+        hash_remove(&cluster->nodes, &node->link);
+        vec_done(&node->cards);
+        free(node->places);
+        free(node);
+}
+
+static struct placement_card *place_find(const struct cluster_node *node, const char *uuid)
+{
+        for (size_t i = 0; i < node->cards.count; i++)
+                if (strcmp(((struct node_card *)vec_at(&node->cards, i))->uuid, uuid) == 0)
+                        return &node->places[i];
+        return NULL;
+}
+
+static void charges_add(const struct cluster_node *node, const struct cluster_pod *pod, int sign)
+{
+        for (unsigned i = 0; i < pod->charge_count; i++) {
+                const struct placement_use *use = &pod->charges[i].use;
+                struct placement_card *place = place_find(node, pod->charges[i].uuid);
+
+                if (!place)
+                        continue; /* the card is gone; what was held of it went along */
+                place->used.memory_mib += (uint64_t)sign * use->memory_mib;
+                place->used.cores += (uint32_t)sign * use->cores;
+                place->used.slots = (uint16_t)(place->used.slots + sign * use->slots);
+                place->used.exclusive = (uint16_t)(place->used.exclusive + sign * use->exclusive);
+        }
+}
+
+static void places_fill(struct cluster_node *node)
+{
+        for (size_t i = 0; i < node->cards.count; i++) {
+                const struct node_card *card = vec_at(&node->cards, i);
+
+                node->places[i] = (struct placement_card){
+                        .memory_mib = card->memory_mib,
+                        .cores = card->cores,
+                        .slots = card->slots,
+                        .numa = card->numa,
+                        .is_usable = card->is_healthy && !card->is_mig,
+                };
+        }
+        for (const struct cluster_pod *pod = node->pods; pod; pod = pod->next)
+                charges_add(node, pod, 1);
+}
+
+int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards)
+{
+        const size_t count = cards->count < PLACEMENT_CARDS ? cards->count : PLACEMENT_CARDS;
+        struct placement_card *places = calloc(count ? count : 1, sizeof *places);
+        struct cluster_node *node = places ? node_take(cluster, name) : NULL;
+
+        if (!node) {
+                free(places);
+                return -ENOMEM;
+        }
+        vec_done(&node->cards);
+        free(node->places);
+        node->cards = *cards;
+        node->cards.count = count;
+        *cards = (struct vec){ .item_bytes = cards->item_bytes };
+        node->places = places;
+        node->is_known = true;
+        places_fill(node);
+        cluster->changes++;
+        return 0;
+}
+
+void cluster_node_remove(struct cluster *cluster, const char *name)
+{
+        struct cluster_node *node = node_find(cluster, name);
+
+        if (!node)
+                return;
+        node->is_known = false;
+        vec_done(&node->cards);
+        node_free_if_unused(cluster, node);
+}
+
+const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name)
+{
+        const struct cluster_node *node = node_find(cluster, name);
+
+        return node && node->is_known ? node : NULL;
+}
+
+static struct cluster_pod *pod_find(const struct cluster *cluster, const char *uid)
+{
+        struct hash_link *link = hash_find(&cluster->pods, uid);
+
+        return link ? container_of(link, struct cluster_pod, link) : NULL;
+}
+
+const struct cluster_pod *cluster_pod_find(const struct cluster *cluster, const char *uid)
+{
+        return pod_find(cluster, uid);
+}
+
+void cluster_pod_release(struct cluster *cluster, const char *uid)
+{
+        struct cluster_pod *pod = pod_find(cluster, uid);
+
+        if (!pod)
+                return;
+        hash_remove(&cluster->pods, &pod->link);
+        charges_add(pod->node, pod, -1);
+        *pod->before = pod->next;
+        if (pod->next)
+                pod->next->before = pod->before;
+        node_free_if_unused(cluster, pod->node);
+        free(pod);
+        cluster->changes++;
+}
+
+static struct placement_use use_of(const struct allocation_part *part)
+{
+        return (struct placement_use){
+                .memory_mib = part->memory_mib,
+                .cores = part->cores,
+                .slots = 1,
+                .exclusive = part->cores == 100,
+        };
+}
+
+/* What a pod takes of one card at its peak: all that runs on, or an init container with the sidecars
+ * before it. Parts are in the order of the pod's containers. */
+static struct placement_use peak_of(const struct allocation *allocation,
+                                    const struct asking *asking, const char *uuid)
+{
+        struct placement_use lasting = { 0 }, sidecars = { 0 }, peak = { 0 };
+
+        for (unsigned need = 0; need < asking->pod.need_count; need++) {
+                for (size_t i = 0; i < allocation->parts.count; i++) {
+                        const struct allocation_part *part = vec_at(&allocation->parts, i);
+                        const struct placement_use use = use_of(part);
+                        const enum placement_phase phase = asking->pod.needs[need].phase;
+
+                        if (strcmp(part->uuid, uuid) != 0 ||
+                            strcmp(part->container, asking->containers[need]) != 0)
+                                continue;
+                        if (phase == PLACEMENT_INIT) {
+                                struct placement_use sum = sidecars;
+
+                                placement_use_add(&sum, &use);
+                                placement_use_raise(&peak, &sum);
+                                continue;
+                        }
+                        placement_use_add(&lasting, &use);
+                        if (phase == PLACEMENT_SIDECAR)
+                                placement_use_add(&sidecars, &use);
+                }
+        }
+        placement_use_raise(&peak, &lasting);
+        return peak;
+}
+
+/* One charge per card that is named. */
+static void charges_make(struct cluster_pod *pod, const struct allocation *allocation,
+                         const struct asking *asking)
+{
+        for (size_t i = 0; i < allocation->parts.count; i++) {
+                const struct allocation_part *part = vec_at(&allocation->parts, i);
+                unsigned c = 0;
+
+                while (c < pod->charge_count && strcmp(pod->charges[c].uuid, part->uuid) != 0)
+                        c++;
+                if (c < pod->charge_count)
+                        continue;
+                str_copy(pod->charges[c].uuid, sizeof pod->charges[c].uuid, part->uuid);
+                pod->charges[c].use = peak_of(allocation, asking, part->uuid);
+                pod->charge_count++;
+        }
+}
+
+int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allocation *allocation,
+                     const struct asking *asking, bool is_assumed)
+{
+        struct cluster_node *node = node_take(cluster, allocation->node);
+        struct cluster_pod *pod =
+                calloc(1, sizeof *pod + allocation->parts.count * sizeof pod->charges[0]);
+
+        if (!node || !pod) {
+                free(pod);
+                return -ENOMEM;
+        }
+        str_copy(pod->uid, sizeof pod->uid, uid);
+        pod->is_assumed = is_assumed;
+        pod->node = node;
+        charges_make(pod, allocation, asking);
+        /* The new one is on the node before the old one goes, so that the node stays. */
+        pod->next = node->pods;
+        pod->before = &node->pods;
+        if (pod->next)
+                pod->next->before = &pod->next;
+        node->pods = pod;
+        charges_add(node, pod, 1);
+        cluster_pod_release(cluster, uid);
+        return hash_add(&cluster->pods, &pod->link, pod->uid);
+}
+
+int cluster_place(const struct cluster_node *node, const struct asking *asking,
+                  struct placement *ret_placement, struct err *e)
+{
+        struct placement_node place = {
+                .cards = node->places,
+                .card_count = (unsigned)node->cards.count,
+        };
+
+        if (node->cards.count == 0)
+                return err_set(e, -ENOENT, "no GPU is registered");
+        for (unsigned i = 0; i < place.card_count; i++) {
+                const struct node_card *card = vec_at(&node->cards, i);
+
+                if (asking_allows(asking, card->type, card->uuid))
+                        place.allowed |= UINT64_C(1) << i;
+        }
+        if (!place.allowed)
+                return err_set(e, -ENOSPC, "none of its GPUs is of the wanted type or UUID");
+        return placement_find(&place, &asking->pod, ret_placement, e);
+}
+
+int cluster_allocation(const struct cluster_node *node, const struct asking *asking,
+                       const struct placement *placement, const char *pod_uid,
+                       struct allocation *ret_allocation)
+{
+        *ret_allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
+        str_copy(ret_allocation->pod_uid, sizeof ret_allocation->pod_uid, pod_uid);
+        str_copy(ret_allocation->node, sizeof ret_allocation->node, node->name);
+        for (unsigned need = 0; need < asking->pod.need_count; need++) {
+                for (uint64_t left = placement->chosen[need]; left; left &= left - 1) {
+                        const unsigned i = (unsigned)__builtin_ctzll(left);
+                        const struct node_card *card = vec_at(&node->cards, i);
+                        const struct placement_use use =
+                                placement_use_of(&asking->pod.needs[need], &node->places[i]);
+                        struct allocation_part part = {
+                                .memory_mib = use.memory_mib,
+                                .cores = use.cores,
+                        };
+
+                        str_copy(part.container, sizeof part.container, asking->containers[need]);
+                        str_copy(part.uuid, sizeof part.uuid, card->uuid);
+                        if (vec_push(&ret_allocation->parts, &part) < 0) {
+                                allocation_done(ret_allocation);
+                                return -ENOMEM;
+                        }
+                }
+        }
+        return 0;
+}
+
+void cluster_done(struct cluster *cluster)
+{
+        struct hash_link *link;
+
+        while ((link = hash_any(&cluster->pods)))
+                cluster_pod_release(cluster, container_of(link, struct cluster_pod, link)->uid);
+        while ((link = hash_any(&cluster->nodes)))
+                cluster_node_remove(cluster, link->key);
+        hash_done(&cluster->pods);
+        hash_done(&cluster->nodes);
+}

@@ -1,0 +1,272 @@
+/* What the scheduler believes of nodes and pods, and what it answers. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+#include "verbs.h"
+
+/* Two cards of 1000 MiB. */
+#define CARD(id, uuid, memory)                                                      \
+        "{\"id\":" id ",\"type\":\"NVIDIA A100\",\"uuid\":\"" uuid                  \
+        "\",\"core\":100,\"memory\":" memory                                        \
+        ",\"number\":10,\"numa\":0,\"mig\":false,\"busId\":\"0\",\"capability\":8," \
+        "\"healthy\":true}"
+#define TWO_CARDS "[" CARD("0", "GPU-0", "1000") "," CARD("1", "GPU-1", "1000") "]"
+
+static void node_set(struct cluster *cluster, const char *name, const char *registration)
+{
+        struct err e = { 0 };
+        struct vec cards;
+
+        CHECK_EQ(node_cards_parse(registration, &cards, &e), 0);
+        CHECK_EQ(cluster_node_set(cluster, name, &cards), 0);
+}
+
+static json_t *pod_of(const char *limits)
+{
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "{\"metadata\":{},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":"
+                 "{\"limits\":%s}}]}}",
+                 limits);
+        json_t *pod = json_loads(text, 0, NULL);
+
+        CHECK(pod != NULL);
+        return pod;
+}
+
+static struct asking asking_of(const char *limits)
+{
+        json_t *pod = pod_of(limits);
+        struct asking asking;
+        struct err e = { 0 };
+
+        CHECK_EQ(asking_read(pod, false, &asking, &e), 0);
+        json_decref(pod);
+        return asking;
+}
+
+/* Decides, as bind does. */
+static int hold(struct cluster *cluster, const char *uid, const char *node_name,
+                const struct asking *asking)
+{
+        const struct cluster_node *node = cluster_node_find(cluster, node_name);
+        struct allocation allocation;
+        struct placement placement;
+        struct err e = { 0 };
+        const int r = cluster_place(node, asking, &placement, &e);
+
+        if (r < 0)
+                return r;
+        CHECK_EQ(cluster_allocation(node, asking, &placement, uid, &allocation), 0);
+        CHECK_EQ(cluster_pod_hold(cluster, uid, &allocation, asking, true), 0);
+        allocation_done(&allocation);
+        return 0;
+}
+
+static json_t *ask(json_t *(*verb)(const struct verbs *, const json_t *),
+                   const struct cluster *cluster, const char *limits)
+{
+        const struct verbs verbs = { .cluster = cluster };
+        json_t *args = json_pack("{s:o, s:n, s:[s,s,s]}", "Pod", pod_of(limits), "Nodes",
+                                 "NodeNames", "a", "b", "bare");
+        json_t *answer = verb(&verbs, args);
+
+        json_decref(args);
+        return answer;
+}
+
+TEST(filter_says_who_and_why_not)
+{
+        struct cluster cluster = { 0 };
+
+        node_set(&cluster, "a", TWO_CARDS);
+        node_set(&cluster, "b", "[" CARD("0", "GPU-2", "300") "]");
+        json_t *answer = ask(verbs_filter, &cluster, "{\"nvidia.com/gpumem\":\"500\"}");
+        const json_t *names = json_object_get(answer, "NodeNames");
+        const json_t *failed = json_object_get(answer, "FailedNodes");
+
+        CHECK_EQ(json_array_size(names), 1);
+        CHECK_STR(json_string_value(json_array_get(names, 0)), "a");
+        CHECK_STR(json_string_value(json_object_get(failed, "b")),
+                  "1 GPUs with 500 MiB and 0 cores free are needed, 0 of 1 are");
+        CHECK_STR(json_string_value(json_object_get(failed, "bare")), "no GPU is registered");
+        CHECK_STR(json_string_value(json_object_get(answer, "Error")), "");
+        json_decref(answer);
+        answer = ask(verbs_filter, &cluster, "{\"nvidia.com/gpucores\":\"200\"}");
+        CHECK(strstr(json_string_value(json_object_get(answer, "Error")), "not between"));
+        json_decref(answer);
+        cluster_done(&cluster);
+}
+
+TEST(fuller_nodes_come_first)
+{
+        struct cluster cluster = { 0 };
+        const struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"600\"}");
+
+        node_set(&cluster, "a", TWO_CARDS);
+        node_set(&cluster, "b", TWO_CARDS);
+        CHECK_EQ(hold(&cluster, "u1", "b", &asking), 0);
+        json_t *answer = ask(verbs_prioritize, &cluster, "{\"nvidia.com/gpumem\":\"100\"}");
+        const json_t *a = json_array_get(answer, 0), *b = json_array_get(answer, 1);
+
+        CHECK(json_integer_value(json_object_get(b, "Score")) >
+              json_integer_value(json_object_get(a, "Score")));
+        json_decref(answer);
+        cluster_done(&cluster);
+}
+
+TEST(what_is_held_is_gone_until_released)
+{
+        struct cluster cluster = { 0 };
+        const struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"600\"}");
+
+        node_set(&cluster, "a", TWO_CARDS);
+        CHECK_EQ(hold(&cluster, "u1", "a", &asking), 0);
+        CHECK_EQ(hold(&cluster, "u2", "a", &asking), 0);
+        CHECK_EQ(hold(&cluster, "u3", "a", &asking), -ENOSPC);
+        cluster_pod_release(&cluster, "u1");
+        CHECK_EQ(hold(&cluster, "u3", "a", &asking), 0);
+        /* Told again, it holds once. */
+        node_set(&cluster, "a", TWO_CARDS);
+        cluster_pod_release(&cluster, "u2");
+        CHECK_EQ(hold(&cluster, "u4", "a", &asking), 0);
+        CHECK_EQ(hold(&cluster, "u5", "a", &asking), -ENOSPC);
+        cluster_done(&cluster);
+}
+
+/* After a restart pods may be told before their nodes. */
+TEST(a_pod_before_its_node)
+{
+        static const char text[] = "{\"version\":1,\"pod\":\"u1\",\"node\":\"a\",\"containers\":"
+                                   "{\"c\":[{\"uuid\":\"GPU-1\",\"memory\":900,\"cores\":30}]}}";
+        const struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"900\"}");
+        struct cluster cluster = { 0 };
+        struct allocation allocation;
+        struct err e = { 0 };
+
+        CHECK_EQ(allocation_parse(text, &allocation, &e), 0);
+        CHECK_EQ(cluster_pod_hold(&cluster, "u1", &allocation, &asking, false), 0);
+        allocation_done(&allocation);
+        CHECK(!cluster_node_find(&cluster, "a"));
+        node_set(&cluster, "a", TWO_CARDS);
+        CHECK_EQ(cluster_node_find(&cluster, "a")->places[1].used.memory_mib, 900);
+        CHECK_EQ(cluster_node_find(&cluster, "a")->places[1].used.cores, 30);
+        cluster_node_remove(&cluster, "a");
+        CHECK(!cluster_node_find(&cluster, "a"));
+        cluster_pod_release(&cluster, "u1");
+        CHECK_EQ(cluster.nodes.count, 0);
+        cluster_done(&cluster);
+}
+
+TEST(an_allocation_survives_its_text)
+{
+        struct allocation one = { .pod_uid = "u",
+                                  .node = "n",
+                                  .parts = VEC_OF(struct allocation_part) };
+        struct allocation other;
+        struct err e = { 0 };
+
+        vec_push(&one.parts, &(struct allocation_part){ "c", "GPU-0", 200, 10 });
+        vec_push(&one.parts, &(struct allocation_part){ "c", "GPU-1", 200, 10 });
+        vec_push(&one.parts, &(struct allocation_part){ "d", "GPU-0", 300, 0 });
+        char *text = allocation_format(&one);
+
+        CHECK_EQ(allocation_parse(text, &other, &e), 0);
+        CHECK_STR(other.pod_uid, "u");
+        CHECK_EQ(other.parts.count, 3);
+        CHECK_EQ(memcmp(vec_at(&one.parts, 2), vec_at(&other.parts, 2),
+                        sizeof(struct allocation_part)),
+                 0);
+        free(text);
+        allocation_done(&one);
+        allocation_done(&other);
+        static const char *const bad[] = {
+                "",
+                "[]",
+                "{\"version\":2,\"pod\":\"u\",\"node\":\"n\",\"containers\":{}}",
+                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"c\":[{}]}}",
+                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"c\":[{\"uuid\":"
+                "\"G\","
+                "\"memory\":-1,\"cores\":0}]}}",
+        };
+
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+                CHECK_EQ(allocation_parse(bad[i], &other, &e), -EPROTO);
+}
+
+TEST(selectors)
+{
+        struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"100\"}");
+
+        CHECK(asking_allows(&asking, "NVIDIA A100", "GPU-0"));
+        strcpy(asking.use_types, "t4, a100");
+        CHECK(asking_allows(&asking, "NVIDIA A100", "GPU-0"));
+        CHECK(!asking_allows(&asking, "NVIDIA H100", "GPU-0"));
+        strcpy(asking.avoid_uuids, "GPU-0");
+        CHECK(!asking_allows(&asking, "NVIDIA A100", "GPU-0"));
+        CHECK(asking_allows(&asking, "NVIDIA A100", "GPU-1"));
+}
+
+static void used_is_the_sum(const struct cluster *cluster, const char *name)
+{
+        const struct cluster_node *node = cluster_node_find(cluster, name);
+
+        for (size_t i = 0; node && i < node->cards.count; i++) {
+                const struct node_card *card = vec_at(&node->cards, i);
+                uint64_t memory = 0, slots = 0;
+
+                for (const struct cluster_pod *pod = node->pods; pod; pod = pod->next) {
+                        for (unsigned c = 0; c < pod->charge_count; c++) {
+                                if (strcmp(pod->charges[c].uuid, card->uuid) != 0)
+                                        continue;
+                                memory += pod->charges[c].use.memory_mib;
+                                slots += pod->charges[c].use.slots;
+                        }
+                }
+                CHECK_EQ(node->places[i].used.memory_mib, memory);
+                CHECK_EQ(node->places[i].used.slots, slots);
+                CHECK(memory <= card->memory_mib);
+        }
+}
+
+TEST(a_storm_keeps_the_sums)
+{
+        struct cluster cluster = { 0 };
+        const struct asking askings[] = { asking_of("{\"nvidia.com/gpumem\":\"300\"}"),
+                                          asking_of("{\"nvidia.com/gpucores\":\"40\",\"nvidia.com/"
+                                                    "gpumem\":\"150\"}"),
+                                          asking_of("{\"nvidia.com/vgpu\":\"2\"}") };
+
+        srandom(7);
+        node_set(&cluster, "a", TWO_CARDS);
+        node_set(&cluster, "b", TWO_CARDS);
+        for (unsigned i = 0; i < 20000; i++) {
+                const char *name = random() % 2 ? "a" : "b";
+                char uid[16];
+
+                snprintf(uid, sizeof uid, "u%ld", random() % 12);
+                if (random() % 20 == 0)
+                        cluster_node_remove(&cluster, name);
+                else if (random() % 10 == 0)
+                        node_set(&cluster, name, TWO_CARDS);
+                else if (random() % 2)
+                        cluster_pod_release(&cluster, uid);
+                else if (!cluster_pod_find(&cluster, uid) && cluster_node_find(&cluster, name))
+                        hold(&cluster, uid, name, &askings[random() % 3]);
+                used_is_the_sum(&cluster, "a");
+                used_is_the_sum(&cluster, "b");
+        }
+        cluster_done(&cluster);
+}
+
+int main(void)
+{
+        return RUN(CASE(filter_says_who_and_why_not), CASE(fuller_nodes_come_first),
+                   CASE(what_is_held_is_gone_until_released), CASE(a_pod_before_its_node),
+                   CASE(an_allocation_survives_its_text), CASE(selectors),
+                   CASE(a_storm_keeps_the_sums));
+}
