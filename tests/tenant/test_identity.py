@@ -163,6 +163,10 @@ class Identity(BoxCase):
             procs.write(str(pid))
         os.rmdir(path)
 
+    def test_under_a_share_the_environment_cannot_ask_for_everybody(self):
+        self.check("VGPU_COMPAT=0")
+        self.check("VGPU_COMPAT=0", host_pids=True)
+
     def test_control_groups(self):
         """Who is in our control group is ours, also without a place in the account; others are not."""
         mode, path = self.group_make()

@@ -12,6 +12,7 @@
 #include "process.h"
 #include "registry.h"
 #include "setting.h"
+#include "share_layout.h"
 
 enum { PIDS_MOST = 4096 };
 
@@ -30,8 +31,10 @@ static _Atomic uint32_t *own_place(void)
 
 static const char *registry_path(void)
 {
-        /* In a container the mount decides; the variable is for tests and bare machines. */
-        return access(REGISTRY_PATH, F_OK) == 0 ? REGISTRY_PATH : getenv("VGPU_REGISTRY");
+        /* In a container the mounts decide; the variable is for bare machines. */
+        if (access(REGISTRY_PATH, F_OK) == 0)
+                return REGISTRY_PATH;
+        return access(SHARE_PATH, F_OK) == 0 ? NULL : getenv("VGPU_REGISTRY");
 }
 
 static void text_copy(char to[REGISTRY_TEXT], const char *text)

@@ -189,9 +189,15 @@ bool limits_context_is_exempt(unsigned account)
 
 int limits_compatibility(void)
 {
-        uint32_t given = limits.share.file ? share_current(&limits.share)->compatibility : 0;
+        int wanted = (int)limits.environment.compatibility - 1;
 
-        return (int)(given ? given : limits.environment.compatibility) - 1;
+        if (!limits.share.file)
+                return wanted;
+        uint32_t given = share_current(&limits.share)->compatibility;
+        if (given)
+                return (int)given - 1;
+        /* Everybody's processes are not for the environment to ask for. */
+        return wanted == COMPATIBILITY_HOST ? -1 : wanted;
 }
 
 static const char *identity_text(size_t offset, enum setting setting)
