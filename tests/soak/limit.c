@@ -101,6 +101,7 @@ void limit_check_whole(struct limit_run *run)
         int status = -1;
 
         fflush(stdout);
+        usleep(50000); /* who has just died is shown as holding memory for 10 ms */
         pid_t pid = limit_fork();
         if (pid == 0) {
                 int code = whole_take();
