@@ -48,7 +48,7 @@ bench: build ## measure what calls cost, bare and under a limit; writes build/be
 bench-hot: build ## the same with fewer rounds, in seconds
 	@bench/run $(BUILD) hot
 
-soak: build ## kill ten thousand processes and look at what they leave
+soak: build ## kill ten thousand processes, race and crowd at the memory limit, look at what is left
 	@tests/soak/run $(BUILD) 10000
 
 mutants: build ## let each intercepted function through, one at a time: some test must notice
