@@ -320,6 +320,19 @@ static int share_join(const char *path, const struct share_copy *wanted, struct 
         return r;
 }
 
+/* The account is made with the share, which names it: one that a tenant makes instead is refused. */
+static int region_make(struct share_copy *copy, struct err *e)
+{
+        struct region region;
+        const int r = region_open(copy->region, REGION_DEVICES, &region, e);
+
+        if (r < 0)
+                return r;
+        copy->region_inode = region.identity.inode;
+        region_close(&region);
+        return 0;
+}
+
 static int share_make(const char *path, const struct share_copy *wanted,
                       const struct gpu_list *gpus, struct err *e)
 {
@@ -341,7 +354,9 @@ static int share_make(const char *path, const struct share_copy *wanted,
         /* Before the share: whoever sees one finds its pages. */
         gpu_page_grant_path(path, grant);
         gpu_page_want_path(copy.region, want);
-        const int r = gpu_page_create(grant, want, gpus->machine, gpus->cards, gpus->count, e);
+        int r = gpu_page_create(grant, want, gpus->machine, gpus->cards, gpus->count, e);
+        if (r == 0)
+                r = region_make(&copy, e);
         return r < 0 ? r : share_create(path, &copy, e);
 }
 

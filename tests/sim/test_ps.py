@@ -129,6 +129,20 @@ class Ps(ShareCase):
         time.sleep(0.7)
         self.assertEqual(guest.ask("alloc", 2 * MIB)[0], OUT_OF_MEMORY)
 
+    def test_a_new_program_gets_no_account_but_the_share_s(self):
+        first = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
+        first.alloc(700)
+        region = f"{self.runtime}/vgpu/one/region"
+        os.rename(region, region + ".away")
+        for content in (None, bytes(os.path.getsize(region + ".away"))):
+            if content is not None:
+                with open(region, "wb") as file:
+                    file.write(content)
+            second = self.start("--name", "one")
+            self.assertNotEqual(second.started, ["ready", "0"])
+            second.end()
+        os.remove(region)
+
     def test_columns_on_a_terminal(self):
         self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
         master, slave = pty.openpty()

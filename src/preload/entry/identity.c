@@ -98,7 +98,9 @@ int identity_open(struct err *e)
 {
         if (ledger_is_open())
                 return 0;
-        int r = ledger_open(limits_region_path(), limits_device_count(), e);
+        int r = limits_region_check(e);
+        if (r == 0)
+                r = ledger_open(limits_region_path(), limits_device_count(), e);
         if (r < 0)
                 return r;
         identity.is_watched = false;

@@ -1,10 +1,12 @@
 /* Limits. The share is mapped, so that a change by its owner holds from the next call on. */
 #include "limits.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "file_identity.h"
 #include "limits_compute.h"
 #include "limits_environment.h"
 #include "log.h"
@@ -121,6 +123,21 @@ const char *limits_share_path(void)
 const char *limits_region_path(void)
 {
         return limits.region;
+}
+
+int limits_region_check(struct err *e)
+{
+        uint64_t wanted = limits.share.file ? share_current(&limits.share)->region_inode : 0;
+        struct file_identity found;
+
+        if (!wanted)
+                return 0;
+        if (file_identity_at(limits.region, &found) < 0)
+                return err_set(e, -EUCLEAN, "account '%s' was deleted", limits.region);
+        if (found.inode != wanted)
+                return err_set(e, -EUCLEAN, "account '%s' is not the one that the share was given",
+                               limits.region);
+        return 0;
 }
 
 static uint64_t whole_bytes(const struct share_device *device, unsigned account)

@@ -20,6 +20,8 @@ bool limits_are_set(void);
 int limits_account(const char *uuid, unsigned position);
 unsigned limits_device_count(void);
 const char *limits_region_path(void);
+/* Is the account there that the share was given? -EUCLEAN: it was deleted, or another is in its place. */
+int limits_region_check(struct err *e);
 /* NULL: there is no share. */
 const char *limits_share_path(void);
 
