@@ -40,7 +40,8 @@ static CUstream stream_of(const struct lane *lane)
 /* The handle cannot have become another stream's since the lane was opened. */
 static bool handle_holds(const struct lane *lane)
 {
-        return is_null_stream(stream_of(lane)) || lane->streams_ended == meter_streams_ended();
+        return is_null_stream(stream_of(lane)) ||
+               meter_stream_holds(stream_of(lane), lane->streams_ended);
 }
 
 static void lane_close(struct lane *lane)
@@ -265,7 +266,7 @@ void lane_harvest(void)
 void lane_stream_ends(CUstream stream)
 {
         lane_end(stream);
-        meter_stream_ends();
+        meter_stream_ends(stream);
 }
 
 void lane_forked(void)

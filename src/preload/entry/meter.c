@@ -51,17 +51,35 @@ static struct {
         struct segment segments[SEGMENTS];
 } meter;
 
-/* How many streams were destroyed: a handle from before may be another stream's now. */
-static _Atomic uint64_t streams_ended;
+enum { ENDED_KNOWN = 32 };
 
-void meter_stream_ends(void)
+/* The last streams that were destroyed: such a handle may be another stream's now. */
+static struct {
+        _Atomic uint64_t count;
+        _Atomic(CUstream) last[ENDED_KNOWN];
+} streams_ended;
+
+void meter_stream_ends(CUstream stream)
 {
-        atomic_fetch_add(&streams_ended, 1);
+        atomic_store(&streams_ended.last[atomic_load(&streams_ended.count) % ENDED_KNOWN], stream);
+        atomic_fetch_add(&streams_ended.count, 1);
 }
 
 uint64_t meter_streams_ended(void)
 {
-        return atomic_load(&streams_ended);
+        return atomic_load(&streams_ended.count);
+}
+
+bool meter_stream_holds(CUstream stream, uint64_t since)
+{
+        const uint64_t count = meter_streams_ended();
+
+        if (count - since > ENDED_KNOWN)
+                return false;
+        for (uint64_t i = since; i < count; i++)
+                if (atomic_load(&streams_ended.last[i % ENDED_KNOWN]) == stream)
+                        return false;
+        return true;
 }
 
 CUstreamCaptureMode meter_relax(void)
@@ -359,7 +377,7 @@ static bool segment_works(const struct segment *s)
 {
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-        if (s->streams_ended != meter_streams_ended())
+        if (!meter_stream_holds(s->stream, s->streams_ended))
                 return false;
         if (real_cuda.cuStreamIsCapturing &&
             (real_cuda.cuStreamIsCapturing(s->stream, &status) != CUDA_SUCCESS ||

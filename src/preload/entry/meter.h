@@ -26,9 +26,11 @@ struct segment_ref {
 CUstreamCaptureMode meter_relax(void);
 void meter_restore(CUstreamCaptureMode mode);
 
-/* Before a stream is destroyed: its handle may come back for another. How many were so far. */
-void meter_stream_ends(void);
+/* Before a stream is destroyed: its handle may come back for another. How many were so far; and whether
+ * this handle is certain to be the same stream's still. */
+void meter_stream_ends(CUstream stream);
 uint64_t meter_streams_ended(void);
+bool meter_stream_holds(CUstream stream, uint64_t since);
 
 /* Begins a segment. {0}: it cannot be measured. */
 struct segment_ref meter_open(const struct place *place, CUstream stream);
