@@ -43,6 +43,8 @@ POD_RESOURCES = {
     "ContainerResources": "1 name string, 2 devices *ContainerDevices, 3 cpu_ids *int64",
     "PodResources": "1 name string, 2 namespace string, 3 containers *ContainerResources",
     "ListPodResourcesResponse": "1 pod_resources *PodResources",
+    "AllocatableResourcesRequest": "",
+    "AllocatableResourcesResponse": "1 devices *ContainerDevices",
 }
 
 

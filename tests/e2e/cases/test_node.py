@@ -1,0 +1,141 @@
+"""vgpu-node and the real kubelet: vGPUs are advertised, through restarts of either."""
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+
+import grpc
+
+import wire
+from lab import case, expect, pod
+from places import BUILD, LOGS, NODE
+
+RESOURCES = ["nvidia.com/vgpu", "nvidia.com/vgpu-number", "volcano.sh/vgpu-number"]
+REGISTER = "nvidia.com/node-device-register"
+
+
+class Agent:
+    def __init__(self, machine, *options):
+        self.machine, self.options = machine, options
+        self.start()
+
+    def start(self):
+        environment = {**os.environ, "VGPU_SIM": self.machine,
+                       "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "sim")}
+        with open(os.path.join(LOGS, "vgpu-node.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [os.path.join(BUILD, "bin", "vgpu-node"), f"--node-name={NODE}", *self.options],
+                env=environment, stdout=log, stderr=log)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def rss_kb(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+
+@contextlib.contextmanager
+def agent(cluster, preset, gpus, *options):
+    made = Agent(cluster.machine(preset, gpus), *options)
+    try:
+        yield made
+    finally:
+        made.process.terminate()
+        made.process.wait(20)
+        cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": {
+            REGISTER: None, "nvidia.com/node-config-info": None}}})
+
+
+def allocatable(cluster):
+    status = cluster.node(NODE)["status"]["allocatable"]
+    return [status.get(name, "0") for name in RESOURCES]
+
+
+def is_same_container(before, after):
+    return all(before["status"]["containerStatuses"][0][field] ==
+               after["status"]["containerStatuses"][0][field] for field in ("containerID", "restartCount"))
+
+
+def slots_of_kubelet():
+    """What kubelet itself has at this moment: the Node may still tell of the time before a restart."""
+    try:
+        found = wire.call("/var/lib/kubelet/pod-resources/kubelet.sock",
+                          "/v1.PodResourcesLister/GetAllocatableResources",
+                          wire.PODS["AllocatableResourcesRequest"](),
+                          wire.PODS["AllocatableResourcesResponse"])
+    except grpc.RpcError:
+        return 0
+    return sum(len(entry.device_ids) for entry in found.devices if entry.resource_name in RESOURCES)
+
+
+def wait_ready(cluster, count):
+    cluster.wait(f"kubelet has {count} vGPUs under each name", lambda: slots_of_kubelet() == 3 * count)
+    cluster.wait("the Node tells of them", lambda: allocatable(cluster) == [str(count)] * 3)
+
+
+@case("kubelet takes vgpu-node's resources, and a pod that counts them starts")
+def advertised(cluster):
+    with agent(cluster, "a100-40gb", 2) as node:
+        wait_ready(cluster, 20)
+        for number, name in enumerate(RESOURCES):
+            cluster.apply(pod(f"user-{number}", limits={name: "2"}, command="ls /dev; sleep 3600"))
+        for number in range(3):
+            cluster.wait_phase(f"user-{number}", "Running")
+        expect("nvidia" not in cluster.logs("user-0"), cluster.logs("user-0"))
+        expect(node.rss_kb() < 8000, f"VmRSS {node.rss_kb()} kB")
+        print(f"e2e: vgpu-node has {node.rss_kb()} kB", flush=True)
+
+
+@case("the Node tells of its GPUs in the annotations that users know, with memory scaled")
+def registered(cluster):
+    with agent(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0"):
+        def device():
+            text = cluster.node(NODE)["metadata"].get("annotations", {}).get(REGISTER, "[]")
+            return [entry["memory"] for entry in json.loads(text)] == [8192]
+        cluster.wait("a card of 4096 MiB is registered with 8192", device)
+
+
+@case("after every restart of kubelet vgpu-node's resources are back within seconds")
+def kubelet_restarts(cluster):
+    with agent(cluster, "a100-40gb", 1):
+        wait_ready(cluster, 10)
+        cluster.apply(pod("stays", limits={RESOURCES[0]: "1"}))
+        before = cluster.wait_phase("stays", "Running")
+        slowest = 0
+        for _ in range(20):
+            cluster.kill("kubelet")
+            cluster.start("kubelet")
+            began = time.monotonic()
+            cluster.wait("kubelet has the vGPUs again", lambda: slots_of_kubelet() == 30)
+            slowest = max(slowest, time.monotonic() - began)
+        print(f"e2e: capacity back at most {slowest:.1f} s after kubelet", flush=True)
+        wait_ready(cluster, 10)
+        expect(slowest < 5, f"{slowest:.1f} s")
+        cluster.apply(pod("next", limits={RESOURCES[1]: "1"}, command="true"))
+        cluster.wait_phase("next", "Succeeded")
+        expect(is_same_container(before, cluster.pod("stays")), cluster.pod("stays")["status"])
+
+
+@case("vgpu-node killed and started again: what runs runs on, and new pods start")
+def killed(cluster):
+    with agent(cluster, "a100-40gb", 1) as node:
+        wait_ready(cluster, 10)
+        cluster.apply(pod("stays", limits={RESOURCES[0]: "1"}))
+        before = cluster.wait_phase("stays", "Running")
+        slowest = 0
+        for turn in range(10):
+            node.kill()
+            node.start()
+            # In between, kubelet takes no pod that asks for a vGPU: a Job's or a Deployment's comes again.
+            began = time.monotonic()
+            cluster.wait("kubelet has the vGPUs again", lambda: slots_of_kubelet() == 30)
+            slowest = max(slowest, time.monotonic() - began)
+            wait_ready(cluster, 10)
+            cluster.apply(pod(f"turn-{turn}", limits={RESOURCES[turn % 3]: "1"}, command="true"))
+            cluster.wait_phase(f"turn-{turn}", "Succeeded")
+        print(f"e2e: back at most {slowest:.2f} s after its start", flush=True)
+        expect(is_same_container(before, cluster.pod("stays")), cluster.pod("stays")["status"])
