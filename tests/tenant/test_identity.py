@@ -10,10 +10,12 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
+import time
 
 from box import BUILD, LIMIT_MIB, OUT_OF_MEMORY, PROBE, BoxCase
-from cli_case import main
+from cli_case import VGPU, main
 
 MAGIC = 0x7972747369676572
 REQUEST, REPLY = struct.Struct("=QIIQ" + 5 * "64s"), struct.Struct("=QIiII")
@@ -121,6 +123,30 @@ class Identity(BoxCase):
             self.assertEqual(probe.started, "0", probe.said())
             self.assertEqual(probe.ask("info"), f"{LIMIT_MIB - 20} {LIMIT_MIB}")
             self.assertEqual(box.card_mib() - before, 20)
+
+    def test_of_several_newcomers_the_largest_counts(self):
+        """Who it is cannot be told, so it counts as the largest of them: never too little."""
+        box = self.box(host_pids=True, context="20Mi")
+        inject = [VGPU, "sim", "inject", "--machine", box.machine]
+        subprocess.run([*inject, "hang", "cuCtxCreate_v2"], check=True)
+        probe = threading.Thread(target=box.probe)
+        probe.start()
+        time.sleep(1)           # it hangs where the driver would make its context
+        script = ("import ctypes, sys; c = ctypes.CDLL('libcuda.so.1'); p = ctypes.c_void_p(); c.cuInit(0)\n"
+                  "c.cuDevicePrimaryCtxRetain(ctypes.byref(p), 0); c.cuCtxSetCurrent(p)\n"
+                  "print(c.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(30 << 20)), flush=True)\n"
+                  "sys.stdin.read()")
+        other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, text=True,
+                                 env={"VGPU_SIM": box.machine,
+                                      "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "sim")})
+        self.addCleanup(other.communicate)
+        self.assertEqual(other.stdout.readline(), "0\n")
+        subprocess.run([*inject, "clear"], check=True)
+        probe.join(20)
+        self.assertEqual(box.probes[0].started, "0", box.probes[0].said())
+        self.assertIn("counts as the largest", box.probes[0].said())
+        self.assertEqual(box.probes[0].ask("info"), f"{LIMIT_MIB - 50} {LIMIT_MIB}")
 
     def test_an_agent_that_refuses_hangs_or_babbles(self):
         for registry, said in ((Registry(status=-13), "refuses"), (Registry(silent=True), "no answer"),

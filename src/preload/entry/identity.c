@@ -17,7 +17,7 @@
 enum { PIDS_MOST = 4096 };
 
 static struct {
-        unsigned before[PIDS_MOST]; /* the driver's list before the first context */
+        struct identity_entry before[PIDS_MOST]; /* the driver's list before the first context */
         unsigned count;
         bool is_watched; /* once per process: later, a newcomer may be anybody */
 } identity;
@@ -130,29 +130,35 @@ bool identity_watch(identity_list_fn *list, int ordinal)
 static bool was_there(unsigned pid)
 {
         for (unsigned i = 0; i < identity.count; i++)
-                if (identity.before[i] == pid)
+                if (identity.before[i].pid == pid)
                         return true;
         return false;
 }
 
-void identity_learn(identity_list_fn *list, int ordinal)
+uint64_t identity_learn(identity_list_fn *list, int ordinal)
 {
-        static unsigned now[PIDS_MOST];
+        static struct identity_entry now[PIDS_MOST];
         unsigned count = PIDS_MOST, found = 0, pid = 0;
+        uint64_t most_bytes = 0;
 
         if (!list(ordinal, now, &count))
-                return;
+                return 0;
         for (unsigned i = 0; i < count; i++) {
-                if (was_there(now[i]) || identity_own_pid(now[i]))
+                if (was_there(now[i].pid) || identity_own_pid(now[i].pid))
                         continue;
-                pid = now[i];
+                pid = now[i].pid;
+                if (now[i].bytes > most_bytes)
+                        most_bytes = now[i].bytes;
                 found++;
         }
         if (found == 1)
                 atomic_store(own_place(), pid);
         else
-                log_warn("the driver's list does not tell which process this is: its context is "
-                         "not counted exactly, and nvidia-smi will not list it (VGPU_COMPAT)");
+                log_warn("several processes appeared on the device at once: which one is this one "
+                         "is "
+                         "not known, its context counts as the largest, and nvidia-smi will not "
+                         "list it (see VGPU_COMPAT)");
+        return most_bytes;
 }
 
 /* The slot of a living process whose driver's or own pid this is; NULL: none. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "err.h"
 
@@ -17,11 +18,16 @@ bool identity_is_self(unsigned driver_pid);
 bool identity_is_known(void);
 
 /* Around the making of the first context: the one process that appeared in the driver's list
- * meanwhile is this one. More than one: it stays unknown. `list` fetches the pids; false: it cannot.
- * The caller is alone in the process. identity_watch: false, there is nothing to be learned. */
-typedef bool identity_list_fn(int ordinal, unsigned *pids, unsigned *count);
+ * meanwhile is this one. More than one: it stays unknown. `list` fetches the list; false: it cannot.
+ * The caller is alone in the process. identity_watch: false, there is nothing to be learned.
+ * identity_learn: the most that any of the newcomers holds; this process holds no more. */
+struct identity_entry {
+        unsigned pid;
+        uint64_t bytes;
+};
+typedef bool identity_list_fn(int ordinal, struct identity_entry *entries, unsigned *count);
 bool identity_watch(identity_list_fn *list, int ordinal);
-void identity_learn(identity_list_fn *list, int ordinal);
+uint64_t identity_learn(identity_list_fn *list, int ordinal);
 
 /* The container's own pid of a process in the driver's list; 0: it is a stranger's. */
 unsigned identity_own_pid(unsigned driver_pid);

@@ -16,7 +16,7 @@ static CUresult begin(struct measure *measure, bool is_context)
         presence_lock();
         if (!own_figure(measure->ordinal, &measure->before_bytes))
                 measure->is_watched =
-                        is_context && identity_watch(own_figure_pids, measure->ordinal);
+                        is_context && identity_watch(own_figure_list, measure->ordinal);
         else
                 measure->is_active = true;
         if (!measure->is_active && !measure->is_watched) {
@@ -57,7 +57,7 @@ void measure_watch(struct measure *measure, int ordinal)
         if (identity_is_known())
                 return;
         presence_lock();
-        measure->is_watched = identity_watch(own_figure_pids, ordinal);
+        measure->is_watched = identity_watch(own_figure_list, ordinal);
         if (!measure->is_watched)
                 presence_unlock();
 }
@@ -68,7 +68,7 @@ static CUresult watch_end(const struct measure *measure, CUresult result)
         if (!measure->is_watched)
                 return result;
         if (result == CUDA_SUCCESS)
-                identity_learn(own_figure_pids, measure->ordinal);
+                identity_learn(own_figure_list, measure->ordinal);
         presence_unlock();
         return result;
 }
@@ -76,12 +76,12 @@ static CUresult watch_end(const struct measure *measure, CUresult result)
 /* What the driver took (less than 0: gave back); where it does not say, what is known to be needed. */
 static int64_t bytes_taken(const struct measure *measure, CUresult result)
 {
-        uint64_t after = 0;
+        uint64_t after = 0, most = measure->least_bytes;
 
         if (measure->is_watched && result == CUDA_SUCCESS)
-                identity_learn(own_figure_pids, measure->ordinal);
+                most = identity_learn(own_figure_list, measure->ordinal);
         if (!own_figure(measure->ordinal, &after))
-                return (int64_t)measure->least_bytes;
+                return (int64_t)(most > measure->least_bytes ? most : measure->least_bytes);
         return (int64_t)(after - measure->before_bytes);
 }
 

@@ -47,7 +47,7 @@ static bool figure_read(int ordinal, uint64_t *ret_bytes)
         return true;
 }
 
-bool own_figure_pids(int ordinal, unsigned *pids, unsigned *count)
+bool own_figure_list(int ordinal, struct identity_entry *entries, unsigned *count)
 {
         unsigned room = *count;
         nvmlProcessInfo_t *list = list_read(ordinal, count);
@@ -57,7 +57,7 @@ bool own_figure_pids(int ordinal, unsigned *pids, unsigned *count)
         if (*count > room)
                 *count = room;
         for (unsigned i = 0; i < *count; i++)
-                pids[i] = list[i].pid;
+                entries[i] = (struct identity_entry){ list[i].pid, list[i].usedGpuMemory };
         munmap(list, LIST_BYTES);
         return true;
 }
