@@ -24,7 +24,6 @@ struct gpu { /* one GPU of one machine, and who shares it */
 
 struct arbiter {
         const _Atomic uint32_t *members;
-        uint32_t members_seen;
         bool is_off;
         struct tenant *tenants[TENANTS];
         struct gpu *gpus[GPUS];
@@ -200,8 +199,6 @@ static void read_all(struct arbiter *arbiter)
         struct turns_report report;
         struct turns_limits limits;
 
-        if (arbiter->members)
-                arbiter->members_seen = atomic_load(arbiter->members);
         for (int i = 0; i < TENANTS; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
 
@@ -274,13 +271,12 @@ uint64_t arbiter_step(struct arbiter *arbiter)
         return has_changed ? clock_now_ns() : until_ns;
 }
 
-void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns)
+void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns, uint32_t members_seen)
 {
         struct bell bells[BELLS_MOST];
         unsigned count = 0;
 
-        if (arbiter->members)
-                bells[count++] = (struct bell){ arbiter->members, arbiter->members_seen };
+        bells[count++] = (struct bell){ arbiter->members, members_seen };
         for (int i = 0; i < TENANTS; i++)
                 if (arbiter->tenants[i])
                         bells[count++] = (struct bell){ &arbiter->tenants[i]->wants->bell,

@@ -3,7 +3,7 @@
  * memory, so that it can be killed at any moment: the next one begins anew from the pages.
  *
  *     arbiter_add(), arbiter_remove()      tenants come and go
- *     for (;;) arbiter_wait(arbiter, arbiter_step(arbiter))
+ *     for (;;) arbiter_wait(arbiter, arbiter_step(arbiter), members_seen)
  *
  * One thread. */
 #pragma once
@@ -17,7 +17,7 @@
 struct arbiter;
 
 /* NULL: out of memory. `members` is a futex word that changes when tenants come or go: it ends a
- * wait, like the tenants' bells; NULL: none. */
+ * wait, like the tenants' bells. */
 struct arbiter *arbiter_new(const _Atomic uint32_t *members);
 void arbiter_free(struct arbiter *arbiter);
 
@@ -36,5 +36,6 @@ void arbiter_set_off(struct arbiter *arbiter, bool is_off);
 
 /* Looks at what the tenants say and tells them what follows. When to do so again at the latest. */
 uint64_t arbiter_step(struct arbiter *arbiter);
-/* Sleeps until a tenant rings, a member comes or goes, or that time has come. */
-void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns);
+/* Sleeps until a tenant rings, the members' word is no longer as the caller saw it when it looked for
+ * them, or that time has come. */
+void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns, uint32_t members_seen);

@@ -36,12 +36,15 @@ static void on_bus_error(int number, siginfo_t *what, void *context)
         sigaction(number, &guard.before, NULL); /* not ours: it happens again, to whom it may */
 }
 
+/* Again if somebody has put another in its place. */
 static void handler_install(void)
 {
-        struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
+        struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO }, now;
 
         sigemptyset(&action.sa_mask);
-        sigaction(SIGBUS, &action, &guard.before);
+        sigaction(SIGBUS, NULL, &now);
+        if (now.sa_sigaction != on_bus_error)
+                sigaction(SIGBUS, &action, &guard.before);
 }
 
 void guard_add(void *mapping, size_t bytes)
@@ -53,8 +56,7 @@ void guard_add(void *mapping, size_t bytes)
                 i++;
         if (i == GUARD_ROOM)
                 return;
-        if (count == 0)
-                handler_install();
+        handler_install();
         atomic_store(&guard.rows[i].bytes, bytes);
         atomic_store(&guard.rows[i].begin, (uintptr_t)mapping);
         if (i == count)

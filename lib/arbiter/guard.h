@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-/* The handler is installed with the first; a program has one guard. Beyond its room (a few hundred)
- * nothing is guarded. */
+/* Takes the program's handler of SIGBUS. Beyond its room (a few hundred) nothing is guarded. */
 void guard_add(void *mapping, size_t bytes);
 void guard_remove(void *mapping);

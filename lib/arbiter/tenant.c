@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "bells.h"
 #include "clock.h"
 #include "futex.h"
 #include "guard.h"
@@ -73,8 +74,10 @@ int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e
 
 void tenant_close(struct tenant *tenant)
 {
-        if (tenant->wants)
+        if (tenant->wants) {
+                bells_forget(&tenant->wants->bell);
                 guard_remove(tenant->wants);
+        }
         gpu_want_unmap(tenant->wants);
         gpu_grant_unmap(tenant->grants);
         if (tenant->share.file)

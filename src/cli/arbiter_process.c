@@ -125,7 +125,7 @@ static _Noreturn void arbitrate(struct candidate *candidate)
                 }
                 const uint64_t until_ns = arbiter_step(arbiter);
                 atomic_fetch_add(&seat->steps, 1);
-                arbiter_wait(arbiter, until_ns);
+                arbiter_wait(arbiter, until_ns, members);
         }
 }
 

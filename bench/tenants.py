@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""tenants BUILD: several containers on one GPU: who gets how much, by the simulator's own counters.
+
+Prints "metric value" lines and draws BUILD/bench/*.svg. `bench/run` calls it.
+"""
+
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import picture
+
+# Name: [(work, --cores, wanted percent)], both at once.
+PAIRS = {
+    "30_70": [("async_1ms", 30), ("async_1ms", 70)],
+    "25_25": [("async_50us", 25), ("async_5ms", 25)],
+    "10_60": [("async_50us", 10), ("async_1ms", 60)],
+    "50_50": [("iterations", 50), ("async_1ms", 50)],
+}
+AT_MOST = {
+    "soft_contended_error_points": 2,
+    "soft_reclaim_ms": 50,
+    "limit_step_up_ms": 100,
+    "limit_step_down_ms": 100,
+    "latency_request_p99_ms": 4,
+} | {f"tenants_{name}_error_points": 1.5 for name in PAIRS}
+AT_LEAST = {
+    "tenants_30_70_total_percent": 97,
+    "tenants_50_50_total_percent": 97,
+    "soft_alone_percent": 99,
+    "tenants_4_jain": 0.995,
+}
+SOFT = ["--cores-max", "100"]
+
+
+class Card:
+    """One simulated GPU, and the tenants on it."""
+
+    def __init__(self, build, folder):
+        build = os.path.abspath(build)
+        self.vgpu = os.path.join(build, "bin", "vgpu")
+        self.load = os.path.join(build, "bench", "share_load")
+        self.machine = os.path.join(folder, "machine")
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=folder)
+        self.env.pop("VGPU_SHARE", None)
+        self.count = 0
+        subprocess.run([self.load, "machine", self.machine], check=True)
+
+    def start(self, work, *options, seconds=60):
+        """A tenant at work. Its process is the program's: its pid is the one the card counts by."""
+        self.count += 1
+        name = f"tenant{self.count}"
+        command = [self.vgpu, "run", "--machine", self.machine, "--name", name, "--memory", "1Gi",
+                   *map(str, options), "--", self.load, work, str(seconds)]
+        tenant = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, text=True)
+        tenant.name = name
+        return tenant
+
+    def watch(self, windows, window_ms, meanwhile=None):
+        """[(percent of the whole, {pid: percent})], one per window."""
+        watcher = subprocess.Popen([self.load, "watch", self.machine, str(windows), str(window_ms)],
+                                   stdout=subprocess.PIPE, text=True)
+        if meanwhile:
+            meanwhile()
+        rows = []
+        for line in watcher.communicate()[0].splitlines():
+            fields = line.split()
+            parts = (field.split("=") for field in fields[2:])
+            rows.append((float(fields[1]), {int(pid): float(part) for pid, part in parts}))
+        return rows
+
+    @staticmethod
+    def stop(*tenants):
+        for tenant in tenants:
+            tenant.send_signal(signal.SIGKILL)
+            tenant.communicate()
+        time.sleep(0.3)  # their watchers clean up
+
+    def mean_shares(self, tenants, seconds):
+        """Each tenant's part of the GPU, and the whole, once all have begun."""
+        time.sleep(1)
+        rows = self.watch(seconds, 1000)
+        parts = [statistics.mean(row[1].get(tenant.pid, 0) for row in rows) for tenant in tenants]
+        return parts, statistics.mean(row[0] for row in rows)
+
+
+def pair_metrics(card, pictures):
+    metrics, bars = {}, []
+    for name, pair in PAIRS.items():
+        tenants = [card.start(work, "--cores", cores) for work, cores in pair]
+        parts, total = card.mean_shares(tenants, 4)
+        card.stop(*tenants)
+        errors = [abs(part - cores) for part, (_, cores) in zip(parts, pair)]
+        metrics[f"tenants_{name}_error_points"] = max(errors)
+        metrics[f"tenants_{name}_total_percent"] = total
+        bars += [(f"{name.replace('_', '/')} {work}", part, cores)
+                 for part, (work, cores) in zip(parts, pair)]
+        if name == "30_70":
+            metrics["tenants_30_70_ratio"] = parts[0] / sum(parts)
+    picture.bars(pictures, "tenants", "Two containers on one GPU: percent of its time", bars)
+    return metrics
+
+
+def equal_metrics(card):
+    works = ("async_50us", "async_1ms", "async_5ms", "mixed")
+    tenants = [card.start(work, "--cores", 25, *SOFT) for work in works]
+    parts, total = card.mean_shares(tenants, 4)
+    card.stop(*tenants)
+    jain = sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
+    return {"tenants_4_jain": jain, "tenants_4_total_percent": total}
+
+
+def first_within(values, wanted, points, span):
+    """The first place from which the mean of `span` values is within `points` of what is wanted."""
+    for i in range(len(values) - span + 1):
+        if abs(statistics.mean(values[i:i + span]) - wanted) <= points:
+            return i
+    return len(values)
+
+
+def soft_metrics(card, pictures):
+    """A borrows what is idle; B, with three times its weight, comes and takes its part back."""
+    window_ms, before = 10, []
+    first = card.start("async_1ms", "--cores", 25, *SOFT)
+    alone, _ = card.mean_shares([first], 3)
+    rows = card.watch(300, window_ms,
+                      lambda: before.append(card.start("async_1ms", "--cores", 75, *SOFT)))
+    second = before[0]
+    parts, _ = card.mean_shares([first, second], 4)
+    card.stop(first, second)
+    lent, taken = ([row[1].get(tenant.pid, 0) for row in rows] for tenant in (first, second))
+    begin = next(i for i, part in enumerate(taken) if part > 0)
+    reclaim = first_within(taken[begin:begin + 60], 75, 8, 10) * window_ms
+    picture.lines(pictures, "soft", "A soft limit: lent while idle, taken back at once (percent)",
+                  window_ms, [("cores 25", lent, 25), ("cores 75", taken, 75)])
+    return {"soft_alone_percent": alone[0],
+            "soft_contended_error_points": max(abs(parts[0] - 25), abs(parts[1] - 75)),
+            "soft_reclaim_ms": reclaim}
+
+
+def step_metrics(card, pictures):
+    """vgpu set on a tenant at work: when is it inside three points of the new limit?"""
+    window_ms, metrics, series = 20, {}, []
+    for name, old, new in (("up", 20, 60), ("down", 80, 30)):
+        tenant = card.start("async_1ms", "--cores", old)
+        time.sleep(1.5)
+        changed = []
+
+        def change():
+            time.sleep(0.5)
+            subprocess.run([card.vgpu, "set", tenant.name, "--cores", str(new)], check=True,
+                           env=card.env, stdout=subprocess.DEVNULL)
+            changed.append(time.monotonic())
+
+        begin = time.monotonic()
+        rows = card.watch(100, window_ms, change)
+        values = [row[1].get(tenant.pid, 0) for row in rows]
+        card.stop(tenant)
+        place = int((changed[0] - begin) * 1000 / window_ms)
+        metrics[f"limit_step_{name}_ms"] = first_within(values[place:], new, 3, 5) * window_ms
+        series.append((f"{old} to {new}", values, new))
+    picture.lines(pictures, "step", "A limit that changes under a program at work (percent)",
+                  window_ms, series)
+    return metrics
+
+
+def latency_metrics(card):
+    batch = card.start("async_1ms", "--cores", 80, *SOFT)
+    requests = card.start("requests", "--cores", 20, "--priority", "high", seconds=10)
+    output = requests.communicate()[0]
+    card.stop(batch)
+    times = sorted(float(us) for us in re.findall(r"request_us ([\d.]+)", output))[5:]
+    return {"latency_request_p50_ms": statistics.median(times) / 1000,
+            "latency_request_p99_ms": times[int(len(times) * 0.99)] / 1000}
+
+
+def metrics_of(build):
+    pictures = os.path.join(build, "bench")
+    os.makedirs(pictures, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
+        card = Card(build, folder)
+        metrics = pair_metrics(card, pictures)
+        metrics.update(equal_metrics(card))
+        metrics.update(soft_metrics(card, pictures))
+        metrics.update(step_metrics(card, pictures))
+        metrics.update(latency_metrics(card))
+    return metrics
+
+
+def target(name, value):
+    """What is wanted of this figure, and whether it is; in words, for the table."""
+    if name in AT_MOST:
+        return f"   target ≤ {AT_MOST[name]}" + ("   over" if value > AT_MOST[name] else "")
+    if name in AT_LEAST:
+        return f"   target ≥ {AT_LEAST[name]}" + ("   under" if value < AT_LEAST[name] else "")
+    return ""
+
+
+def main(build):
+    for name, value in metrics_of(build).items():
+        print(f"{name:34} {value:12.3f}{target(name, value)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])

@@ -1,0 +1,152 @@
+/* Tests of the arbiter with tenants in the same process: it answers bells, and no tenant harms it. */
+#include "arbiter.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bells.h"
+#include "clock.h"
+#include "futex.h"
+#include "gpu_turn.h"
+#include "share.h"
+#include "unit.h"
+
+enum { TENANTS = 2 };
+
+struct bench {
+        char folders[TENANTS][64];
+        struct gpu_turn turns[TENANTS];
+        struct arbiter *arbiter;
+        _Atomic uint32_t members; /* changes: the thread ends */
+        pthread_t thread;
+};
+
+static void path_in(const struct bench *bench, int tenant, const char *name, char ret_path[128])
+{
+        snprintf(ret_path, 128, "%s/%s", bench->folders[tenant], name);
+}
+
+static void tenant_make(struct bench *bench, int tenant)
+{
+        char share[128], grant[128], want[128];
+        struct share_copy copy = { .device_count = 1, .name = "test" };
+        const struct gpu_card card = { 0 };
+        struct err e = { 0 };
+
+        snprintf(bench->folders[tenant], sizeof bench->folders[tenant], "/tmp/vgpu-arbiter-XXXXXX");
+        assert_non_null(mkdtemp(bench->folders[tenant]));
+        path_in(bench, tenant, "share", share);
+        path_in(bench, tenant, "grant", grant);
+        path_in(bench, tenant, "want", want);
+        path_in(bench, tenant, "region", copy.region);
+        strcpy(copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = SHARE_UNLIMITED;
+        assert_int_equal(gpu_page_create(grant, want, "here", &card, 1, &e), 0);
+        assert_int_equal(share_create(share, &copy, &e), 0);
+        assert_int_equal(gpu_turn_open(grant, want, 0, &bench->turns[tenant], &e), 0);
+        assert_int_equal(arbiter_add(bench->arbiter, share, &e), 0);
+}
+
+static void *arbitrate(void *argument)
+{
+        struct bench *bench = argument;
+
+        while (atomic_load(&bench->members) == 0)
+                arbiter_wait(bench->arbiter, arbiter_step(bench->arbiter), 0);
+        return NULL;
+}
+
+static void bench_open(struct bench *bench)
+{
+        memset(bench, 0, sizeof *bench);
+        bench->arbiter = arbiter_new(&bench->members);
+        for (int i = 0; i < TENANTS; i++)
+                tenant_make(bench, i);
+        arbiter_step(bench->arbiter);
+        assert_int_equal(pthread_create(&bench->thread, NULL, arbitrate, bench), 0);
+}
+
+static void bench_close(struct bench *bench)
+{
+        static const char *const names[] = { "share", "grant", "want" };
+        char path[128];
+
+        futex_ring(&bench->members);
+        pthread_join(bench->thread, NULL);
+        arbiter_free(bench->arbiter);
+        bells_forget(&bench->members);
+        for (int i = 0; i < TENANTS; i++) {
+                gpu_turn_close(&bench->turns[i]);
+                for (int j = 0; j < 3; j++) {
+                        path_in(bench, i, names[j], path);
+                        unlink(path);
+                }
+                rmdir(bench->folders[i]);
+        }
+}
+
+/* Both ask, one after the other has ended; none of them goes on for want of an answer. */
+static void take_turns(struct bench *bench)
+{
+        for (int i = 0; i < 6; i++) {
+                struct gpu_turn *turn = &bench->turns[i % TENANTS];
+
+                gpu_turn_begin(turn);
+                CHECK_EQ(turn->until_ns, 0);
+                CHECK_EQ(turn->number & GPU_STATE_MASK, GPU_OPEN);
+                gpu_turn_end(turn, false);
+        }
+}
+
+TEST(tenants_get_their_turns_when_they_ask)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        take_turns(&bench);
+        bench_close(&bench);
+}
+
+TEST(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle)
+{
+        struct bench bench;
+
+        bells_use_threads(true);
+        bench_open(&bench);
+        take_turns(&bench);
+        bench_close(&bench);
+        bells_use_threads(false);
+}
+
+TEST(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses)
+{
+        struct bench bench;
+        char want[128];
+
+        bench_open(&bench);
+        gpu_turn_begin(&bench.turns[0]);
+        path_in(&bench, 1, "want", want);
+        assert_int_equal(truncate(want, 0), 0);
+        gpu_turn_end(&bench.turns[0], false);
+        for (int i = 0; i < 3; i++) {
+                /* Something to look at: the arbiter reads everybody's page. */
+                futex_ring(&bench.turns[0].wants->bell);
+                gpu_turn_begin(&bench.turns[0]);
+                CHECK_EQ(bench.turns[0].until_ns, 0);
+                gpu_turn_end(&bench.turns[0], false);
+        }
+        gpu_want_unmap(bench.turns[1].wants);
+        bench.turns[1].wants = NULL;
+        bench_close(&bench);
+}
+
+int main(void)
+{
+        return RUN(CASE(tenants_get_their_turns_when_they_ask),
+                   CASE(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle),
+                   CASE(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses));
+}
