@@ -1,0 +1,171 @@
+/* Decides where on the node, sets it aside, posts the Binding; gives it back if that fails. */
+#include "binding.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "scope.h"
+#include "str.h"
+
+struct binding {
+        struct state *state;
+        struct kube_client *client;
+        struct http_exchange *exchange;
+        struct kube_call *call;
+        char uid[64], namespace_name[64], pod[256];
+};
+
+static void answer(struct http_exchange *exchange, const char *error)
+{
+        json_t *result = json_pack("{s:s}", "Error", error);
+        autofree char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
+
+        json_decref(result);
+        http_reply(exchange, text ? 200 : 500, "application/json", text, text ? strlen(text) : 0);
+}
+
+static void binding_end(struct binding *binding, const char *error)
+{
+        answer(binding->exchange, error);
+        free(binding);
+}
+
+/* What came of a Binding that nobody answered: the pod says. */
+static void on_looked(void *owner, const struct kube_answer *found)
+{
+        struct binding *binding = owner;
+        const char *node = json_string_value(
+                json_object_get(json_object_get(found->body, "spec"), "nodeName"));
+
+        if (found->status == 200 && node && *node) {
+                binding_end(binding, "");
+                return;
+        }
+        /* Not bound. Where even this is not known, what was set aside stays so until the watch tells:
+         * too little room for a while is better than one card for two. */
+        if (found->status == 200 || found->status == 404)
+                cluster_pod_release(state_cluster(binding->state), binding->uid);
+        binding_end(binding, "the API server did not answer the Binding");
+}
+
+static void look(struct binding *binding)
+{
+        char path[512];
+        const struct kube_request request = { .method = "GET", .path = path };
+
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s", binding->namespace_name,
+                 binding->pod);
+        if (kube_client_call(binding->client, &request, on_looked, binding, &binding->call) < 0)
+                binding_end(binding, "the API server did not answer the Binding");
+}
+
+static void on_posted(void *owner, const struct kube_answer *posted)
+{
+        struct binding *binding = owner;
+
+        if (posted->status == 201 || posted->status == 200) {
+                binding_end(binding, "");
+                return;
+        }
+        if (posted->status == 0 || posted->status >= 500) {
+                look(binding);
+                return;
+        }
+        cluster_pod_release(state_cluster(binding->state), binding->uid);
+        binding_end(binding, posted->message);
+}
+
+static json_t *body_make(const struct binding *binding, const char *node, const char *allocation)
+{
+        return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:{s:s}}, s:{s:s, s:s, s:s}}", "apiVersion",
+                         "v1", "kind", "Binding", "metadata", "name", binding->pod, "namespace",
+                         binding->namespace_name, "uid", binding->uid, "annotations",
+                         ALLOCATION_ANNOTATION, allocation, "target", "apiVersion", "v1", "kind",
+                         "Node", "name", node);
+}
+
+/* Where on the node, set aside from now on. The text is the caller's. */
+static char *decide(struct binding *binding, const char *node_name, struct err *e)
+{
+        struct cluster *cluster = state_cluster(binding->state);
+        const struct asking *asking = state_asking(binding->state, binding->uid);
+        const struct cluster_node *node = cluster_node_find(cluster, node_name);
+        struct allocation allocation;
+        struct placement placement;
+        char *text = NULL;
+
+        if (!asking || !node) {
+                err_set(e, -ENOENT, "%s is not known to vgpu-scheduler yet",
+                        asking ? "the node" : "the pod");
+                return NULL;
+        }
+        if (cluster_place(node, asking, &placement, e) < 0)
+                return NULL;
+        if (cluster_allocation(node, asking, &placement, binding->uid, &allocation) == 0) {
+                if (cluster_pod_hold(cluster, binding->uid, &allocation, asking, true) == 0)
+                        text = allocation_format(&allocation);
+                allocation_done(&allocation);
+        }
+        if (!text)
+                err_set(e, -ENOMEM, "out of memory");
+        return text;
+}
+
+static int post(struct binding *binding, const char *node, const char *allocation)
+{
+        json_t *body = body_make(binding, node, allocation);
+        struct kube_request request = { .method = "POST", .body = body };
+        char path[512];
+
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/binding",
+                 binding->namespace_name, binding->pod);
+        request.path = path;
+        const int r = body ? kube_client_call(binding->client, &request, on_posted, binding,
+                                              &binding->call)
+                           : -ENOMEM;
+
+        json_decref(body);
+        return r;
+}
+
+static bool text_take(const json_t *args, const char *key, char *to, size_t to_bytes)
+{
+        const char *text = json_string_value(json_object_get(args, key));
+
+        str_copy(to, to_bytes, text ? text : "");
+        return text && *text && strlen(text) < to_bytes;
+}
+
+void binding_begin(struct state *state, struct kube_client *client, const json_t *args,
+                   struct http_exchange *exchange)
+{
+        const char *node = json_string_value(json_object_get(args, "Node"));
+        struct binding *binding = calloc(1, sizeof *binding);
+        struct err e = { 0 };
+
+        if (!binding) {
+                answer(exchange, "out of memory");
+                return;
+        }
+        *binding = (struct binding){ .state = state, .client = client, .exchange = exchange };
+        if (!node || !text_take(args, "PodUID", binding->uid, sizeof binding->uid) ||
+            !text_take(args, "PodNamespace", binding->namespace_name,
+                       sizeof binding->namespace_name) ||
+            !text_take(args, "PodName", binding->pod, sizeof binding->pod)) {
+                binding_end(binding, "PodName, PodNamespace, PodUID and Node are needed");
+                return;
+        }
+        autofree char *allocation = decide(binding, node, &e);
+
+        if (!allocation) {
+                binding_end(binding, e.text);
+                return;
+        }
+        if (post(binding, node, allocation) < 0) {
+                cluster_pod_release(state_cluster(state), binding->uid);
+                binding_end(binding, "the API server cannot be called");
+        }
+}

@@ -1,0 +1,22 @@
+/* Extender: the HTTP side, as kube-scheduler calls it. */
+#pragma once
+
+#include "address.h"
+#include "state.h"
+#include "tls.h"
+
+struct extender;
+
+struct extender_options {
+        const struct address *address;
+        struct tls_context *tls; /* NULL: plain, for loopback */
+        bool with_gpu, is_spread;
+};
+
+/* State and client live longer. */
+int extender_new(struct loop *loop, struct state *state, struct kube_client *client,
+                 const struct extender_options *options, struct extender **ret_extender,
+                 struct err *e);
+unsigned extender_port(const struct extender *extender);
+void extender_drain(struct extender *extender, void (*on_drained)(void *owner), void *owner);
+void extender_free(struct extender *extender); /* NULL is fine */

@@ -1,0 +1,218 @@
+/* The cluster as the API server tells it. */
+#include "state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube_watch.h"
+#include "list.h"
+#include "log.h"
+#include "str.h"
+
+#define REGISTRATION "nvidia.com/node-device-register"
+
+/* A pod that is not placed yet. */
+struct waiting {
+        struct hash_link link;
+        char uid[64];
+        struct asking asking;
+};
+
+struct state {
+        struct cluster cluster;
+        struct hash waiting;
+        struct kube_watch *nodes, *pods;
+        bool with_gpu, has_nodes, has_pods;
+};
+
+static const char *text_at(const json_t *object, const char *first, const char *second)
+{
+        const char *text =
+                json_string_value(json_object_get(json_object_get(object, first), second));
+
+        return text ? text : "";
+}
+
+static const char *annotation_get(const json_t *object, const char *name)
+{
+        return json_string_value(json_object_get(
+                json_object_get(json_object_get(object, "metadata"), "annotations"), name));
+}
+
+static void on_node(void *owner, enum kube_change change, const struct kube_name *name,
+                    const json_t *object)
+{
+        struct state *state = owner;
+        const char *registration =
+                change == KUBE_DELETED ? NULL : annotation_get(object, REGISTRATION);
+        struct err e = { 0 };
+        struct vec cards;
+
+        if (!registration) {
+                cluster_node_remove(&state->cluster, name->name);
+                return;
+        }
+        if (node_cards_parse(registration, &cards, &e) < 0) {
+                log_warn("node %s: %s", name->name, e.text);
+                cluster_node_remove(&state->cluster, name->name);
+                return;
+        }
+        if (cluster_node_set(&state->cluster, name->name, &cards) < 0)
+                log_error("out of memory: node %s is not known", name->name);
+        vec_done(&cards);
+}
+
+static void waiting_forget(struct state *state, const char *uid)
+{
+        struct hash_link *link = hash_find(&state->waiting, uid);
+
+        if (!link)
+                return;
+        hash_remove(&state->waiting, link);
+        free(container_of(link, struct waiting, link));
+}
+
+/* A pod that ended holds nothing, though its object stays. */
+static bool pod_has_ended(const json_t *pod)
+{
+        const char *phase = text_at(pod, "status", "phase");
+
+        return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+/* Its own decision, for this node: one that was copied from elsewhere is none. */
+static void pod_hold(struct state *state, const json_t *pod, const struct kube_name *name,
+                     const char *text, const struct asking *asking)
+{
+        struct allocation allocation;
+        struct err e = { 0 };
+
+        if (allocation_parse(text, &allocation, &e) < 0) {
+                log_warn("pod %s/%s: %s", name->namespace_name, name->name, e.text);
+                return;
+        }
+        if (strcmp(allocation.pod_uid, name->uid) != 0 ||
+            strcmp(allocation.node, text_at(pod, "spec", "nodeName")) != 0)
+                log_warn("pod %s/%s: its allocation is another pod's or another node's",
+                         name->namespace_name, name->name);
+        else if (cluster_pod_hold(&state->cluster, name->uid, &allocation, asking, false) < 0)
+                log_error("out of memory: pod %s/%s is not accounted for", name->namespace_name,
+                          name->name);
+        allocation_done(&allocation);
+}
+
+static void on_pod(void *owner, enum kube_change change, const struct kube_name *name,
+                   const json_t *object)
+{
+        struct state *state = owner;
+        const bool is_gone = change == KUBE_DELETED || pod_has_ended(object);
+        const char *text = is_gone ? NULL : annotation_get(object, ALLOCATION_ANNOTATION);
+        struct asking asking;
+
+        if (is_gone) {
+                cluster_pod_release(&state->cluster, name->uid);
+                waiting_forget(state, name->uid);
+                return;
+        }
+        if (asking_read(object, state->with_gpu, &asking, NULL) < 0 || asking.pod.need_count == 0)
+                return;
+        if (*text_at(object, "spec", "nodeName") == '\0') {
+                state_note_asking(state, name->uid, &asking);
+                return;
+        }
+        waiting_forget(state, name->uid);
+        if (text)
+                pod_hold(state, object, name, text, &asking);
+}
+
+static void on_nodes_synced(void *owner)
+{
+        ((struct state *)owner)->has_nodes = true;
+}
+
+static void on_pods_synced(void *owner)
+{
+        ((struct state *)owner)->has_pods = true;
+}
+
+static void on_trouble(void *owner, const struct err *e)
+{
+        (void)owner;
+        log_warn("%s", e->text);
+}
+
+int state_new(struct kube_client *client, bool with_gpu, struct state **ret_state)
+{
+        struct state *state = calloc(1, sizeof *state);
+        struct kube_watch_options nodes = { .path = "/api/v1/nodes",
+                                            .on_change = on_node,
+                                            .on_synced = on_nodes_synced,
+                                            .on_trouble = on_trouble,
+                                            .owner = state };
+        struct kube_watch_options pods = nodes;
+
+        if (!state)
+                return -ENOMEM;
+        pods.path = "/api/v1/pods";
+        pods.on_change = on_pod;
+        pods.on_synced = on_pods_synced;
+        state->with_gpu = with_gpu;
+        if (kube_watch_new(client, &nodes, &state->nodes) < 0 ||
+            kube_watch_new(client, &pods, &state->pods) < 0) {
+                state_free(state);
+                return -ENOMEM;
+        }
+        *ret_state = state;
+        return 0;
+}
+
+void state_free(struct state *state)
+{
+        struct hash_link *link;
+
+        if (!state)
+                return;
+        kube_watch_free(state->nodes);
+        kube_watch_free(state->pods);
+        while ((link = hash_any(&state->waiting)))
+                waiting_forget(state, link->key);
+        hash_done(&state->waiting);
+        cluster_done(&state->cluster);
+        free(state);
+}
+
+bool state_is_synced(const struct state *state)
+{
+        return state->has_nodes && state->has_pods;
+}
+
+struct cluster *state_cluster(struct state *state)
+{
+        return &state->cluster;
+}
+
+const struct asking *state_asking(const struct state *state, const char *pod_uid)
+{
+        const struct hash_link *link = hash_find(&state->waiting, pod_uid);
+
+        return link ? &container_of(link, struct waiting, link)->asking : NULL;
+}
+
+void state_note_asking(struct state *state, const char *pod_uid, const struct asking *asking)
+{
+        struct hash_link *link = hash_find(&state->waiting, pod_uid);
+        struct waiting *waiting = link ? container_of(link, struct waiting, link) : NULL;
+
+        if (!waiting) {
+                waiting = calloc(1, sizeof *waiting);
+                if (!waiting)
+                        return;
+                str_copy(waiting->uid, sizeof waiting->uid, pod_uid);
+                if (hash_add(&state->waiting, &waiting->link, waiting->uid) < 0) {
+                        free(waiting);
+                        return;
+                }
+        }
+        waiting->asking = *asking;
+}

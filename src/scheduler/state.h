@@ -1,0 +1,20 @@
+/* State: the cluster as the API server tells it, and the pods that wait to be placed. */
+#pragma once
+
+#include "cluster.h"
+#include "kube_client.h"
+
+struct state;
+
+/* Watches nodes and pods from now on. `with_gpu`: nvidia.com/gpu is ours too. */
+int state_new(struct kube_client *client, bool with_gpu, struct state **ret_state);
+void state_free(struct state *state); /* NULL is fine */
+
+/* Nodes and pods have been told once: decisions can be made. */
+bool state_is_synced(const struct state *state);
+struct cluster *state_cluster(struct state *state);
+
+/* What a pod asks for that is not placed yet; NULL: it is not known. */
+const struct asking *state_asking(const struct state *state, const char *pod_uid);
+/* A pod that kube-scheduler told of before the watch did. */
+void state_note_asking(struct state *state, const char *pod_uid, const struct asking *asking);
