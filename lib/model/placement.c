@@ -245,19 +245,20 @@ static int full_say(struct search *search, struct err *e)
                 if (fitting >= need->count)
                         continue;
                 if (need->cores == 100)
-                        return err_set(e, -ENOSPC, "%u GPUs nobody uses are needed, %u of %u are",
-                                       need->count, fitting, node->card_count);
+                        return err_set(e, -ENOSPC,
+                                       "too few GPUs that nobody uses: %u of %u, %u needed",
+                                       fitting, node->card_count, need->count);
                 if (need->memory_mib)
                         return err_set(e, -ENOSPC,
-                                       "%u GPUs with %" PRIu64 " MiB and %u cores free are needed, "
-                                       "%u of %u are",
-                                       need->count, need->memory_mib, need->cores, fitting,
-                                       node->card_count);
+                                       "too few GPUs with %" PRIu64 " MiB and %u cores free: %u of "
+                                       "%u, %u needed",
+                                       need->memory_mib, need->cores, fitting, node->card_count,
+                                       need->count);
                 return err_set(e, -ENOSPC,
-                               "%u GPUs with %u%% of their memory and %u cores free are needed, %u "
-                               "of %u are",
-                               need->count, need->memory_percent, need->cores, fitting,
-                               node->card_count);
+                               "too few GPUs with %u%% of their memory and %u cores free: %u of "
+                               "%u, %u needed",
+                               need->memory_percent, need->cores, fitting, node->card_count,
+                               need->count);
         }
         if (search->pod->topology == PLACEMENT_NUMA_STRICT ||
             search->pod->topology == PLACEMENT_LINK_STRICT)

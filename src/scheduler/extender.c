@@ -55,8 +55,13 @@ static void pod_note(struct extender *extender, const json_t *args)
 static void verb_filter(struct extender *extender, const json_t *args,
                         struct http_exchange *exchange)
 {
+        json_t *result;
+
         pod_note(extender, args);
-        reply_json(exchange, verbs_filter(&extender->verbs, args));
+        result = verbs_filter(&extender->verbs, args);
+        if (json_array_size(json_object_get(result, "NodeNames")) == 0)
+                state_note_refusal(extender->state);
+        reply_json(exchange, result);
 }
 
 /* What filter would say, with nothing remembered: for autoscalers. */

@@ -2,15 +2,22 @@
 #include "state.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
 #include "str.h"
 
 #define REGISTRATION "nvidia.com/node-device-register"
+#define ROOM         "vgpu.io/room"
+
+/* How long after a refusal room is told of, and how long others' news are waited for before. */
+enum { REFUSAL_MS = 3000, TOUCH_MS = 20 };
 
 /* A pod that is not placed yet. */
 struct waiting {
@@ -22,8 +29,13 @@ struct waiting {
 struct state {
         struct cluster cluster;
         struct hash waiting;
+        struct kube_client *client;
         struct kube_watch *nodes, *pods;
         bool with_gpu, has_nodes, has_pods;
+        uint64_t refused_ns; /* when a pod found no node, last; 0: never */
+        struct timer touch;
+        struct kube_call *touching;
+        char roomy[256]; /* the node that is touched next */
 };
 
 static const char *text_at(const json_t *object, const char *first, const char *second)
@@ -38,6 +50,58 @@ static const char *annotation_get(const json_t *object, const char *name)
 {
         return json_string_value(json_object_get(
                 json_object_get(json_object_get(object, "metadata"), "annotations"), name));
+}
+
+static void on_touched(void *owner, const struct kube_answer *answer)
+{
+        struct state *state = owner;
+
+        state->touching = NULL;
+        if (answer->status != 200)
+                log_warn("node %s cannot be touched: %s", state->roomy, answer->message);
+}
+
+static void on_touch(struct timer *timer)
+{
+        struct state *state = container_of(timer, struct state, touch);
+        char path[512], text[24];
+        struct kube_request request = { .method = "PATCH",
+                                        .path = path,
+                                        .content_type = "application/merge-patch+json" };
+
+        if (state->touching)
+                return;
+        snprintf(path, sizeof path, "/api/v1/nodes/%s", state->roomy);
+        snprintf(text, sizeof text, "%" PRIu64, state->cluster.changes);
+        json_t *body = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", ROOM, text);
+
+        request.body = body;
+        kube_client_call(state->client, &request, on_touched, state, &state->touching);
+        json_decref(body);
+}
+
+static void room_appeared(struct state *state, const char *node)
+{
+        if (!state->refused_ns || clock_now_ns() - state->refused_ns > REFUSAL_MS * NS_PER_MS)
+                return;
+        state->refused_ns = 0;
+        str_copy(state->roomy, sizeof state->roomy, node);
+        loop_timer_set(kube_client_loop(state->client), &state->touch, TOUCH_MS * NS_PER_MS);
+}
+
+void state_note_refusal(struct state *state)
+{
+        state->refused_ns = clock_now_ns();
+}
+
+static void pod_release(struct state *state, const char *uid)
+{
+        const struct cluster_pod *pod = cluster_pod_find(&state->cluster, uid);
+
+        if (!pod)
+                return;
+        room_appeared(state, pod->node->name);
+        cluster_pod_release(&state->cluster, uid);
 }
 
 static void on_node(void *owner, enum kube_change change, const struct kube_name *name,
@@ -111,7 +175,7 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         struct asking asking;
 
         if (is_gone) {
-                cluster_pod_release(&state->cluster, name->uid);
+                pod_release(state, name->uid);
                 waiting_forget(state, name->uid);
                 return;
         }
@@ -157,7 +221,9 @@ int state_new(struct kube_client *client, bool with_gpu, struct state **ret_stat
         pods.path = "/api/v1/pods";
         pods.on_change = on_pod;
         pods.on_synced = on_pods_synced;
+        state->client = client;
         state->with_gpu = with_gpu;
+        state->touch.on_due = on_touch;
         if (kube_watch_new(client, &nodes, &state->nodes) < 0 ||
             kube_watch_new(client, &pods, &state->pods) < 0) {
                 state_free(state);
@@ -175,6 +241,9 @@ void state_free(struct state *state)
                 return;
         kube_watch_free(state->nodes);
         kube_watch_free(state->pods);
+        loop_timer_clear(kube_client_loop(state->client), &state->touch);
+        if (state->touching)
+                kube_call_cancel(state->touching);
         while ((link = hash_any(&state->waiting)))
                 waiting_forget(state, link->key);
         hash_done(&state->waiting);

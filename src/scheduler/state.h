@@ -18,3 +18,8 @@ struct cluster *state_cluster(struct state *state);
 const struct asking *state_asking(const struct state *state, const char *pod_uid);
 /* A pod that kube-scheduler told of before the watch did. */
 void state_note_asking(struct state *state, const char *pod_uid, const struct asking *asking);
+
+/* A pod found no node. kube-scheduler tries it again when a pod goes, often before we hear of that, and
+ * then not for minutes: so where room appears just after a refusal, its node is touched, which makes
+ * kube-scheduler ask again. */
+void state_note_refusal(struct state *state);

@@ -92,7 +92,7 @@ TEST(filter_says_who_and_why_not)
         CHECK_EQ(json_array_size(names), 1);
         CHECK_STR(json_string_value(json_array_get(names, 0)), "a");
         CHECK_STR(json_string_value(json_object_get(failed, "b")),
-                  "1 GPUs with 500 MiB and 0 cores free are needed, 0 of 1 are");
+                  "too few GPUs with 500 MiB and 0 cores free: 0 of 1, 1 needed");
         CHECK_STR(json_string_value(json_object_get(failed, "bare")), "no GPU is registered");
         CHECK_STR(json_string_value(json_object_get(answer, "Error")), "");
         json_decref(answer);
