@@ -94,10 +94,23 @@ def apt_config(suites):
     return path
 
 
+def has_stamp(folder, name, key):
+    """Whether a folder already holds what was last put there under this name and key."""
+    try:
+        with open(os.path.join(folder, f".{name}"), encoding="utf-8") as file:
+            return file.read() == key
+    except FileNotFoundError:
+        return False
+
+
+def stamp(folder, name, key):
+    with open(os.path.join(folder, f".{name}"), "w", encoding="utf-8") as file:
+        file.write(key)
+
+
 def debian_fetch(packages, into):
     """Unpacks packages below a folder, all of them or none."""
-    stamp = os.path.join(CACHE, "stamps", hashlib.sha256(repr((packages, into)).encode()).hexdigest()[:16])
-    if os.path.exists(stamp):
+    if has_stamp(into, "packages", repr(packages)):
         return
     with step("Debian packages " + ", ".join(name for _, name in packages)):
         config = apt_config(dict.fromkeys(suite for suite, _ in packages))
@@ -110,8 +123,7 @@ def debian_fetch(packages, into):
         for name in sorted(os.listdir(partial)):
             command("dpkg", "-x", os.path.join(partial, name), into)
         shutil.rmtree(partial)
-        os.makedirs(os.path.dirname(stamp), exist_ok=True)
-        open(stamp, "w", encoding="ascii").close()
+        stamp(into, "packages", repr(packages))
 
 
 def go_find():
@@ -126,21 +138,22 @@ def go_find():
     return os.path.join(root, "usr/lib/go-1.26/bin/go")
 
 
+def linker_flags(text):
+    """Clients parse the version that a server says it is: that of the module's Kubernetes."""
+    major, minor, patch = re.search(r"k8s\.io/kubernetes v(\d+)\.(\d+)\.(\d+)", text).groups()
+    name = "k8s.io/component-base/version.git"
+    return f"-s -w -X {name}Version=v{major}.{minor}.{patch} -X {name}Major={major} -X {name}Minor={minor}"
+
+
 def go_build(go, module):
     """Builds the tools of one module into the cache, unless they are there."""
     folder = os.path.join(HERE, module)
     contents = b"".join(open(os.path.join(folder, name), "rb").read() for name in ("go.mod", "go.sum"))
     key = hashlib.sha256(contents + command(go, "version").encode()).hexdigest()
-    stamp = os.path.join(CACHE, "stamps", f"{module}-{key[:16]}")
-    if os.path.exists(stamp):
+    if has_stamp(BIN, module, key):
         return
     text = contents.decode()
     tools = re.findall(r"^(?:tool )?\s*(\S+/cmd/\S+)$", text, re.M)
-    release = re.search(r"k8s\.io/kubernetes v(\d+)\.(\d+)\.(\d+)", text)
-    # Clients parse the version that a server says it is.
-    version = "k8s.io/component-base/version.git"
-    flags = ["-s -w", f"-X {version}Version=v{'.'.join(release.groups())}",
-             f"-X {version}Major={release.group(1)}", f"-X {version}Minor={release.group(2)}"]
     variables = {"GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false"}
     partial = os.path.join(CACHE, "partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -148,7 +161,7 @@ def go_build(go, module):
     with step(f"module {module}: download"):
         command(go, "mod", "download", cwd=folder, log="go.log", **variables)
     with step(f"module {module}: compile {', '.join(map(os.path.basename, tools))}"):
-        command("nice", "-n", "5", go, "build", "-o", partial + "/", "-ldflags", " ".join(flags), "tool",
+        command("nice", "-n", "5", go, "build", "-o", partial + "/", "-ldflags", linker_flags(text), "tool",
                 cwd=folder, log="go.log", **variables)
     os.makedirs(BIN, exist_ok=True)
     for tool in map(os.path.basename, tools):
@@ -157,8 +170,7 @@ def go_build(go, module):
     for name, function in MANIFESTS.get(module, {}).items():
         with open(os.path.join(CACHE, name), "w", encoding="utf-8") as file:
             json.dump(function(go, folder, variables), file)
-    os.makedirs(os.path.dirname(stamp), exist_ok=True)
-    open(stamp, "w", encoding="ascii").close()
+    stamp(BIN, module, key)
 
 
 def module_folder(go, folder, variables, path):

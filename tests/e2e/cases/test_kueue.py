@@ -25,6 +25,23 @@ spec: {clusterQueue: small}
 """
 
 
+# As the project's requirements have it, in the older version of the interface.
+GPU_QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: gpu-cluster-queue}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu, memory, gpu.das.com/mem]
+    flavors:
+    - name: default
+      resources:
+      - {name: cpu, nominalQuota: 100}
+      - {name: memory, nominalQuota: 100Gi}
+      - {name: gpu.das.com/mem, nominalQuota: 50}
+"""
+
+
 def job(name, command, **requests):
     return {"apiVersion": "batch/v1", "kind": "Job",
             "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "line"}},
@@ -56,3 +73,12 @@ def queue(cluster):
         for state in workload.get("status", {}).get("conditions", [])))
     for kind, name in (("ClusterQueue", "small"), ("ResourceFlavor", "plain")):
         cluster.delete("kueue.x-k8s.io/v1beta2", kind, name)
+
+
+@case("Kueue takes the queue of GPU memory that the requirements show, and converts it")
+def gpu_queue(cluster):
+    cluster.apply(GPU_QUEUE)
+    made = cluster.get("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")
+    quota = made["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]
+    expect(quota["name"] == "gpu.das.com/mem" and quota["nominalQuota"] == "50", quota)
+    cluster.delete("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")
