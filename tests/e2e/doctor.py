@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from places import CACHE, STATE, Trouble
+from places import CACHE, KUBERNETES, STATE, Trouble
 
 TOOLS = ("unshare", "nsenter", "setpriv", "mount", "ip", "hostname", "gcc", "dpkg", "apt-get", "ldconfig")
 MODULES = ("yaml", "cryptography", "grpc", "google.protobuf")
@@ -80,7 +80,7 @@ def cgroups():
 
 def space():
     free = shutil.disk_usage(nearest(CACHE)).free
-    is_cached = os.path.exists(os.path.join(CACHE, "bin", "kubelet"))
+    is_cached = os.path.isdir(KUBERNETES)
     return is_cached or free >= SPACE_BYTES, f"{free >> 30} GiB free for {CACHE}"
 
 

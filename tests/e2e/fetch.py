@@ -6,7 +6,7 @@ lists and folders of its own. Everything else is compiled by Go from the modules
 
 import contextlib
 import fcntl
-import hashlib
+import glob
 import json
 import os
 import re
@@ -16,22 +16,13 @@ import time
 
 import yaml
 
-from places import BIN, CACHE, DEBIAN, HERE, Trouble
+from places import CACHE, DEBIAN, HERE, KUBERNETES, PACKAGES, VOLCANO, Trouble, cached
 
-# containerd and etcd of bookworm are too old; runc of trixie wants a newer C library.
-PACKAGES = (
-    ("bookworm", "runc"),
-    ("bookworm", "busybox-static"),
-    ("bookworm", "containernetworking-plugins"),
-    ("trixie", "containerd"),
-    ("trixie", "etcd-server"),
-)
 GO_PACKAGES = (
     ("trixie-backports", "golang-1.26-go"),
     ("trixie-backports", "golang-1.26-src"),
 )
 GO_NEEDED = (1, 26)
-MODULES = ("kubernetes", "volcano")
 
 
 @contextlib.contextmanager
@@ -66,7 +57,8 @@ def command(*words, cwd=None, log=None, **variables):
 
 def mirror():
     """The Debian mirror of this machine's own apt."""
-    codename = re.search(r"^VERSION_CODENAME=(\w+)", open("/etc/os-release", encoding="utf-8").read(), re.M)
+    with open("/etc/os-release", encoding="utf-8") as file:
+        codename = re.search(r"^VERSION_CODENAME=(\w+)", file.read(), re.M)
     targets = command("apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
                       "Created-By: Packages")
     for line in targets.splitlines():
@@ -94,36 +86,30 @@ def apt_config(suites):
     return path
 
 
-def has_stamp(folder, name, key):
-    """Whether a folder already holds what was last put there under this name and key."""
-    try:
-        with open(os.path.join(folder, f".{name}"), encoding="utf-8") as file:
-            return file.read() == key
-    except FileNotFoundError:
-        return False
-
-
-def stamp(folder, name, key):
-    with open(os.path.join(folder, f".{name}"), "w", encoding="utf-8") as file:
-        file.write(key)
+@contextlib.contextmanager
+def filling(folder):
+    """A folder that appears in the cache when the block has filled it, and not before."""
+    partial = os.path.join(CACHE, "partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    os.makedirs(partial)
+    yield partial
+    os.rename(partial, folder)
 
 
 def debian_fetch(packages, into):
-    """Unpacks packages below a folder, all of them or none."""
-    if has_stamp(into, "packages", repr(packages)):
+    """Unpacks packages into a folder of the cache."""
+    if os.path.isdir(into):
         return
-    with step("Debian packages " + ", ".join(name for _, name in packages)):
+    with step("Debian packages " + ", ".join(name for _, name in packages)), filling(into) as partial:
         config = apt_config(dict.fromkeys(suite for suite, _ in packages))
-        partial = os.path.join(CACHE, "partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        os.makedirs(partial)
+        archives = os.path.join(partial, "archives")
+        os.makedirs(archives)
         command("apt-get", "-qq", "update", log="apt.log", APT_CONFIG=config)
         command("apt-get", "-qq", "download", *(f"{name}/{suite}" for suite, name in packages),
-                cwd=partial, log="apt.log", APT_CONFIG=config)
-        for name in sorted(os.listdir(partial)):
-            command("dpkg", "-x", os.path.join(partial, name), into)
-        shutil.rmtree(partial)
-        stamp(into, "packages", repr(packages))
+                cwd=archives, log="apt.log", APT_CONFIG=config)
+        for name in sorted(os.listdir(archives)):
+            command("dpkg", "-x", os.path.join(archives, name), partial)
+        shutil.rmtree(archives)
 
 
 def go_find():
@@ -133,7 +119,7 @@ def go_find():
         version = re.search(r"go(\d+)\.(\d+)", command(own, "version"))
         if version and tuple(map(int, version.groups())) >= GO_NEEDED:
             return own
-    root = os.path.join(CACHE, "go")
+    root = cached("go", repr(GO_PACKAGES).encode())
     debian_fetch(GO_PACKAGES, root)
     return os.path.join(root, "usr/lib/go-1.26/bin/go")
 
@@ -145,36 +131,27 @@ def linker_flags(text):
     return f"-s -w -X {name}Version=v{major}.{minor}.{patch} -X {name}Major={major} -X {name}Minor={minor}"
 
 
-def go_build(go, module):
-    """Builds the tools of one module into the cache, unless they are there."""
-    folder = os.path.join(HERE, module)
-    contents = b"".join(open(os.path.join(folder, name), "rb").read() for name in ("go.mod", "go.sum"))
-    key = hashlib.sha256(contents + command(go, "version").encode()).hexdigest()
-    if has_stamp(BIN, module, key):
+def go_build(go, into, manifest, make_manifest):
+    """Builds the tools of a module, and the list of objects that belong to them, into the cache."""
+    if os.path.isdir(into):
         return
-    text = contents.decode()
-    tools = re.findall(r"^(?:tool )?\s*(\S+/cmd/\S+)$", text, re.M)
-    variables = {"GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false"}
-    partial = os.path.join(CACHE, "partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    os.makedirs(partial)
+    module = os.path.basename(into).partition("-")[0]
+    folder = os.path.join(HERE, module)
+    with open(os.path.join(folder, "go.mod"), encoding="utf-8") as file:
+        text = file.read()
+    tools = [os.path.basename(path) for path in re.findall(r"^(?:tool )?\s*(\S+/cmd/\S+)$", text, re.M)]
+
+    def run(*words):
+        return command("nice", "-n", "5", go, *words, cwd=folder, log="go.log", GOTOOLCHAIN="local",
+                       CGO_ENABLED="0", GOFLAGS="-mod=readonly -trimpath -buildvcs=false")
     with step(f"module {module}: download"):
-        command(go, "mod", "download", cwd=folder, log="go.log", **variables)
-    with step(f"module {module}: compile {', '.join(map(os.path.basename, tools))}"):
-        command("nice", "-n", "5", go, "build", "-o", partial + "/", "-ldflags", linker_flags(text), "tool",
-                cwd=folder, log="go.log", **variables)
-    os.makedirs(BIN, exist_ok=True)
-    for tool in map(os.path.basename, tools):
-        name = module if tool == "scheduler" else tool
-        os.replace(os.path.join(partial, tool), os.path.join(BIN, name))
-    for name, function in MANIFESTS.get(module, {}).items():
-        with open(os.path.join(CACHE, name), "w", encoding="utf-8") as file:
-            json.dump(function(go, folder, variables), file)
-    stamp(BIN, module, key)
-
-
-def module_folder(go, folder, variables, path):
-    return command(go, "list", "-m", "-f", "{{.Dir}}", path, cwd=folder, **variables).strip()
+        run("mod", "download")
+    with step(f"module {module}: compile {', '.join(tools)}"), filling(into) as partial:
+        run("build", "-o", partial + "/", "-ldflags", linker_flags(text), "tool")
+        if "scheduler" in tools:        # there are several in this cluster
+            os.rename(os.path.join(partial, "scheduler"), os.path.join(partial, module))
+        with open(os.path.join(partial, manifest), "w", encoding="utf-8") as file:
+            json.dump(make_manifest(run, partial), file)
 
 
 def documents(text):
@@ -182,30 +159,29 @@ def documents(text):
     return [document for document in yaml.load_all(text, loader) if document]
 
 
-def kueue_objects(go, folder, variables):
+def kueue_objects(go, partial):
     """Kueue's own installation, without what runs it: the harness does."""
-    source = module_folder(go, folder, variables, "sigs.k8s.io/kueue")
-    rendered = command(os.path.join(BIN, "kubectl"), "kustomize", os.path.join(source, "config/default"))
+    source = go("list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kueue").strip()
+    rendered = command(os.path.join(partial, "kubectl"), "kustomize", os.path.join(source, "config/default"))
     return [entry for entry in documents(rendered) if entry["kind"] not in ("Deployment", "APIService")]
 
 
-def volcano_objects(go, folder, variables):
-    source = module_folder(go, folder, variables, "volcano.sh/volcano")
-    bases = os.path.join(source, "config/crd/volcano/bases")
-    return [entry for name in sorted(os.listdir(bases))
-            for entry in documents(open(os.path.join(bases, name), encoding="utf-8").read())]
-
-
-MANIFESTS = {
-    "kubernetes": {"kueue.json": kueue_objects},
-    "volcano": {"volcano.json": volcano_objects},
-}
+def volcano_objects(go, _partial):
+    """The kinds of objects that Volcano's scheduler reads."""
+    source = go("list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").strip()
+    found = []
+    for path in sorted(glob.glob(os.path.join(source, "config/crd/volcano/bases", "*.yaml"))):
+        with open(path, encoding="utf-8") as file:
+            found += documents(file.read())
+    return found
 
 
 def fetch():
     """Everything that the cluster is made of."""
     with locked():
         debian_fetch(PACKAGES, DEBIAN)
+        if os.path.isdir(KUBERNETES) and os.path.isdir(VOLCANO):
+            return
         go = go_find()
-        for module in MODULES:
-            go_build(go, module)
+        go_build(go, KUBERNETES, "kueue.json", kueue_objects)
+        go_build(go, VOLCANO, "volcano.json", volcano_objects)

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from kube import Kube
-from places import CACHE, NODE_IP, PKI, STATE
+from places import KUBERNETES, NODE_IP, PKI, STATE
 
 # What the API server finds behind Kueue's webhook service: the node, where the harness runs it.
 ENDPOINTS = {
@@ -34,7 +34,7 @@ def prepare():
             shutil.copy(f"{PKI}/kueue-server.{kind}", f"{folder}/tls.{kind}")
     with open(f"{PKI}/ca.crt", "rb") as file:
         authority = base64.b64encode(file.read()).decode()
-    with open(os.path.join(CACHE, "kueue.json"), encoding="utf-8") as file:
+    with open(os.path.join(KUBERNETES, "kueue.json"), encoding="utf-8") as file:
         entries = json.load(file)
     for entry in entries:
         if entry["kind"] == "Service":

@@ -17,8 +17,8 @@ import time
 
 import yaml
 
-import components
 import pki
+import process
 from kube import ApiError, Kube
 from places import BUILD, DATA, STATE, Trouble
 
@@ -169,16 +169,16 @@ class Cluster(Kube):
     # Components
 
     def start(self, name):
-        components.start(name)
+        process.start(name)
 
     def stop(self, name):
-        components.stop(name)
+        process.stop(name)
 
     def kill(self, name):
-        components.stop(name, signal.SIGKILL)
+        process.stop(name, signal.SIGKILL)
 
     def restart(self, name):
-        components.restart(name)
+        process.restart(name)
 
     @contextlib.contextmanager
     def scheduler_config(self, **settings):
@@ -189,12 +189,12 @@ class Cluster(Kube):
         try:
             with open(path, "w", encoding="utf-8") as file:
                 yaml.safe_dump({**yaml.safe_load(before), **settings}, file)
-            components.restart("kube-scheduler")
+            process.restart("kube-scheduler")
             yield
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before)
-            components.restart("kube-scheduler")
+            process.restart("kube-scheduler")
 
     def certificate(self, name, **options):
         """Paths of a certificate and a key that the cluster's authority vouches for."""

@@ -55,11 +55,12 @@ def bring_up_inside(profile):
     the other."""
     import components
     import pki
+    import process
     pki.make()
     components.configure(profile)
     for name in components.PROFILES[profile]:
         started = time.monotonic()
-        components.start(name)
+        process.start(name)
         print(f"e2e: {name}: ready after {time.monotonic() - started:.1f} s", flush=True)
 
 

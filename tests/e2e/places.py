@@ -17,8 +17,33 @@ def cache_path():
 
 
 CACHE = cache_path()
-DEBIAN = os.path.join(CACHE, "debian")
-BIN = os.path.join(CACHE, "bin")
+# containerd and etcd of bookworm are too old; runc of trixie wants a newer C library.
+PACKAGES = (
+    ("bookworm", "runc"),
+    ("bookworm", "busybox-static"),
+    ("bookworm", "containernetworking-plugins"),
+    ("trixie", "containerd"),
+    ("trixie", "etcd-server"),
+)
+
+
+def cached(name, contents):
+    """A folder of the cache that is named after what it is made from: once there, it never changes, so
+    that clusters of different trees share it, or have different ones."""
+    return os.path.join(CACHE, f"{name}-{hashlib.sha256(contents).hexdigest()[:12]}")
+
+
+def module_folder(name):
+    contents = b""
+    for part in ("go.mod", "go.sum"):
+        with open(os.path.join(HERE, name, part), "rb") as file:
+            contents += file.read()
+    return cached(name, contents)
+
+
+DEBIAN = cached("debian", repr(PACKAGES).encode())
+KUBERNETES = module_folder("kubernetes")
+VOLCANO = module_folder("volcano")
 
 STATE = os.path.abspath(os.environ.get("VGPU_E2E_STATE") or os.path.join(BUILD, "e2e"))
 # Two clusters of two trees run side by side; what has a name outside the tree carries this one.
@@ -34,7 +59,7 @@ NODE_IP = "10.95.0.1"
 SERVICE_IP = "10.96.0.1"                # the first of the service range: the API server's own
 SERVER = "https://127.0.0.1"
 
-PATH = ":".join([BIN, f"{DEBIAN}/usr/sbin", f"{DEBIAN}/usr/bin", f"{DEBIAN}/bin",
+PATH = ":".join([KUBERNETES, VOLCANO, f"{DEBIAN}/usr/sbin", f"{DEBIAN}/usr/bin", f"{DEBIAN}/bin",
                  "/usr/sbin:/usr/bin:/sbin:/bin"])
 
 

@@ -76,7 +76,8 @@ def environment_and_mounts(cluster):
         given.register()
         cluster.wait("the node has two devices", lambda: allocatable(cluster) == "2")
         cluster.apply(pod("user", limits={RESOURCE: "2"},
-                          command="echo $E2E_DEVICES; cat /run/e2e/note; touch /run/e2e/x || echo read only; sleep 3600"))
+                          command="echo $E2E_DEVICES; cat /run/e2e/note; touch /run/e2e/x || echo read only;"
+                                  "sleep 3600"))
         cluster.wait_phase("user", "Running")
         cluster.wait("the container has spoken", lambda: "read only" in cluster.logs("user"))
         text = cluster.logs("user")

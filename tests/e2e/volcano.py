@@ -1,0 +1,24 @@
+"""volcano: what Volcano's scheduler finds in the cluster when it starts."""
+
+import json
+import os
+
+from kube import Kube
+from places import VOLCANO
+
+
+def prepare():
+    kube = Kube()
+    with open(os.path.join(VOLCANO, "volcano.json"), encoding="utf-8") as file:
+        kube.install(json.load(file))
+    kube.apply("""\
+apiVersion: v1
+kind: Namespace
+metadata: {name: volcano-system}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: volcano-scheduler}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: volcano-scheduler, namespace: volcano-system}]
+""")
