@@ -27,10 +27,10 @@ test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on th
 	@tests/clients/run $(BUILD)
 
 e2e: build ## a real Kubernetes: up, the cases (CASES=pattern picks some), down
-	@tools/setup e2e && BUILD=$(BUILD) tests/e2e/cluster test "$(CASES)"
+	@tools/setup e2e && exec env BUILD=$(BUILD) tests/e2e/cluster test "$(CASES)"
 
 cluster-up: build ## the same cluster, to stay (PROFILE=light: without a node that runs pods)
-	@tools/setup e2e && BUILD=$(BUILD) tests/e2e/cluster up $(PROFILE)
+	@tools/setup e2e && exec env BUILD=$(BUILD) tests/e2e/cluster up $(PROFILE)
 
 cluster-down: ## end it
 	@BUILD=$(BUILD) tests/e2e/cluster down

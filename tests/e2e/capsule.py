@@ -6,8 +6,10 @@ is no way in or out of its network, so that its loopback is private and no port 
 Only control groups have a life of their own: they are one subtree, removed at the end.
 """
 
+import contextlib
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +18,6 @@ import time
 from places import DATA, ID, LOGS, NODE, NODE_IP, PATH, PYTHON, RUN, SERVICE_IP, STATE, Trouble
 
 INSIDE = "VGPU_E2E_INSIDE"
-PID = os.path.join(STATE, "capsule.pid")
 # kubelet would set these on the machine; inside it finds them as it wants them.
 TUNABLES = {"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10",
             "kernel/panic_on_oops": "1", "kernel/keys/root_maxkeys": "1000000",
@@ -107,54 +108,63 @@ def open_capsule(stays):
             env=environment())
     if process.stdout.readline().strip() != b"ready":
         process.wait()
-        raise Trouble("no capsule: " + open(log.name, encoding="utf-8").read().strip())
-    children = open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii").read().split()
-    with open(PID, "w", encoding="ascii") as file:
-        file.write(f"{process.pid} {children[0]}\n")
+        with open(log.name, encoding="utf-8") as file:
+            raise Trouble(f"no capsule: {file.read().strip()}")
 
 
-def pids():
-    """The process that holds the capsule open and the capsule's first one; None if there is none."""
-    try:
-        outer, first = open(PID, encoding="ascii").read().split()
-        variables = open(f"/proc/{first}/environ", "rb").read().split(b"\0")
-    except (FileNotFoundError, ProcessLookupError, ValueError):
-        return None
-    return (int(outer), int(first)) if f"{INSIDE}={STATE}".encode() in variables else None
+def members():
+    """The processes that this cluster started, containers apart; no file has to be right for it."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            with open(f"{path}/environ", "rb") as file:
+                if f"{INSIDE}={STATE}".encode() in file.read().split(b"\0"):
+                    found.append(int(path[6:]))
+        except OSError:
+            pass                # gone meanwhile
+    return found
+
+
+def first_pid():
+    """The capsule's first process, by its number out here; None if there is no capsule."""
+    for pid in members():
+        try:
+            with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+                numbers = next(line.split()[1:] for line in file if line.startswith("NSpid:"))
+        except OSError:
+            continue
+        if numbers[1:] == ["1"]:
+            return pid
+    return None
 
 
 def enter(*words):
     """The command that runs words inside."""
-    found = pids()
-    if not found:
+    pid = first_pid()
+    if not pid:
         raise Trouble("no cluster is up; start one with: make cluster-up")
-    return ["nsenter", "--target", str(found[1]), "--mount", "--net", "--pid", "--ipc", "--uts", *words]
+    return ["nsenter", "--target", str(pid), "--mount", "--net", "--pid", "--ipc", "--uts", *words]
 
 
-def close_capsule():
+def close_capsule(seconds=30):
     """Ends everything that is inside and waits until it has gone."""
-    found = pids()
-    if found:
-        for pid in reversed(found):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-    deadline = time.monotonic() + 30
+    pid = first_pid()
+    if pid:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + seconds
     while leftovers() and time.monotonic() < deadline:
         cgroups_remove()
         time.sleep(0.1)
-    if os.path.exists(PID):
-        os.remove(PID)
 
 
 def cgroup_hierarchies():
     found = []
-    for line in open("/proc/self/mountinfo", encoding="utf-8"):
-        fields = line.split()
-        kind = fields[fields.index("-") + 1]
-        if kind in ("cgroup", "cgroup2"):
-            found.append(fields[4])
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        for line in file:
+            fields = line.split()
+            if fields[fields.index("-") + 1] in ("cgroup", "cgroup2"):
+                found.append(fields[4])
     return found
 
 
@@ -166,8 +176,7 @@ def cgroups_make():
         for name in ("cpuset.cpus", "cpuset.mems"):
             # An empty set admits no process; version 1 does not inherit it.
             if os.path.exists(f"{hierarchy}/{name}"):
-                with open(f"{group}/{name}", "w", encoding="ascii") as file:
-                    file.write(open(f"{hierarchy}/{name}", encoding="ascii").read())
+                shutil.copyfile(f"{hierarchy}/{name}", f"{group}/{name}")
 
 
 def cgroups_remove():
@@ -182,17 +191,12 @@ def cgroups_remove():
 def leftovers():
     """What there is outside of the state folder because of this cluster, one line each."""
     found = []
-    for path in glob.glob("/proc/[0-9]*"):
-        try:
-            variables = open(f"{path}/environ", "rb").read().split(b"\0")
-            words = open(f"{path}/cmdline", "rb").read().replace(b"\0", b" ").decode("utf-8", "replace")
-        except OSError:
-            continue
-        if f"{INSIDE}={STATE}".encode() in variables:
-            found.append(f"process {path[6:]}: {words[:120]}")
-    for line in open("/proc/self/mountinfo", encoding="utf-8"):
-        if f" {STATE}/" in line or f"={STATE}/" in line or ID in line:
-            found.append(f"mount {line.split()[4]}")
+    for pid in members():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().replace(b"\0", b" ").decode("utf-8", "replace")
+            found.append(f"process {pid}: {words[:120]}")
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        found += [f"mount {line.split()[4]}" for line in file if f"{STATE}/" in line or ID in line]
     for hierarchy in cgroup_hierarchies():
         for folder, _, _ in os.walk(os.path.join(hierarchy, ID)):
             found.append(f"control group {folder}")

@@ -38,7 +38,7 @@ def state_remove(kept=()):
 
 def bring_up(profile, stays):
     """Starts a cluster and waits until all of it is ready. One that does not stay dies with us."""
-    if capsule.pids():
+    if capsule.first_pid():
         raise Trouble("a cluster is up already; end it with: make cluster-down")
     capsule.close_capsule()             # what a killed one may have left
     state_remove(kept=(FAILED,))

@@ -130,7 +130,7 @@ def main(pattern=""):
     chosen = load_cases(pattern)
     if not chosen:
         raise Trouble(f"no case matches '{pattern}'")
-    if capsule.pids():
+    if capsule.first_pid():
         raise Trouble("a cluster is up already; end it with: make cluster-down")
     lifecycle.state_remove()
     passed = run_all(chosen, pattern)
