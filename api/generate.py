@@ -256,33 +256,99 @@ def hook_signature(function):
     return f"{function.returns}{space}hook_{function.body}({', '.join(parameters)})"
 
 
-def quick_test(function):
-    """The condition under which a shell passes the call on at once."""
-    if function.attributes["quick"] == "compute":
-        return "!limits_compute_is_on()"
-    return f"quick_{function.body}({', '.join(['true' if function.suffix else 'false', *function.names()])})"
+class Shape:
+    """How the parameters of a shell are written.
+
+    Parameters that x86-64 passes on the stack can be written as one struct: the bytes are the same, and
+    the compiler leaves them where they are instead of moving each through a register on the way to the
+    driver, which has them in the same place."""
+
+    REGISTERS = 6
+
+    def __init__(self, function, is_packed):
+        self.function = function
+        names = function.names()
+        self.parameters, self.pass_on, self.names = function.parameters, names, names
+        self.is_packed = is_packed
+        if is_packed:
+            self.parameters = [*function.parameters[:self.REGISTERS],
+                               f"struct stack_{function.name} stack"]
+            self.pass_on = [*names[:self.REGISTERS], "stack"]
+            self.names = [*names[:self.REGISTERS], *(f"stack.{n}" for n in names[self.REGISTERS:])]
+
+    @staticmethod
+    def packs(function):
+        return len(function.parameters) > Shape.REGISTERS
+
+    def declarations(self):
+        """The struct, and the shell under the driver's name for it."""
+        f = self.function
+        if not self.is_packed:
+            return
+        fields = "; ".join(f"_Alignas(8) {p}" for p in f.parameters[self.REGISTERS:])
+        yield f"struct stack_{f.name} {{ {fields}; }};"
+        yield f"typedef {self.signature(f'packed_{f.name}_fn')};"
+        yield (f'__attribute__((visibility("default"))) {self.signature("shell_" + f.name)}'
+               f' __asm__("{f.name}");')
+
+    def shell(self):
+        f = self.function
+        return self.signature(f"shell_{f.name}" if self.is_packed else f.name)
+
+    def signature(self, name):
+        space = "" if self.function.returns.endswith("*") else " "
+        return f"{self.function.returns}{space}{name}({', '.join(self.parameters) or 'void'})"
+
+    def call_real(self):
+        f = self.function
+        real = f"((packed_{f.name}_fn *)(void (*)(void))real)" if self.is_packed else "real"
+        return f"{real}({', '.join(self.pass_on)})"
+
+    def call(self, name):
+        return f"{name}_{self.function.name}({', '.join(self.pass_on)})"
 
 
-def preload_call(table, function):
-    """The body of a shell: find the real one, call the hook."""
-    load = f"__atomic_load_n(&real_{table.library}.{function.name}, __ATOMIC_ACQUIRE)"
-    is_result = function.returns == table.result
-    refusal = f"({function.returns})start_missing_{table.library}()" if is_result else "0"
-    yield f"\t{function.body}_fn *real = {load};"
-    yield "\tif (__builtin_expect(!real, 0)) {"
-    yield f"\t\tstart_{table.library}();"
-    yield f"\t\treal = {load};"
-    yield f"\t\tif (!real)\n\t\t\treturn {refusal};\n\t}}"
-    yield f"\treturn hook_{function.body}({', '.join(['real', *function.names()])});\n}}\n"
-
-
-def preload_quick(table, function):
-    """The body of a shell that asks first: no frame of its own, and it leaves as a jump."""
+def real_load(table, function):
     yield f"\t{function.body}_fn *real ="
     yield f"\t\t__atomic_load_n(&real_{table.library}.{function.name}, __ATOMIC_ACQUIRE);"
-    yield f"\tif (__builtin_expect(real && {quick_test(function)}, 1))"
-    yield f"\t\treturn real({', '.join(function.names())});"
-    yield f"\treturn slow_{function.name}({', '.join(function.names())});\n}}\n"
+
+
+def preload_call(table, function, names):
+    """The body of a shell: find the real one, call the hook."""
+    is_result = function.returns == table.result
+    refusal = f"({function.returns})start_missing_{table.library}()" if is_result else "0"
+    yield from real_load(table, function)
+    yield "\tif (__builtin_expect(!real, 0)) {"
+    yield f"\t\tstart_{table.library}();"
+    yield f"\t\treal = __atomic_load_n(&real_{table.library}.{function.name}, __ATOMIC_ACQUIRE);"
+    yield f"\t\tif (!real)\n\t\t\treturn {refusal};\n\t}}"
+    yield f"\treturn hook_{function.body}({', '.join(['real', *names])});\n}}\n"
+
+
+def preload_test(table, shape, test, otherwise):
+    """The body of a function that leaves as a jump: to the driver if the test says so."""
+    yield from real_load(table, shape.function)
+    yield f"\tif (__builtin_expect(real && {test}, 1))"
+    yield f"\t\treturn {shape.call_real()};"
+    yield f"\treturn {shape.call(otherwise)};\n}}\n"
+
+
+def preload_quick(table, shape):
+    """A shell that asks before it calls the hook."""
+    f = shape.function
+    is_twin = "true" if f.suffix else "false"
+    question = f"quick_{f.body}({', '.join([is_twin, *shape.names])})"
+    kind = f.attributes["quick"]
+    yield from shape.declarations()
+    yield f"__attribute__((noinline)) static {shape.signature('slow_' + f.name)}\n{{"
+    yield from preload_call(table, f, shape.names)
+    if kind == "launch":
+        yield f"__attribute__((noinline)) static {shape.signature('limited_' + f.name)}\n{{"
+        yield from preload_test(table, shape, question, "slow")
+    yield f'__attribute__((visibility("default")))\n{shape.shell()}\n{{'
+    if kind:
+        question = "!limits_compute_is_on()"
+    yield from preload_test(table, shape, question, "limited" if kind == "launch" else "slow")
 
 
 def preload_shells(table):
@@ -294,16 +360,20 @@ def preload_shells(table):
         if not is_shell(table, f):
             continue
         if f.verdict == "hook" and "quick" in f.attributes:
-            yield f"__attribute__((noinline)) static {f.signature('slow_' + f.name)}\n{{"
-            yield from preload_call(table, f)
+            if Shape.packs(f):
+                yield "#if defined(__x86_64__)"
+                yield from preload_quick(table, Shape(f, True))
+                yield "#else"
+            yield from preload_quick(table, Shape(f, False))
+            if Shape.packs(f):
+                yield "#endif\n"
+            continue
         yield f'__attribute__((visibility("default")))\n{f.signature(f.name)}\n{{'
         if f.verdict == "deny":
             yield from (f"\t(void){name};" for name in f.names())
             yield f'\treturn ({f.returns})start_deny_{table.library}("{f.name}");\n}}\n'
-        elif "quick" in f.attributes:
-            yield from preload_quick(table, f)
         else:
-            yield from preload_call(table, f)
+            yield from preload_call(table, f, f.names())
 
 
 def preload_index(table):
