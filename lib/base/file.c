@@ -19,7 +19,8 @@ int file_read(const char *path, char **ret_text)
         return fd_read_all(fd, ret_text, NULL);
 }
 
-int file_replace(const char *path, const void *bytes, size_t count, mode_t mode)
+static int replace(const char *path, const void *bytes, size_t count, mode_t mode,
+                   const struct stat *like)
 {
         char new_path[PATH_MAX];
         int length = snprintf(new_path, sizeof new_path, "%s.%d.new", path, (int)getpid());
@@ -30,10 +31,25 @@ int file_replace(const char *path, const void *bytes, size_t count, mode_t mode)
         autoclose int fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
         if (fd < 0)
                 return -errno;
-        int r = fd_write_all(fd, bytes, count);
+        int r = 0;
+        if (like && (fchown(fd, like->st_uid, like->st_gid) < 0 ||
+                     fchmod(fd, like->st_mode & 07777) < 0))
+                r = -errno;
+        if (r == 0)
+                r = fd_write_all(fd, bytes, count);
         if (r == 0 && rename(new_path, path) < 0)
                 r = -errno;
         if (r < 0)
                 unlink(new_path);
         return r;
+}
+
+int file_replace(const char *path, const void *bytes, size_t count, mode_t mode)
+{
+        return replace(path, bytes, count, mode, NULL);
+}
+
+int file_replace_like(const char *path, const void *bytes, size_t count, const struct stat *like)
+{
+        return replace(path, bytes, count, 0600, like);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NAMES = 5 };
 
@@ -51,4 +52,22 @@ const char *setting_get(enum setting setting, int device, char name[64])
                         return value;
         }
         return NULL;
+}
+
+bool setting_is_named(enum setting setting, const char *variable)
+{
+        const size_t length = strcspn(variable, "=");
+
+        for (unsigned i = 0; i < NAMES && setting_names[setting][i]; i++) {
+                const size_t own = strlen(setting_names[setting][i]);
+
+                if (length < own || strncmp(variable, setting_names[setting][i], own) != 0)
+                        continue;
+                if (length == own)
+                        return true;
+                if (variable[own] == '_' && length > own + 1 &&
+                    strspn(variable + own + 1, "0123456789") == length - own - 1)
+                        return true;
+        }
+        return false;
 }

@@ -2,6 +2,7 @@
  * row per setting, read by every program. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -50,6 +51,10 @@ const char *setting_get(enum setting setting, int device, char name[64]);
 /* What it means. 1: it is set; 0: it is not; -EINVAL: it means nothing, and the sentence has the
  * variable and what would be right. */
 int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e);
+
+/* Is this variable of an environment, "NAME" or "NAME=value", one of the setting's, with a device's number
+ * or without? */
+bool setting_is_named(enum setting setting, const char *variable);
 
 /* The first of its names: for messages and documentation. */
 const char *setting_name(enum setting setting);

@@ -29,6 +29,7 @@ MAY_SEE = {
     "src/sim/nvml": ["src/sim/entry", "lib/machine", "lib/base", "api"],
     "src/sim/ptx": ["lib/base"],
     "src/scheduler": ["lib/kube", "lib/net", "lib/model", "lib/base"],
+    "src/runtime": ["lib/kube", "lib/net", "lib/contract", "lib/machine", "lib/model", "lib/base"],
     "src/webhook": ["lib/kube", "lib/net", "lib/model", "lib/base"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -3,6 +3,7 @@
  *      alloc MIB       prints the CUresult; the memory is kept
  *      info            prints free and total MiB
  *      pids            prints the pids that NVML lists on the device
+ *      uuid            prints the device's UUID
  *      pid             prints its own
  *
  * First it prints the CUresult of its start. The driver is looked up, as most programs do. */
@@ -68,6 +69,17 @@ static void print_info(void)
         printf("%zu %zu\n", rest >> 20, total >> 20);
 }
 
+static void print_uuid(void)
+{
+        unsigned char bytes[16] = { 0 };
+
+        find(cuda, "cuDeviceGetUuid")(bytes, 0);
+        printf("GPU-");
+        for (unsigned i = 0; i < sizeof bytes; i++)
+                printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+        printf("\n");
+}
+
 int main(void)
 {
         char line[64];
@@ -82,6 +94,8 @@ int main(void)
                         print_info();
                 else if (strcmp(line, "pids\n") == 0)
                         print_pids();
+                else if (strcmp(line, "uuid\n") == 0)
+                        print_uuid();
                 else
                         printf("%d\n", (int)getpid());
                 fflush(stdout);

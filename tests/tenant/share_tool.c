@@ -1,6 +1,8 @@
-/* share_tool PATH MACHINE MIB REGION: makes a share of the machine's first card, as a node would.
+/* share_tool PATH MACHINE MIB REGION [POD_UID CONTAINER GPU]: makes a share of the machine's first card, or
+ * of another, as a node would.
  * share_tool --card MACHINE: prints what that card itself says is used, in bytes. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +22,18 @@ static int card(struct machine *machine)
         return 0;
 }
 
-static int make(char **words, const struct machine *machine, struct err *e)
+static int make(int count, char **words, const struct machine *machine, struct err *e)
 {
-        struct share_copy copy = { .device_count = 1, .name = "tenant", .container = "box" };
+        const bool is_named = count > 7;
+        struct share_copy copy = { .device_count = 1, .name = "tenant" };
         struct share_device *device = &copy.devices[0];
+        const unsigned gpu = is_named ? (unsigned)atoi(words[7]) : 0;
 
-        memcpy(device->uuid, machine_gpu(machine, 0)->uuid, sizeof device->uuid);
+        memcpy(device->uuid, machine_gpu(machine, gpu)->uuid, sizeof device->uuid);
         device->limit_bytes = device->physical_bytes = strtoull(words[3], NULL, 10) << 20;
-        snprintf(copy.pod_uid, sizeof copy.pod_uid, "11111111-2222-3333-4444-555555555555");
+        snprintf(copy.pod_uid, sizeof copy.pod_uid, "%s",
+                 is_named ? words[5] : "11111111-2222-3333-4444-555555555555");
+        snprintf(copy.container, sizeof copy.container, "%s", is_named ? words[6] : "box");
         snprintf(copy.region, sizeof copy.region, "%s", words[4]);
         return share_create(words[1], &copy, e);
 }
@@ -37,13 +43,13 @@ int main(int argc, char **argv)
         struct machine machine;
         struct err e = { 0 };
 
-        if ((argc != 3 && argc != 5) || machine_open(argv[2], &machine, &e) < 0) {
+        if ((argc != 3 && argc != 5 && argc != 8) || machine_open(argv[2], &machine, &e) < 0) {
                 fprintf(stderr, "share_tool: %s\n", e.text);
                 return 2;
         }
         if (argc == 3)
                 return card(&machine);
-        if (make(argv, &machine, &e) < 0) {
+        if (make(argc, argv, &machine, &e) < 0) {
                 fprintf(stderr, "share_tool: %s\n", e.text);
                 return 1;
         }

@@ -1,0 +1,226 @@
+/* cdi: a share as a CDI device. What completes a container's configuration is made for an empty one, and
+ * said in the other language. */
+#include "cdi.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_option.h"
+#include "container_folder.h"
+#include "container_place.h"
+#include "given.h"
+#include "preload_library.h"
+#include "runtime_options.h"
+#include "spec_edit.h"
+#include "standalone.h"
+
+#define KIND "vgpu.io/share"
+
+enum { NAME, MEMORY, CORES, CORES_MAX, GPUS, ENV, REMOVE };
+
+static const struct cli_option rows[] = {
+        [NAME] = { "name", "NAME", "of the share: the device is " KIND "=NAME", NULL },
+        [MEMORY] = { "memory", "SIZE", "GPU memory that it may hold on each GPU", NULL },
+        [CORES] = { "cores", "PERCENT", "of each GPU's time", NULL },
+        [CORES_MAX] = { "cores-max", "PERCENT", "up to this while nobody else wants it", NULL },
+        [GPUS] = { "gpus", "LIST", "numbers or UUIDs; all by default", NULL },
+        [ENV] = { "env", "NAME=VALUE", "any other limit, as docs/settings.md has them", NULL },
+        [REMOVE] = { "remove", NULL, "remove the share instead", NULL },
+        { 0 },
+};
+
+/* What an option is in a container's environment. */
+static const char *const variables[] = {
+        [MEMORY] = "VGPU_MEMORY_LIMIT",
+        [CORES] = "VGPU_CORES",
+        [CORES_MAX] = "VGPU_CORES_MAX",
+        [GPUS] = "VGPU_DEVICES",
+};
+
+struct wish {
+        const char *name;
+        bool is_to_be_removed;
+        struct spec spec; /* its environment has the limits */
+};
+
+static void help_print(void)
+{
+        puts("vgpu-runtime cdi --name NAME [OPTION]... > /etc/cdi/vgpu-NAME.json\n\n"
+             "Makes a share and prints it as a CDI device, for `podman run --device " KIND
+             "=NAME`,\n"
+             "Docker and containerd (1.7 and later). All containers with the device share one "
+             "limit.\n");
+        cli_option_print(rows);
+}
+
+static int env_take(struct wish *wish, const char *variable, struct err *e)
+{
+        const char *equals = strchr(variable, '=');
+        char name[64];
+
+        if (!equals || equals == variable || equals - variable >= (int)sizeof name)
+                return err_set(e, -EINVAL, "--env is NAME=VALUE, not '%.80s'", variable);
+        snprintf(name, sizeof name, "%.*s", (int)(equals - variable), variable);
+        return spec_env_set(&wish->spec, name, equals + 1);
+}
+
+static int option_take(struct wish *wish, int row, const char *value, struct err *e)
+{
+        switch (row) {
+        case NAME:
+                wish->name = value;
+                return 0;
+        case REMOVE:
+                wish->is_to_be_removed = true;
+                return 0;
+        case ENV:
+                return env_take(wish, value, e);
+        default:
+                return spec_env_set(&wish->spec, variables[row], value);
+        }
+}
+
+/* 1: help was printed. */
+static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
+{
+        struct cli_scan scan = {
+                .program = "vgpu-runtime cdi", .rows = rows, .argc = argc, .argv = argv
+        };
+
+        for (int row; (row = cli_scan_next(&scan, e)) != CLI_END;) {
+                if (row == CLI_HELP)
+                        return help_print(), 1;
+                if (row == CLI_WORD)
+                        return err_set(e, -EINVAL,
+                                       "'vgpu-runtime cdi' has options only, not '%.80s'",
+                                       scan.value);
+                const int r = row == CLI_BAD ? -EINVAL : option_take(wish, row, scan.value, e);
+                if (r < 0)
+                        return r;
+        }
+        return wish->name ? 0 : err_set(e, -EINVAL, "which share? --name NAME says");
+}
+
+static json_t *mount_json(const char *host, const char *path, bool is_readonly)
+{
+        return json_pack("{s:s, s:s, s:[s,s,s,s,s]}", "hostPath", host, "containerPath", path,
+                         "options", "bind", "rprivate", "nosuid", "nodev",
+                         is_readonly ? "ro" : "rw");
+}
+
+static int stubs_make(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
+                      const char *library)
+{
+        int r = given_stub(folder, CONTAINER_LIBRARY, library);
+
+        for (size_t i = 0; i < answer->n_mounts && r == 0; i++)
+                r = given_stub(folder, answer->mounts[i]->container_path,
+                               answer->mounts[i]->host_path);
+        return r < 0 ? r : given_preload(folder, NULL);
+}
+
+static json_t *edits_json(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
+                          const char *library)
+{
+        json_t *env = json_array(), *mounts = json_array();
+        char preload[PATH_MAX + 16], given[PATH_MAX + 8];
+
+        snprintf(preload, sizeof preload, "%s/ld.so.preload", folder);
+        snprintf(given, sizeof given, "%s/given", folder);
+        json_array_append_new(mounts, mount_json(given, CONTAINER_FOLDER, true));
+        for (size_t i = 0; i < answer->n_mounts; i++)
+                json_array_append_new(mounts, mount_json(answer->mounts[i]->host_path,
+                                                         answer->mounts[i]->container_path,
+                                                         answer->mounts[i]->read_only));
+        json_array_append_new(mounts, mount_json(library, CONTAINER_LIBRARY, true));
+        json_array_append_new(mounts, mount_json(preload, CONTAINER_PRELOAD, true));
+        for (size_t i = 0; i < answer->n_variables; i++)
+                json_array_append_new(env, json_sprintf("%s=%s", answer->variables[i]->name,
+                                                        answer->variables[i]->value));
+        return json_pack("{s:o, s:o}", "env", env, "mounts", mounts);
+}
+
+static int print(const char *name, json_t *edits, struct err *e)
+{
+        json_t *spec = json_pack("{s:s, s:s, s:[{s:s, s:o}]}", "cdiVersion", "0.6.0", "kind", KIND,
+                                 "devices", "name", name, "containerEdits", edits);
+        const int r = spec ? json_dumpf(spec, stdout, JSON_INDENT(2)) : -1;
+
+        json_decref(spec);
+        if (r < 0 || puts("") < 0 || fflush(stdout) != 0)
+                return err_set(e, -EIO, "cannot write the specification");
+        return 0;
+}
+
+static int share_make(const struct wish *wish, const struct runtime_options *options,
+                      const char *folder, struct err *e)
+{
+        char library[PATH_MAX];
+        struct standalone standalone = { 0 };
+        int r = standalone_is_wanted(&wish->spec, e);
+
+        if (r == 0)
+                return err_set(e, -EINVAL,
+                               "which limits? --memory SIZE or --cores PERCENT, for one");
+        if (r < 0)
+                return r;
+        if (options->library)
+                snprintf(library, sizeof library, "%s", options->library);
+        else if (!preload_library_find(library))
+                return err_set(e, -ENOENT, "libvgpu.so was not found; name it in %s",
+                               runtime_options_path());
+        r = standalone_make(&wish->spec, options, folder, wish->name, &standalone, e);
+        if (r == 0 && (r = stubs_make(folder, &standalone.answer, library)) < 0)
+                err_set(e, r, "cannot write to '%.150s': %s", folder, strerror(-r));
+        if (r == 0)
+                r = print(wish->name, edits_json(folder, &standalone.answer, library), e);
+        standalone_done(&standalone);
+        return r;
+}
+
+/* No runtime's --root is called so: the share stays until it is removed. */
+#define ROOT "cdi"
+
+static int run(const struct wish *wish, const struct runtime_options *options, struct err *e)
+{
+        char folder[PATH_MAX];
+        const bool is_there = container_folder_find(options->state, ROOT, wish->name, folder);
+
+        if (wish->is_to_be_removed && !is_there)
+                return err_set(e, -ENOENT, "there is no share '%.60s'", wish->name);
+        if (wish->is_to_be_removed)
+                return container_folder_remove(folder), 0;
+        if (is_there)
+                return err_set(e, -EEXIST,
+                               "there is a share '%.60s' already; --remove takes it away",
+                               wish->name);
+        int r = container_folder_make(options->state, ROOT, wish->name, folder, e);
+        if (r < 0)
+                return r;
+        r = share_make(wish, options, folder, e);
+        if (r < 0)
+                container_folder_remove(folder);
+        return r;
+}
+
+int cdi_command(int argc, char **argv)
+{
+        struct wish wish = { 0 };
+        struct runtime_options options = { 0 };
+        struct err e = { 0 };
+        int r = spec_parse("{}", &wish.spec, &e);
+
+        if (r == 0)
+                r = words_read(argc, argv, &wish, &e);
+        if (r == 0)
+                r = runtime_options_read(&options, &e);
+        if (r == 0)
+                r = run(&wish, &options, &e);
+        if (r < 0)
+                fprintf(stderr, "vgpu-runtime: %s\n", e.text);
+        spec_done(&wish.spec);
+        runtime_options_done(&options);
+        return r == -EINVAL ? 2 : r < 0;
+}

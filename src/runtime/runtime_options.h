@@ -1,0 +1,29 @@
+/* runtime_options: how vgpu-runtime is set up on this node: /etc/vgpu/runtime.conf, one option per line. An OCI
+ * runtime's command line is its caller's, so there is no room for them there. */
+#pragma once
+
+#include "cli_option.h"
+#include "err.h"
+
+#define RUNTIME_OPTIONS_PATH "/etc/vgpu/runtime.conf"
+
+struct runtime_options {
+        const char *runtime; /* name or path; NULL: runc, else crun */
+        const char *socket;  /* of vgpu-node */
+        const char *state;   /* folder for what containers are given */
+        const char *library; /* libvgpu.so; NULL: beside this program */
+        const char *machine; /* of the simulated GPUs; NULL: real ones */
+        const char *driver;  /* folder of the simulated driver */
+        unsigned wait_ms;    /* for vgpu-node */
+        char *text;          /* what the others point into */
+};
+
+extern const struct cli_option runtime_options_rows[];
+
+/* Fills in the defaults and what the file says. On failure what was read before the mistake holds, so
+ * that containers that run can still be stopped. */
+int runtime_options_read(struct runtime_options *ret_options, struct err *e);
+void runtime_options_done(struct runtime_options *options);
+
+/* Where the file is: VGPU_RUNTIME_CONF, else RUNTIME_OPTIONS_PATH. */
+const char *runtime_options_path(void);

@@ -1,0 +1,27 @@
+/* standalone: a share for a container without Kubernetes and without an agent: the limits are in its own
+ * environment, as its user gave them (`docker run -e VGPU_MEMORY_LIMIT=2g`). */
+#pragma once
+
+#include "err.h"
+#include "runtime_options.h"
+#include "spec.h"
+#include "vgpu.pb-c.h"
+
+/* What a container is given, in the form of vgpu-node's answer. */
+struct standalone {
+        Vgpu__V1__GetAllocationResponse answer;
+        Vgpu__V1__Mount mounts[4], *mount_list[4];
+        Vgpu__V1__Variable variables[2], *variable_list[2];
+        char share[4096], region[4096];
+        char *library_path;
+};
+
+/* 1: the environment sets limits, and which; 0: it sets none; -EINVAL: it says something that means
+ * nothing. */
+int standalone_is_wanted(const struct spec *spec, struct err *e);
+
+/* Makes share and account in the folder. The result points into itself and into the options. */
+int standalone_make(const struct spec *spec, const struct runtime_options *options,
+                    const char *folder, const char *name, struct standalone *ret_standalone,
+                    struct err *e);
+void standalone_done(struct standalone *standalone);
