@@ -3,11 +3,13 @@
     alloc BYTES     prints the CUresult; keeps the memory
     free            frees what was allocated last
     info            prints free and total bytes
+    work MS         launches the kernel "mark" again and again for so long; prints how often
     touch           lets a kernel write to each, and prints how many still have what was written
 """
 
 import ctypes
 import sys
+import time
 
 # Writes its parameter at the address and at the last word of the range.
 PTX = b"""
@@ -51,6 +53,20 @@ def touch():
     return right
 
 
+def work(milliseconds):
+    module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    cuda.cuModuleLoadData(ctypes.byref(module), PTX)
+    cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"mark")
+    words = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint32()
+    pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(word) for word in words))
+    end, count = time.monotonic() + milliseconds / 1000, 0
+    while time.monotonic() < end:
+        cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+        count += 1
+    cuda.cuCtxSynchronize()
+    return count
+
+
 for line in sys.stdin:
     words = line.split()
     if words[0] == "alloc":
@@ -65,5 +81,7 @@ for line in sys.stdin:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
         print(free.value, total.value, flush=True)
+    elif words[0] == "work":
+        print(work(int(words[1])), flush=True)
     elif words[0] == "touch":
         print(touch(), flush=True)
