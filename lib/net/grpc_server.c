@@ -226,9 +226,14 @@ int grpc_server_new(struct loop *loop, const struct http_limits *limits,
 }
 
 int grpc_server_listen(struct grpc_server *server, const struct address *address, mode_t mode,
-                       struct err *e)
+                       struct tls_context *tls, struct err *e)
 {
-        return http_server_listen(server->http, address, mode, NULL, e);
+        return http_server_listen(server->http, address, mode, tls, e);
+}
+
+unsigned grpc_server_port(const struct grpc_server *server)
+{
+        return http_server_port(server->http);
 }
 
 void grpc_server_unlisten(struct grpc_server *server)

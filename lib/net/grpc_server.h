@@ -22,8 +22,10 @@ struct grpc_method {
 int grpc_server_new(struct loop *loop, const struct http_limits *limits,
                     const struct grpc_method *methods, void *owner,
                     struct grpc_server **ret_server);
+/* As http_server_listen(). */
 int grpc_server_listen(struct grpc_server *server, const struct address *address, mode_t mode,
-                       struct err *e);
+                       struct tls_context *tls, struct err *e);
+unsigned grpc_server_port(const struct grpc_server *server); /* of its first TCP socket */
 /* Stops listening; calls go on. For a socket whose file was deleted: listen again afterwards. */
 void grpc_server_unlisten(struct grpc_server *server);
 

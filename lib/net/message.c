@@ -4,6 +4,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum {
+        SMALL_GROWTH = 128,
+        LARGE_GROWTH = 8,
+        LARGE_BYTES = 16 << 20,
+        LITTLE_BYTES = 4096, /* an empty message is a structure too */
+};
+
+/* What reading so many bytes may take. */
+static size_t budget_of(size_t count)
+{
+        const size_t small = count * SMALL_GROWTH + LITTLE_BYTES;
+        const size_t large = count * LARGE_GROWTH + LARGE_BYTES;
+
+        return small < large ? small : large;
+}
+
 static void *budget_alloc(void *budget, size_t size)
 {
         size_t *left = budget;
@@ -23,7 +39,7 @@ static void budget_free(void *budget, void *pointer)
 ProtobufCMessage *message_unpack(const ProtobufCMessageDescriptor *type, const void *bytes,
                                  size_t count)
 {
-        size_t left = count * MESSAGE_GROWTH + MESSAGE_LITTLE_BYTES;
+        size_t left = budget_of(count);
         ProtobufCAllocator allocator = { budget_alloc, budget_free, &left };
 
         return protobuf_c_message_unpack(type, &allocator, count, bytes);

@@ -7,9 +7,8 @@
 
 #include "str.h"
 
-/* NULL: malformed, or it would need more than MESSAGE_GROWTH times its bytes (and a little): two
- * bytes can ask for a structure of a hundred. */
-enum { MESSAGE_GROWTH = 16, MESSAGE_LITTLE_BYTES = 4096 };
+/* NULL: malformed, or it would need more memory than an honest one of its size: two bytes can ask for
+ * a structure of a hundred, so a small message may grow much, but a large one only so far. */
 ProtobufCMessage *message_unpack(const ProtobufCMessageDescriptor *type, const void *bytes,
                                  size_t count);
 void message_free(ProtobufCMessage *message); /* NULL is fine */

@@ -71,7 +71,7 @@ static void plugin_listen(struct plugin *plugin)
         snprintf(text, sizeof text, "unix:%s", plugin->socket_path);
         r = address_parse(text, &address, &e);
         if (r == 0)
-                r = grpc_server_listen(plugin->server, &address, 0600, &e);
+                r = grpc_server_listen(plugin->server, &address, 0600, NULL, &e);
         plugin->is_listening = r == 0;
         if (r < 0 && plugin->backoff.tries == 0)
                 log_warn("%s: %s", plugin->resource, e.text);

@@ -1,7 +1,9 @@
 """grpc_server PEER DESCRIPTORS: our gRPC server, asked by grpcio."""
 
 import os
+import pathlib
 import sys
+import tempfile
 import threading
 
 import grpc
@@ -111,6 +113,20 @@ def end(tap, m, program, path):
                   differs((status, said.split()[:1]), (0, ["gone"])))
 
 
+def over_tls(tap, m, peer):
+    with tempfile.TemporaryDirectory() as folder:
+        program = Program(peer, "serve", "127.0.0.1:0", folder)
+        port = program.said.split()[1]
+        authority = pathlib.Path(folder, "ca.pem").read_bytes()
+        for name, trusted in ((f"localhost:{port}", authority), (f"127.0.0.1:{port}", authority),
+                              (f"localhost:{port}", None)):
+            with grpc.secure_channel(name, grpc.ssl_channel_credentials(trusted)) as channel:
+                code = error_of(lambda: allocate(m, channel, ["a"] * 3000))[0]
+            tap.check(f"over TLS to {name.split(':')[0]}, authority {'known' if trusted else 'unknown'}",
+                      differs(code, "OK" if trusted else "UNAVAILABLE"))
+        tap.check("… and it ends in order", differs(program.stop()[0], 0))
+
+
 def main(peer, descriptors):
     tap = Tap()
     m = Messages(descriptors)
@@ -121,6 +137,7 @@ def main(peer, descriptors):
         stream(tap, m, channel)
     authorities(tap, m, path)
     end(tap, m, program, path)
+    over_tls(tap, m, peer)
     os.unlink(path) if os.path.exists(path) else None
     os.rmdir(os.path.dirname(path))
     tap.done()

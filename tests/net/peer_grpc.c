@@ -1,7 +1,9 @@
 /* peer_grpc: our gRPC, to be tried by somebody else's.
  *
- * usage: peer_grpc serve ADDRESS [BODY_BYTES]     until SIGTERM; prints "ready"
+ * usage: peer_grpc serve ADDRESS [FOLDER]         until SIGTERM; prints "ready PORT"
  *        peer_grpc call ADDRESS METHOD TIMEOUT_MS [TEXT]…
+ *
+ * With a FOLDER it speaks TLS; the authority's certificate is FOLDER/ca.pem, for both.
  *
  * It serves a device plugin: Allocate echoes the ids as variables, PreStartContainer refuses with its
  * first id as the sentence, ListAndWatch sends as many lists as Allocate was called, each longer by
@@ -13,10 +15,12 @@
 
 #include "clock.h"
 #include "deviceplugin.pb-c.h"
+#include "file.h"
 #include "grpc_client.h"
 #include "grpc_server.h"
 #include "list.h"
 #include "loop_process.h"
+#include "tls_authority.h"
 
 enum { WATCHERS_MOST = 64, DEVICES_MOST = 4096 };
 
@@ -153,10 +157,31 @@ static void on_signal(struct loop_signals *signals, int number)
         loop_timer_set(plugin.loop, &plugin.end, 0);
 }
 
-static int serve(struct loop *loop, const struct address *address, size_t body_bytes)
+/* A server's TLS, and its authority for clients to believe. */
+static struct tls_context *make_tls(const char *folder, struct err *e)
+{
+        static const char *const names[] = { "localhost", "127.0.0.1", NULL };
+        struct tls_pair authority = { 0 }, pair = { 0 };
+        struct tls_context *tls = NULL;
+        char path[512];
+
+        snprintf(path, sizeof path, "%s/ca.pem", folder);
+        if (tls_authority_make("test authority", 2, &authority, e) == 0 &&
+            tls_authority_sign(&authority, names, 1, &pair, e) == 0 &&
+            file_replace(path, authority.certificate, strlen(authority.certificate), 0644) == 0)
+                tls_server_new(&(struct tls_credentials){ .certificate = pair.certificate,
+                                                          .key = pair.key },
+                               &tls, e);
+        tls_pair_done(&authority);
+        tls_pair_done(&pair);
+        return tls;
+}
+
+static int serve(struct loop *loop, const struct address *address, const char *folder)
 {
         struct loop_signals signals = { .on_signal = on_signal };
-        struct http_limits limits = { .body_bytes = body_bytes, .request_ms = 2000 };
+        struct http_limits limits = { .request_ms = 2000 };
+        struct tls_context *tls = NULL;
         struct err e = { 0 };
         sigset_t set;
         int r;
@@ -166,19 +191,24 @@ static int serve(struct loop *loop, const struct address *address, size_t body_b
         plugin.loop = loop;
         plugin.end.on_due = on_end_check;
         r = loop_signals_open(loop, &signals, &set);
+        if (r == 0 && folder) {
+                tls = make_tls(folder, &e);
+                r = tls ? 0 : -1;
+        }
         if (r == 0)
                 r = grpc_server_new(loop, &limits, methods, &plugin, &plugin.server);
         if (r == 0)
-                r = grpc_server_listen(plugin.server, address, 0600, &e);
+                r = grpc_server_listen(plugin.server, address, 0600, tls, &e);
         if (r < 0) {
                 fprintf(stderr, "%s\n", e.text);
                 return r;
         }
-        printf("ready\n");
+        printf("ready %u\n", grpc_server_port(plugin.server));
         fflush(stdout);
         r = loop_run(loop);
         printf("gone %u\n", plugin.gone_count);
         grpc_server_free(plugin.server);
+        tls_context_free(tls);
         loop_signals_close(&signals);
         return r;
 }
@@ -245,7 +275,7 @@ int main(int argc, char *argv[])
                 return 2;
         }
         if (strcmp(argv[1], "serve") == 0)
-                r = serve(loop, &address, argc > 3 ? strtoul(argv[3], NULL, 10) : 0);
+                r = serve(loop, &address, argc > 3 ? argv[3] : NULL);
         else
                 r = argc > 4 ? call(loop, &address, argv[3], strtoull(argv[4], NULL, 10), argv + 5)
                              : -1;
