@@ -136,3 +136,36 @@ int json_splice_put(struct str *text, const char *const *path, const char *value
         }
         return -EBADMSG;
 }
+
+/* "9223372036854775807" has as many digits as fit; one less always does. */
+static bool number_is_large(const char *digits, size_t count)
+{
+        static const char most[] = "9223372036854775807";
+
+        return count > sizeof most - 1 ||
+               (count == sizeof most - 1 && memcmp(digits, most, count) > 0);
+}
+
+void json_splice_tame(char *text)
+{
+        enum { SURE_DIGITS = 18 };
+
+        for (size_t at = 0; text[at];) {
+                const size_t count = strspn(text + at, "0123456789");
+                const char after = text[at + count];
+
+                if (text[at] == '"') {
+                        at = string_skip(text, at);
+                } else if (count == 0) {
+                        at++;
+                } else {
+                        /* A fraction is no whole number, however long; its digits are passed over. */
+                        const bool is_whole = !after || strchr(",]} \t\r\n", after);
+
+                        if (is_whole && number_is_large(text + at, count) &&
+                            (at == 0 || !strchr(".eE+", text[at - 1])))
+                                memset(text + at + SURE_DIGITS, ' ', count - SURE_DIGITS);
+                        at += count;
+                }
+        }
+}

@@ -10,3 +10,7 @@
  * there are made. The text must be a JSON object, already checked by a parser. -EBADMSG: something on
  * the way is no object. */
 int json_splice_put(struct str *text, const char *const *path, const char *value);
+
+/* Makes whole numbers beyond 64 bits signed smaller, in place, so that a parser that knows no larger ones
+ * reads the rest. Only for a copy that is looked at and never written. */
+void json_splice_tame(char *text);

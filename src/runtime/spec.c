@@ -41,14 +41,20 @@ static json_t *member_of(const struct spec *spec, const char *object, const char
 
 int spec_parse(const char *text, struct spec *ret_spec, struct err *e)
 {
+        struct spec spec = { .text = strdup(text) };
+        autofree char *tame = strdup(text);
         json_error_t why;
-        /* Numbers beyond jansson's are read as reals; the text keeps them. */
-        json_t *root = json_loads(text, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &why);
+        int r = 0;
 
+        if (!spec.text || !tame) {
+                spec_done(&spec);
+                return err_set(e, -ENOMEM, "out of memory");
+        }
+        /* An unlimited rlimit is more than jansson can read; the text keeps it. */
+        json_splice_tame(tame);
+        json_t *root = spec.root = json_loads(tame, JSON_REJECT_DUPLICATES, &why);
         if (!root)
-                return err_set(e, -EBADMSG, "line %d: %s", why.line, why.text);
-        struct spec spec = { .text = strdup(text), .root = root };
-        int r = spec.text ? 0 : err_set(e, -ENOMEM, "out of memory");
+                r = err_set(e, -EBADMSG, "line %d: %s", why.line, why.text);
         if (r == 0 && !json_is_object(root))
                 r = err_set(e, -EBADMSG, "it is no JSON object");
         for (enum spec_part part = 0; part < SPEC_PARTS && r == 0; part++)

@@ -158,16 +158,18 @@ class Lab:
             json.dump(config, file)
         return f"c{os.getpid()}-{number}", bundle
 
+    def environment(self):
+        return {"PATH": os.environ["PATH"] + ":/usr/sbin", "VGPU_RUNTIME_CONF": self.conf,
+                **{name: value for name, value in os.environ.items() if name == "VGPU_RUNTIME_CDI"}}
+
     def call(self, *words, timeout=60, **more):
-        environment = {"PATH": os.environ["PATH"] + ":/usr/sbin", "VGPU_RUNTIME_CONF": self.conf}
         return subprocess.run([RUNTIME, "--root", self.root, "--log", self.log, "--log-format", "json", *words],
-                              env=environment, capture_output=True, text=True, timeout=timeout, check=False,
+                              env=self.environment(), capture_output=True, text=True, timeout=timeout, check=False,
                               stdin=subprocess.DEVNULL, **more)
 
     def call_quiet(self, null, *words):
         """The same for a command whose child keeps what it inherits."""
-        environment = {"PATH": os.environ["PATH"] + ":/usr/sbin", "VGPU_RUNTIME_CONF": self.conf}
-        return subprocess.call([RUNTIME, "--root", self.root, *words], env=environment, stdout=null, stderr=null,
+        return subprocess.call([RUNTIME, "--root", self.root, *words], env=self.environment(), stdout=null, stderr=null,
                                stdin=subprocess.DEVNULL, timeout=60)
 
     def run(self, script, **about):

@@ -1,0 +1,70 @@
+/* command_line: what an OCI runtime is told, among options that are not all known. */
+#include "command_line.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static struct command_line read_words(const char *text)
+{
+        static char copy[256];
+        static char *words[32];
+        int count = 1;
+
+        words[0] = "vgpu-runtime";
+        strcpy(copy, text);
+        for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+                words[count++] = word;
+        return command_line_read(count, words);
+}
+
+TEST(containerds_own)
+{
+        const struct command_line line =
+                read_words("--root /run/containerd/runc/k8s.io --log /b/log.json --log-format json "
+                           "--systemd-cgroup create --bundle /b --pid-file /b/init.pid c1");
+
+        CHECK(command_line_starts(&line) && !command_line_deletes(&line));
+        CHECK_STR(line.root, "/run/containerd/runc/k8s.io");
+        CHECK_STR(line.log, "/b/log.json");
+        CHECK(line.is_log_json);
+        CHECK_STR(line.bundle, "/b");
+        CHECK_STR(line.id, "c1");
+}
+
+TEST(every_way_to_say_bundle)
+{
+        const char *const ways[] = { "run --bundle /b c1", "run --bundle=/b c1", "run -b /b c1",
+                                     "run -b=/b c1",       "run -bundle /b c1",  "run -b/b c1",
+                                     "run c1 --bundle /b" };
+
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+                const struct command_line line = read_words(ways[i]);
+
+                CHECK_STR(line.bundle, "/b");
+                CHECK_STR(line.id, "c1");
+        }
+        CHECK_STR(read_words("create c1").bundle, ".");
+}
+
+TEST(crun_may_name_the_file)
+{
+        CHECK_STR(read_words("create -f other.json c1").config, "other.json");
+        CHECK(!read_words("delete -f c1").config);
+        CHECK_STR(read_words("delete -f c1").id, "c1");
+}
+
+TEST(values_are_not_commands)
+{
+        CHECK_STR(read_words("--root create state c1").command, "state");
+        CHECK_STR(read_words("--log run --criu delete kill c1").command, "kill");
+        CHECK_STR(read_words("--of-tomorrow word create c1").command, "create");
+        CHECK_STR(read_words("exec c1 -- create").command, "exec");
+        CHECK(!read_words("--version").command);
+}
+
+int main(void)
+{
+        return RUN(CASE(containerds_own), CASE(every_way_to_say_bundle),
+                   CASE(crun_may_name_the_file), CASE(values_are_not_commands));
+}
