@@ -6,7 +6,7 @@
 enum { TICK_NS = 64, RATE_BITS = 10, COVER_BITS = 24 };
 #define RATE_MASK      ((UINT64_C(1) << RATE_BITS) - 1)
 #define COVER_MASK     ((UINT64_C(1) << COVER_BITS) - 1)
-#define DEPTH_WALL_NS  (20 * NS_PER_MS)
+#define DEPTH_WALL_NS  (40 * NS_PER_MS)
 #define DEPTH_LEAST_NS (8 * NS_PER_MS) /* two quanta */
 #define LONGEST_NS     (100 * NS_PER_MS)
 

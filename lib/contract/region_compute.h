@@ -22,8 +22,8 @@ struct compute_rate {
         uint64_t depth_ns; /* GPU time that may be saved up */
 };
 
-/* 20 ms of the rate, at least two quanta and the longest piece of work seen: less would forget what a
- * container had to leave unused while it waited for its turn. */
+/* 40 ms of the rate, at least two quanta and the longest piece of work seen: less would forget what a
+ * container had to leave unused while it waited for its turn, or for a core of a busy host. */
 struct compute_rate region_compute_rate(const struct region_compute *compute, uint32_t permille);
 
 /* Nanoseconds until work may start; 0: now. */

@@ -92,14 +92,16 @@ static uint64_t in_flight_wait_ns(unsigned account, CUstream stream, const struc
                                   uint64_t waited_ns)
 {
         const uint64_t most_ns = backlog->oldest == stream ? STUCK_SELF_NS : STUCK_NS;
+        const uint64_t bound_ns = gate_turn_in_flight_ns(account, IN_FLIGHT_NS);
 
-        if (backlog->planned_ns <= gate_turn_in_flight_ns(account, IN_FLIGHT_NS) ||
-            waited_ns > most_ns)
+        if (backlog->planned_ns <= bound_ns || waited_ns > most_ns)
                 return 0;
         const uint64_t nap_ns = waited_ns / 16 > NAP_NS ? waited_ns / 16 : NAP_NS;
         const uint64_t now_ns = clock_now_ns();
-        /* Until it should be done, then more and more. */
-        return backlog->due_ns > now_ns + nap_ns ? backlog->due_ns - now_ns : nap_ns;
+        /* Until half of it is left, so that the device has work while this thread wakes up; then
+         * more and more. */
+        const uint64_t until_ns = backlog->due_ns - bound_ns / 2;
+        return until_ns > now_ns + nap_ns ? until_ns - now_ns : nap_ns;
 }
 
 /* Waits until the work is paid for and not too much is in flight; charges it. */
