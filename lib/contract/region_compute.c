@@ -3,15 +3,18 @@
 
 #include "clock.h"
 
-enum { TICK_NS = 64, RATE_BITS = 10, COVER_BITS = 24 };
-#define RATE_MASK      ((UINT64_C(1) << RATE_BITS) - 1)
-#define COVER_MASK     ((UINT64_C(1) << COVER_BITS) - 1)
+enum { TICK_NS = 64, RATE_BITS = 10 };
+#define RATE_MASK ((UINT64_C(1) << RATE_BITS) - 1)
+/* A cell of the record: a bit for each 10 µs, and the cell's number above them. */
+#define CELL_SLOTS     24
+#define CELL_MASK      ((UINT64_C(1) << CELL_SLOTS) - 1)
+#define SLOT_NS        (10 * NS_PER_US)
+#define CELL_NS        (CELL_SLOTS * SLOT_NS)
 #define DEPTH_WALL_NS  (40 * NS_PER_MS)
 #define DEPTH_LEAST_NS (8 * NS_PER_MS) /* two quanta */
 #define LONGEST_NS     (100 * NS_PER_MS)
 
 static_assert(COMPUTE_WHOLE < 1 << RATE_BITS, "a rate fits its bits");
-static_assert(NS_PER_MS < 1 << COVER_BITS, "a millisecond fits its bits");
 
 /* Wall time that work takes to pay at this rate. */
 static int64_t wall_ns(int64_t work_ns, uint32_t permille)
@@ -85,37 +88,40 @@ bool region_compute_correct(struct region_compute *compute, struct compute_rate 
         return work_ns < 0 && paid > (int64_t)now_ns;
 }
 
-/* Counts `add_ns` in one millisecond, as far as there is room in it. */
-static uint64_t cell_cover(_Atomic uint64_t *cell, uint64_t number, uint64_t add_ns)
+/* Marks the slots of one cell; how many were marked before. */
+static unsigned cell_mark(_Atomic uint64_t *cell, uint64_t number, uint64_t slots)
 {
-        uint64_t word = atomic_load_explicit(cell, memory_order_relaxed), had, sum;
+        uint64_t word = atomic_load_explicit(cell, memory_order_relaxed), had;
 
         do {
-                if (word >> COVER_BITS > number)
-                        return add_ns; /* so long ago that nothing is known of it any more */
-                had = word >> COVER_BITS == number ? word & COVER_MASK : 0;
-                sum = had + add_ns < NS_PER_MS ? had + add_ns : NS_PER_MS;
-        } while (!atomic_compare_exchange_weak(cell, &word, number << COVER_BITS | sum));
-        return sum - had;
+                if (word >> CELL_SLOTS > number)
+                        return 0; /* so long ago that nothing is known of it any more */
+                had = word >> CELL_SLOTS == number ? word & CELL_MASK : 0;
+        } while (!atomic_compare_exchange_weak(cell, &word, number << CELL_SLOTS | had | slots));
+        return (unsigned)__builtin_popcountll(had & slots);
 }
 
+/* Edges are rounded to the nearest slot: spans that follow each other do not overlap, and what is
+ * rounded up once is rounded down another time. */
 uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns)
 {
-        uint64_t covered = 0;
+        uint64_t first = (begin_ns + SLOT_NS / 2) / SLOT_NS,
+                 last = (end_ns + SLOT_NS / 2) / SLOT_NS;
+        uint64_t known = 0;
 
-        if (end_ns > begin_ns && end_ns - begin_ns > (REGION_CELLS - 1) * NS_PER_MS) {
-                covered = end_ns - begin_ns - (REGION_CELLS - 1) * NS_PER_MS;
-                begin_ns += covered;
-        }
-        while (begin_ns < end_ns) {
-                uint64_t number = begin_ns / NS_PER_MS, edge = (number + 1) * NS_PER_MS;
-                uint64_t until = edge < end_ns ? edge : end_ns;
+        if (end_ns <= begin_ns)
+                return 0;
+        if (last - first > (REGION_CELLS - 1) * CELL_SLOTS)
+                first = last - (REGION_CELLS - 1) * CELL_SLOTS;
+        while (first < last) {
+                uint64_t number = first / CELL_SLOTS, edge = (number + 1) * CELL_SLOTS;
+                uint64_t until = edge < last ? edge : last;
+                uint64_t slots = ((UINT64_C(1) << (until - first)) - 1) << first % CELL_SLOTS;
 
-                covered += cell_cover(&compute->cells[number % REGION_CELLS], number,
-                                      until - begin_ns);
-                begin_ns = until;
+                known += cell_mark(&compute->cells[number % REGION_CELLS], number, slots);
+                first = until;
         }
-        return covered;
+        return known * SLOT_NS < end_ns - begin_ns ? end_ns - begin_ns - known * SLOT_NS : 0;
 }
 
 void region_compute_saw(struct region_compute *compute, uint64_t work_ns)
@@ -130,13 +136,13 @@ void region_compute_saw(struct region_compute *compute, uint64_t work_ns)
 uint64_t region_compute_used_ns(const struct region_compute *compute, uint64_t now_ns,
                                 unsigned window_ms)
 {
-        uint64_t last = now_ns / NS_PER_MS, sum = 0;
+        uint64_t last = now_ns / CELL_NS, count = window_ms * NS_PER_MS / CELL_NS, slots = 0;
 
-        for (uint64_t i = 1; i <= window_ms && i < REGION_CELLS && i <= last; i++) {
+        for (uint64_t i = 1; i <= count && i < REGION_CELLS && i <= last; i++) {
                 uint64_t word = atomic_load_explicit(&compute->cells[(last - i) % REGION_CELLS],
                                                      memory_order_relaxed);
-                if (word >> COVER_BITS == last - i)
-                        sum += word & COVER_MASK;
+                if (word >> CELL_SLOTS == last - i)
+                        slots += (unsigned)__builtin_popcountll(word & CELL_MASK);
         }
-        return sum;
+        return slots * SLOT_NS;
 }

@@ -6,8 +6,8 @@
  * come. A time that has passed is credit, up to a depth. When the rate changes, whoever touches the
  * word next converts what is left of debt or credit to the new one.
  *
- * What was used is kept by the millisecond: at most one nanosecond is counted in each nanosecond,
- * however many processes say that they had the device in it. Times are CLOCK_MONOTONIC. */
+ * What was used is kept for two seconds, in steps of 10 µs: each step counts once, however many processes
+ * say that they had the device in it. Times are CLOCK_MONOTONIC. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,6 +42,6 @@ uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns,
 /* A piece of work this long was seen. */
 void region_compute_saw(struct region_compute *compute, uint64_t work_ns);
 
-/* Nanoseconds of GPU time in the `window_ms` milliseconds before this one; window < REGION_CELLS. */
+/* Nanoseconds of GPU time in about the last `window_ms` milliseconds, at most 1900. */
 uint64_t region_compute_used_ns(const struct region_compute *compute, uint64_t now_ns,
                                 unsigned window_ms);

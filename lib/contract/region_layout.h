@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-        REGION_VERSION = 3,
+        REGION_VERSION = 4,
         REGION_DEVICES = 64,
         REGION_ACCOUNTS = 2 * REGION_DEVICES, /* of the cards, then virtual */
         REGION_SLOTS = 8191,                  /* processes at a time; slot 0 is nobody */
@@ -27,7 +27,7 @@ enum {
         REGION_NUMBER_BITS = 14,
         REGION_LANE_BITS = 13,
         REGION_UUID = 48,
-        REGION_CELLS = 1024, /* milliseconds of use that are remembered */
+        REGION_CELLS = 8192, /* of 240 µs of use that is remembered */
 };
 #define REGION_MAGIC       UINT64_C(0x6e6f696765727676) /* "vvregion" */
 #define REGION_UNIT_BYTES  (UINT64_C(1) << REGION_UNIT_BITS)
@@ -78,7 +78,7 @@ struct region_compute {
         _Atomic uint32_t wake;         /* futex: those who wait look again */
         uint32_t reserved_word;
         uint64_t reserved[3];
-        _Atomic uint64_t cells[REGION_CELLS]; /* {millisecond, nanoseconds used in it} */
+        _Atomic uint64_t cells[REGION_CELLS]; /* {which 240 µs, a bit for each 10 of them} */
 };
 static_assert(sizeof(struct region_compute) % 64 == 0, "devices do not share cache lines");
 
