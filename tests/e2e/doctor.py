@@ -32,7 +32,8 @@ def nearest(path):
 
 
 def root():
-    return os.geteuid() == 0, "namespaces, mounts and control groups need root: use sudo -E make e2e"
+    is_root = os.geteuid() == 0
+    return is_root, "" if is_root else "namespaces, mounts and control groups need root: sudo -E make e2e"
 
 
 def tools():

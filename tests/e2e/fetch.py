@@ -38,7 +38,11 @@ def step(what):
 def locked():
     os.makedirs(CACHE, exist_ok=True)
     with open(os.path.join(CACHE, "lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"e2e: another run is filling {CACHE}; waiting for it", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
