@@ -45,7 +45,7 @@ COMPONENTS = {entry.name: entry for entry in (
         --kubelet-certificate-authority $PKI/ca.crt --kubelet-preferred-address-types Hostname
         """, ready.web("https://127.0.0.1/readyz"), ("etcd",)),
     Component("kube-controller-manager", """
-        kube-controller-manager --bind-address 127.0.0.1 --leader-elect=false
+        kube-controller-manager --bind-address 127.0.0.1 --leader-elect=false --kube-api-qps 500 --kube-api-burst 1000
         --kubeconfig $STATE/kube-controller-manager.kubeconfig --use-service-account-credentials
         --service-account-private-key-file $PKI/service-accounts.key --root-ca-file $PKI/ca.crt
         --cluster-signing-cert-file $PKI/ca.crt --cluster-signing-key-file $PKI/ca.key

@@ -74,8 +74,9 @@ def start(name):
     wait_ready(name)
 
 
-def stop(name, number=signal.SIGTERM, seconds=15):
-    """Ends a component by a signal, and by SIGKILL if that does not help."""
+def stop(name, number=signal.SIGTERM, seconds=8):
+    """Ends a component by a signal, and by SIGKILL if that does not help soon: an API server would
+    wait a minute for those who watch."""
     deadline = time.monotonic() + seconds
     pid = pid_of(name)
     while pid:
