@@ -2,60 +2,14 @@
 #include "gpu.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "file.h"
-#include "nvml_prototypes.h"
 #include "scope.h"
 #include "str.h"
-
-struct nvml {
-        __typeof__(nvmlInit_v2) *init;
-        __typeof__(nvmlShutdown) *shutdown;
-        __typeof__(nvmlDeviceGetCount_v2) *count;
-        __typeof__(nvmlDeviceGetHandleByIndex_v2) *handle;
-        __typeof__(nvmlDeviceGetUUID) *uuid;
-        __typeof__(nvmlDeviceGetName) *name;
-        __typeof__(nvmlDeviceGetMemoryInfo) *memory;
-        __typeof__(nvmlDeviceGetPciInfo_v3) *pci;
-        __typeof__(nvmlDeviceGetCudaComputeCapability) *capability;
-        __typeof__(nvmlDeviceGetMigMode) *mig; /* NULL: a driver before MIG */
-};
-
-static bool nvml_load(struct nvml *nvml)
-{
-        const struct {
-                void *to;
-                const char *name;
-        } rows[] = {
-                { &nvml->init, "nvmlInit_v2" },
-                { &nvml->shutdown, "nvmlShutdown" },
-                { &nvml->count, "nvmlDeviceGetCount_v2" },
-                { &nvml->handle, "nvmlDeviceGetHandleByIndex_v2" },
-                { &nvml->uuid, "nvmlDeviceGetUUID" },
-                { &nvml->name, "nvmlDeviceGetName" },
-                { &nvml->memory, "nvmlDeviceGetMemoryInfo" },
-                { &nvml->pci, "nvmlDeviceGetPciInfo_v3" },
-                { &nvml->capability, "nvmlDeviceGetCudaComputeCapability" },
-        };
-        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-
-        if (!library)
-                return false;
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-                void *function = dlsym(library, rows[i].name);
-
-                if (!function)
-                        return false;
-                memcpy(rows[i].to, &function, sizeof function);
-        }
-        *(void **)&nvml->mig = dlsym(library, "nvmlDeviceGetMigMode");
-        return true;
-}
 
 /* The kernel's word on where the card sits; 0 where it does not say. */
 static int numa_of(const char *bus_id)
@@ -142,13 +96,14 @@ int gpu_is_excluded(const char *list, const struct gpu *gpu, struct err *e)
         return is_excluded;
 }
 
-static int gpu_set_fill(const struct nvml *nvml, const char *exclude, struct gpu_set *set,
-                        struct err *e)
+int gpu_set_read(const struct nvml *nvml, const char *exclude, struct gpu_set *ret_set,
+                 struct err *e)
 {
+        struct gpu_set set = { 0 };
         unsigned count = 0;
         nvmlReturn_t r = nvml->count(&count);
 
-        for (unsigned i = 0; i < count && r == NVML_SUCCESS && set->count < GPUS_MOST; i++) {
+        for (unsigned i = 0; i < count && r == NVML_SUCCESS && set.count < GPUS_MOST; i++) {
                 struct gpu gpu;
                 int is_excluded = 0;
 
@@ -158,29 +113,11 @@ static int gpu_set_fill(const struct nvml *nvml, const char *exclude, struct gpu
                 if (is_excluded < 0)
                         return is_excluded;
                 if (r == NVML_SUCCESS && !is_excluded)
-                        set->gpus[set->count++] = gpu;
+                        set.gpus[set.count++] = gpu;
         }
-        return r == NVML_SUCCESS
-                       ? 0
-                       : err_set(e, -EIO, "the driver does not tell of its GPUs (NVML error %d)",
-                                 (int)r);
-}
-
-int gpu_set_read(const char *exclude, struct gpu_set *ret_set, struct err *e)
-{
-        struct gpu_set set = { 0 };
-        struct nvml nvml = { 0 };
-        nvmlReturn_t started;
-        int r;
-
-        if (!nvml_load(&nvml))
-                return err_set(e, -ENOENT, "the driver's libnvidia-ml.so.1 was not found");
-        started = nvml.init();
-        if (started != NVML_SUCCESS)
-                return err_set(e, -EIO, "the driver does not start (NVML error %d)", (int)started);
-        r = gpu_set_fill(&nvml, exclude, &set, e);
-        nvml.shutdown();
-        if (r == 0)
-                *ret_set = set;
-        return r;
+        if (r != NVML_SUCCESS)
+                return err_set(e, -EIO, "the driver does not tell of its GPUs (NVML error %d)",
+                               (int)r);
+        *ret_set = set;
+        return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "nvml.h"
 
 enum { GPUS_MOST = 64 };
 
@@ -25,8 +26,9 @@ struct gpu_set {
 };
 
 /* Those that the list excludes are not in the set: "0,2", "0..2", "GPU-…", separated by commas; NULL:
- * none. -ENOENT: no driver. */
-int gpu_set_read(const char *exclude, struct gpu_set *ret_set, struct err *e);
+ * none. */
+int gpu_set_read(const struct nvml *nvml, const char *exclude, struct gpu_set *ret_set,
+                 struct err *e);
 
 /* Does the list name this GPU? -EINVAL: the list is malformed. */
 int gpu_is_excluded(const char *list, const struct gpu *gpu, struct err *e);

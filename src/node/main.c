@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "folder_watch.h"
-#include "gpu.h"
+#include "gpu_watch.h"
 #include "kube_client.h"
 #include "list.h"
 #include "log.h"
@@ -19,13 +19,16 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 struct node {
         struct node_options options;
-        struct gpu_set gpus;
+        struct gpu_watch *gpus;
+        struct gpu_set set; /* as told last */
         struct loop *loop;
         struct loop_signals signals;
         struct folder_watch folder;
-        struct plugin *plugins[NODE_RESOURCES_MOST];
-        struct kube_client *client; /* NULL: no registration */
+        struct plugin *plugins[NODE_RESOURCES_MOST]; /* none until the GPUs are known */
+        struct kube_client *client;                  /* NULL: no registration */
         struct registration *registration;
+        bool is_troubled; /* said so already */
+        int result;
 };
 
 static void on_signal(struct loop_signals *signals, int number)
@@ -44,10 +47,20 @@ static void on_look(struct folder_watch *folder)
                 plugin_look(node->plugins[i]);
 }
 
-static int start_plugins(struct node *node, struct err *e)
+static struct slots slots_now(const struct node *node)
 {
-        const unsigned count = node->gpus.count * node->options.split_count;
-        const struct slots slots = { .count = count, .healthy = count };
+        unsigned healthy = 0;
+
+        for (unsigned i = 0; i < node->set.count; i++)
+                healthy += node->set.gpus[i].is_healthy;
+        return (struct slots){ .count = node->set.count * node->options.split_count,
+                               .healthy = healthy * node->options.split_count };
+}
+
+/* The GPUs are known: kubelet and the API server are told of them. */
+static int start_telling(struct node *node, struct err *e)
+{
+        const struct slots slots = slots_now(node);
         int r = 0;
 
         for (unsigned i = 0; node->options.resources[i] && r == 0; i++)
@@ -59,10 +72,60 @@ static int start_plugins(struct node *node, struct err *e)
         node->folder.on_look = on_look;
         node->folder.path = node->options.plugin_path;
         r = folder_watch_open(node->loop, &node->folder);
-        return r < 0 ? err_set(e, r, "cannot watch '%s': %s", node->folder.path, strerror(-r)) : 0;
+        if (r < 0)
+                return err_set(e, r, "cannot watch '%s': %s", node->folder.path, strerror(-r));
+        if (node->client)
+                r = registration_new(node->client, node->options.node_name,
+                                     registration_devices(&node->set, &node->options),
+                                     registration_config(&node->options), &node->registration);
+        return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
-static int start_registration(struct node *node, struct err *e)
+static void log_health(const struct gpu_set *before, const struct gpu_set *now)
+{
+        for (unsigned i = 0; i < now->count && i < before->count; i++)
+                if (before->gpus[i].is_healthy != now->gpus[i].is_healthy)
+                        log_warn("GPU %u (%s) is %s", now->gpus[i].index, now->gpus[i].uuid,
+                                 now->gpus[i].is_healthy ? "well again"
+                                                         : "sick: nothing new is put on it");
+}
+
+static void on_gpus(void *owner, const struct gpu_set *set)
+{
+        struct node *node = owner;
+        const bool is_first = !node->plugins[0];
+        struct err e = { 0 };
+        struct slots slots;
+
+        log_health(&node->set, set);
+        node->set = *set;
+        if (is_first) {
+                log_info("%u GPUs, %u vGPUs each", set->count, node->options.split_count);
+                node->result = start_telling(node, &e);
+                if (node->result < 0) {
+                        log_error("%s", e.text);
+                        loop_stop(node->loop);
+                }
+                return;
+        }
+        slots = slots_now(node);
+        for (unsigned i = 0; i < NODE_RESOURCES_MOST && node->plugins[i]; i++)
+                plugin_set_slots(node->plugins[i], &slots);
+        if (node->registration)
+                registration_set_devices(node->registration,
+                                         registration_devices(&node->set, &node->options));
+}
+
+static void on_gpu_trouble(void *owner, const struct err *e)
+{
+        struct node *node = owner;
+
+        if (!node->is_troubled || e->code == -ETIMEDOUT)
+                log_warn("%s", e->text);
+        node->is_troubled = true;
+}
+
+static int connect_cluster(struct node *node, struct err *e)
 {
         struct kube_config config = { 0 };
         int r;
@@ -73,33 +136,32 @@ static int start_registration(struct node *node, struct err *e)
         if (r == 0)
                 r = kube_client_new(node->loop, &config, &node->client, e);
         kube_config_done(&config);
-        if (r < 0)
-                return r;
-        r = registration_new(node->client, node->options.node_name,
-                             registration_devices(&node->gpus, &node->options),
-                             registration_config(&node->options), &node->registration);
-        return r < 0 ? err_set(e, r, "out of memory") : 0;
+        return r;
 }
 
 static int node_start(struct node *node, struct err *e)
 {
+        const struct gpu_watch_options gpus = { .exclude = node->options.exclude,
+                                                .quiet_ms = node->options.quiet_ms,
+                                                .hang_ms = node->options.hang_ms,
+                                                .on_change = on_gpus,
+                                                .on_trouble = on_gpu_trouble,
+                                                .owner = node };
         sigset_t set;
         int r;
 
         sigemptyset(&set);
         sigaddset(&set, SIGTERM);
         sigaddset(&set, SIGINT);
-        r = gpu_set_read(node->options.exclude, &node->gpus, e);
-        if (r == 0)
-                r = loop_new(&node->loop);
+        r = loop_new(&node->loop);
         if (r == 0) {
                 node->signals.on_signal = on_signal;
                 r = loop_signals_open(node->loop, &node->signals, &set);
         }
         if (r == 0)
-                r = start_plugins(node, e);
+                r = connect_cluster(node, e);
         if (r == 0)
-                r = start_registration(node, e);
+                r = gpu_watch_new(node->loop, &gpus, &node->gpus);
         return r;
 }
 
@@ -107,6 +169,7 @@ static void node_end(struct node *node)
 {
         if (!node->loop)
                 return;
+        gpu_watch_free(node->gpus);
         folder_watch_close(&node->folder);
         for (unsigned i = 0; i < NODE_RESOURCES_MOST; i++)
                 plugin_free(node->plugins[i]);
@@ -131,12 +194,10 @@ int main(int argc, char **argv)
                 return EXIT_USAGE;
         }
         r = node_start(&node, &e);
-        if (r == 0) {
-                log_info("%u GPUs, %u vGPUs each", node.gpus.count, node.options.split_count);
+        if (r == 0)
                 r = loop_run(node.loop);
-        } else {
+        else
                 log_error("%s", e.code ? e.text : strerror(-r));
-        }
         node_end(&node);
-        return r < 0 ? EXIT_FAILED : EXIT_OK;
+        return r < 0 || node.result < 0 ? EXIT_FAILED : EXIT_OK;
 }

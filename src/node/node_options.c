@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli_option.h"
+#include "gpu.h"
 #include "quantity.h"
 #include "resource.h"
 
@@ -20,6 +21,8 @@ enum {
         PLUGIN_PATH,
         NODE_NAME,
         KUBECONFIG,
+        QUIET,
+        HANG,
 };
 
 static const struct cli_option rows[] = {
@@ -39,6 +42,10 @@ static const struct cli_option rows[] = {
         [NODE_NAME] = { "node-name", "NAME",
                         "register the GPUs on this Node; NODE_NAME in the environment", NULL },
         [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
+        [QUIET] = { "health-recovery", "SECONDS",
+                    "how long a GPU must be quiet after a trouble, 60 by default", NULL },
+        [HANG] = { "driver-timeout", "SECONDS",
+                   "when a silent driver counts as hanging, 30 by default", NULL },
         { 0 },
 };
 
@@ -82,6 +89,15 @@ static int take_whole(const char *text, int row, unsigned most, unsigned *ret_nu
         return r;
 }
 
+static int take_seconds(const char *text, int row, unsigned *ret_ms, struct err *e)
+{
+        int r = take_whole(text, row, 86400, ret_ms, e);
+
+        if (r == 0)
+                *ret_ms *= 1000;
+        return r;
+}
+
 static int take(struct node_options *options, int row, const char *value, struct err *e)
 {
         switch (row) {
@@ -95,11 +111,15 @@ static int take(struct node_options *options, int row, const char *value, struct
         case CORES_SCALING:
                 return quantity_parse_number(value, rows[row].name, 1, 100, &options->cores_scaling,
                                              e);
+        case QUIET:
+                return take_seconds(value, row, &options->quiet_ms, e);
+        case HANG:
+                return take_seconds(value, row, &options->hang_ms, e);
         case RESOURCE:
                 return add_resource(options, value, e);
         case EXCLUDE:
                 options->exclude = value;
-                return 0;
+                return gpu_is_excluded(value, &(struct gpu){ 0 }, e) < 0 ? -EINVAL : 0;
         case PLUGIN_PATH:
                 options->plugin_path = value;
                 return 0;

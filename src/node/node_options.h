@@ -15,6 +15,7 @@ struct node_options {
         const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;
+        unsigned quiet_ms, hang_ms; /* as gpu_watch.h has them; 0: its defaults */
 };
 
 /* 1: help was printed, and nothing else is to be done. < 0: the sentence is in e. Texts point into

@@ -18,13 +18,18 @@ struct registration {
         char *path, *query;
         char *devices, *config;
         bool is_troubled; /* said so already */
+        bool is_stale;    /* changed while a patch was on its way */
 };
+
+static void write_down(struct registration *registration);
 
 static void on_written(void *owner, const struct kube_answer *answer)
 {
         struct registration *registration = owner;
 
         registration->call = NULL;
+        if (registration->is_stale)
+                return write_down(registration);
         if (answer->status == 200)
                 log_info("registered the GPUs on the Node");
         else /* tried again with the Node's next change; kubelet makes one every few seconds */
@@ -33,6 +38,8 @@ static void on_written(void *owner, const struct kube_answer *answer)
 
 static void write_down(struct registration *registration)
 {
+        registration->is_stale = false;
+
         json_t *body =
                 json_pack("{s:{s:{s:s, s:s}}}", "metadata", "annotations", REGISTRATION_DEVICES,
                           registration->devices, REGISTRATION_CONFIG, registration->config);
@@ -41,6 +48,7 @@ static void write_down(struct registration *registration)
                                               .body = body,
                                               .content_type = "application/merge-patch+json" };
 
+        registration->is_stale = false;
         if (!body || kube_client_call(registration->client, &request, on_written, registration,
                                       &registration->call) < 0)
                 registration->call = NULL;
@@ -62,6 +70,18 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
                 return;
         if (!str_is_equal(devices, registration->devices) ||
             !str_is_equal(config, registration->config))
+                write_down(registration);
+}
+
+void registration_set_devices(struct registration *registration, char *devices)
+{
+        if (!devices)
+                return;
+        free(registration->devices);
+        registration->devices = devices;
+        if (registration->call)
+                registration->is_stale = true;
+        else
                 write_down(registration);
 }
 

@@ -1,0 +1,32 @@
+/* gpu_probe: the thread that talks to the driver. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "gpu.h"
+
+struct gpu_probe {
+        pthread_t thread;
+        pthread_mutex_t lock; /* of set, has_set and e */
+        struct gpu_set set;
+        struct err e;
+        bool has_set;
+        _Atomic uint64_t beat_ns;
+        _Atomic bool is_ending;
+        int news_fd; /* an eventfd, written when there is something to take */
+        const char *exclude;
+        unsigned quiet_ms;
+};
+
+int gpu_probe_start(struct gpu_probe *probe, int news_fd, const char *exclude, unsigned quiet_ms);
+
+/* true: a set; false: the sentence why there is none. */
+bool gpu_probe_take(struct gpu_probe *probe, struct gpu_set *ret_set, struct err *ret_e);
+uint64_t gpu_probe_beat_ns(struct gpu_probe *probe); /* the last sign of life */
+
+/* false: it does not end; what it uses must stay. */
+bool gpu_probe_stop(struct gpu_probe *probe, unsigned seconds);

@@ -1,0 +1,45 @@
+/* Loading NVML by name: vgpu-node must start where there is no driver yet. */
+#include "nvml.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+bool nvml_load(struct nvml *ret_nvml)
+{
+        struct nvml nvml = { 0 };
+        const struct {
+                void *to;
+                const char *name;
+        } rows[] = {
+                { &nvml.init, "nvmlInit_v2" },
+                { &nvml.shutdown, "nvmlShutdown" },
+                { &nvml.count, "nvmlDeviceGetCount_v2" },
+                { &nvml.handle, "nvmlDeviceGetHandleByIndex_v2" },
+                { &nvml.uuid, "nvmlDeviceGetUUID" },
+                { &nvml.name, "nvmlDeviceGetName" },
+                { &nvml.memory, "nvmlDeviceGetMemoryInfo" },
+                { &nvml.pci, "nvmlDeviceGetPciInfo_v3" },
+                { &nvml.capability, "nvmlDeviceGetCudaComputeCapability" },
+                { &nvml.index, "nvmlDeviceGetIndex" },
+                { &nvml.events_create, "nvmlEventSetCreate" },
+                { &nvml.events_free, "nvmlEventSetFree" },
+                { &nvml.events_register, "nvmlDeviceRegisterEvents" },
+                { &nvml.events_wait, "nvmlEventSetWait_v2" },
+        };
+        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *function;
+
+        if (!library)
+                return false;
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                function = dlsym(library, rows[i].name);
+                if (!function)
+                        return false;
+                memcpy(rows[i].to, &function, sizeof function);
+        }
+        function = dlsym(library, "nvmlDeviceGetMigMode");
+        memcpy(&nvml.mig, &function, sizeof function);
+        *ret_nvml = nvml;
+        return true;
+}

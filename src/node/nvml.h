@@ -1,0 +1,27 @@
+/* nvml: the driver's functions that we call, from the libnvidia-ml.so.1 that is there. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "nvml_prototypes.h"
+
+struct nvml {
+        __typeof__(nvmlInit_v2) *init;
+        __typeof__(nvmlShutdown) *shutdown;
+        __typeof__(nvmlDeviceGetCount_v2) *count;
+        __typeof__(nvmlDeviceGetHandleByIndex_v2) *handle;
+        __typeof__(nvmlDeviceGetUUID) *uuid;
+        __typeof__(nvmlDeviceGetName) *name;
+        __typeof__(nvmlDeviceGetMemoryInfo) *memory;
+        __typeof__(nvmlDeviceGetPciInfo_v3) *pci;
+        __typeof__(nvmlDeviceGetCudaComputeCapability) *capability;
+        __typeof__(nvmlDeviceGetIndex) *index;
+        __typeof__(nvmlEventSetCreate) *events_create;
+        __typeof__(nvmlEventSetFree) *events_free;
+        __typeof__(nvmlDeviceRegisterEvents) *events_register;
+        __typeof__(nvmlEventSetWait_v2) *events_wait;
+        __typeof__(nvmlDeviceGetMigMode) *mig; /* NULL: a driver before MIG */
+};
+
+/* false: there is no driver, or it is older than any that we know. */
+bool nvml_load(struct nvml *ret_nvml);

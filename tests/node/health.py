@@ -1,0 +1,117 @@
+"""health BIN LIB DESCRIPTORS: a GPU that is sick takes its own slots away and no others; a driver that
+hangs does not hang vgpu-node."""
+
+import json
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+from fake_api import FakeApi, page  # noqa: E402
+from fake_kubelet import FakeKubelet  # noqa: E402
+from peer import Messages, Tap, differs, eventually  # noqa: E402
+
+CONFIG = """
+current-context: c
+contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
+clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+"""
+
+
+class Registered:
+    """Answers the API server's part, and keeps what the Node was last told."""
+
+    def __init__(self, api):
+        self.api = api
+        self.healthy = None
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                request = self.api.next(timeout=60)
+            except queue.Empty:
+                return
+            if request.method == "PATCH":
+                body = json.loads(request.body)
+                text = body["metadata"]["annotations"]["nvidia.com/node-device-register"]
+                self.healthy = [device["healthy"] for device in json.loads(text)]
+                request.reply(200, {})
+            elif request.is_watch():
+                request.head()
+            else:
+                request.reply(200, page(1, [{"metadata": {"name": "n1", "uid": "u",
+                                                          "resourceVersion": "1"}}]))
+
+
+def main(bin_dir, lib_dir, descriptors):
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        environment = {**os.environ, "VGPU_SIM": f"{name}/machine", "LD_LIBRARY_PATH": lib_dir}
+
+        def sim(*words):
+            subprocess.run([f"{bin_dir}/vgpu", "sim", words[0], "--machine", f"{name}/machine",
+                            *words[1:]], check=True, stdout=subprocess.DEVNULL)
+
+        sim("create", "--preset", "a100-40gb", "--gpus", "4")
+        api = FakeApi()
+        node_told = Registered(api)
+        (folder / "config").write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        kubelet = FakeKubelet(Messages(descriptors), folder)
+        kubelet.start()
+        log = open(folder / "log", "w+", encoding="utf-8")
+        process = subprocess.Popen(
+            [f"{bin_dir}/vgpu-node", f"--device-plugin-path={name}", "--health-recovery=3",
+             "--driver-timeout=2", "--resource-name=nvidia.com/vgpu", "--node-name=n1",
+             f"--kubeconfig={folder}/config"], env=environment, stderr=log)
+
+        def healthy():
+            end = kubelet.endpoints.get("nvidia.com/vgpu")
+            return end and end.lists and sum(h == "Healthy" for h in end.lists[-1].values())
+
+        def becomes(count, seconds=20):
+            return [] if eventually(lambda: healthy() == count, seconds) else [f"{healthy()} healthy"]
+
+        tap.check("all GPUs are healthy", becomes(40))
+        sim("inject", "xid", "1", "79")
+        tap.check("an Xid of the card takes its slots away, and no others", becomes(30))
+        tap.check("… the Node says which", [] if eventually(
+            lambda: node_told.healthy == [True, False, True, True]) else [str(node_told.healthy)])
+        tap.check("… and when it was quiet for a while they come back", becomes(40))
+        before = len(kubelet.endpoints["nvidia.com/vgpu"].lists)
+        sim("inject", "xid", "2", "31")
+        eventually(lambda: healthy() != 40, 3)
+        tap.check("an Xid of a program takes nothing away", differs(
+            (healthy(), len(kubelet.endpoints["nvidia.com/vgpu"].lists)), (40, before)))
+        sim("inject", "ecc", "0", "uncorrected")
+        tap.check("an uncorrected ECC error takes the card's slots away", becomes(30))
+        tap.check("… and they come back", becomes(40))
+        sim("inject", "lose", "3")
+        tap.check("a GPU that fell off the bus takes its slots away", becomes(30))
+        sim("inject", "restore", "3")
+        tap.check("… and back on it, they come back", becomes(40))
+        sim("inject", "hang", "nvmlDeviceGetMemoryInfo")
+        tap.check("a driver that hangs makes all GPUs sick", becomes(0))
+        answer = kubelet.endpoints["nvidia.com/vgpu"].allocate(["vgpu-1"])
+        tap.check("… while kubelet is still answered", differs(len(answer.container_responses), 1))
+        sim("inject", "clear")
+        tap.check("… and well again when it moves on", becomes(40))
+        process.terminate()
+        tap.check("it ends in order", differs(process.wait(20), 0))
+        log.seek(0)
+        said = log.read()
+        tap.check("all of it is in the log", [
+            words for words in ("GPU 1 ", "is sick", "is well again", "has not answered for 2 s")
+            if words not in said])
+        kubelet.stop()
+        log.close()
+    tap.done()
+
+
+main(*sys.argv[1:])
