@@ -88,6 +88,7 @@ def run_profile(profile, pattern):
             signal.signal(number, signal.SIG_IGN)       # nobody interrupts the cleaning
         keep_logs(profile)
         lifecycle.take_down()
+        lifecycle.state_remove(kept=(FAILED,))
         catch_signals()
 
 

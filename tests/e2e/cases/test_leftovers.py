@@ -95,6 +95,8 @@ def interrupt(name, number, is_for_all):
                 if number == signal.SIGKILL:
                     # Nobody was there to remove the control groups; the next one does.
                     subprocess.run([COMMAND, "down"], env={**os.environ, "VGPU_E2E_STATE": state}, check=True)
+                else:
+                    expect(os.listdir(state) == ["failed"], os.listdir(state))
                 expect_nothing(state)
             finally:
                 process.kill()
