@@ -42,10 +42,10 @@ demo: setup $(BUILD)/build.ninja ## a GPU program at work on a simulated machine
 	@$(call ninja,$(BUILD)) placed
 	@tools/demo $(BUILD)
 
-bench: build ## measure what calls cost, bare and under a limit; writes build/bench.json
+bench: build ## measure what calls cost and how exact shares of compute are; writes build/bench.json
 	@bench/run $(BUILD)
 
-bench-hot: build ## the same with fewer rounds, in seconds
+bench-hot: build ## the cost of calls alone, with fewer rounds, in seconds
 	@bench/run $(BUILD) hot
 
 soak: build ## kill ten thousand processes, race and crowd at the memory limit, look at what is left

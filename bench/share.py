@@ -74,7 +74,7 @@ def share_metrics(build, limits=LIMITS, windows=WINDOWS):
     return metrics
 
 
-def wake_metrics(build, seconds=3):
+def wake_metrics(build, seconds=6):
     """How long after its time was paid for a launch goes on, and what waiting costs the CPU."""
     with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
         card = Card(build, folder)

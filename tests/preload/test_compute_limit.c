@@ -395,6 +395,24 @@ SIM_TEST(a_capture_survives_launches_beside_it)
         CHECK_EQ(cuStreamEndCapture(worker.stream, &graph), CUDA_SUCCESS);
 }
 
+/* It might wait for what comes on another stream: so that is let through in the end. */
+SIM_TEST(work_that_does_not_end_does_not_hold_other_streams_up_for_ever)
+{
+        struct worker w;
+        CUstream other;
+
+        begin(&w);
+        CHECK_EQ(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        CHECK_EQ(
+                cuLaunchKernel(w.kernels[0][KERNEL_2S], 1, 1, 1, 32, 1, 1, 0, w.stream, NULL, NULL),
+                CUDA_SUCCESS);
+        for (unsigned i = 0; i < 5; i++)
+                CHECK_EQ(cuLaunchKernel(w.kernels[0][KERNEL_100US], 1, 1, 1, 32, 1, 1, 0, other,
+                                        NULL, NULL),
+                         CUDA_SUCCESS);
+        CHECK_EQ(cuStreamQuery(w.stream), CUDA_ERROR_NOT_READY);
+}
+
 SIM_TEST(nonsense_is_no_limit_and_no_gpu)
 {
         static const char *const bad[][2] = { { "VGPU_CORES", "lots" },
@@ -474,6 +492,7 @@ int main(void)
                    CASE(killed_while_it_waits_a_process_takes_nothing_along),
                    CASE(each_gpu_has_the_limit), CASE(without_a_limit_nothing_waits),
                    CASE(a_capture_is_not_held_up), CASE(a_capture_survives_launches_beside_it),
+                   CASE(work_that_does_not_end_does_not_hold_other_streams_up_for_ever),
                    CASE(nonsense_is_no_limit_and_no_gpu), CASE(names_of_other_systems),
                    CASE(a_name_with_a_number), CASE(a_policy_that_takes_the_limit_away),
                    CASE(a_policy_that_lends), CASE(a_soft_limit_without_a_neighbour));

@@ -5,7 +5,7 @@
 
 enum { WORKER_GPUS = 2 };
 
-enum { KERNEL_100US, KERNEL_2MS, KERNEL_100MS, WORKER_KERNELS };
+enum { KERNEL_100US, KERNEL_2MS, KERNEL_100MS, KERNEL_2S, WORKER_KERNELS };
 
 struct worker {
         CUcontext contexts[WORKER_GPUS];
