@@ -1,7 +1,8 @@
 /* share_load: work for a GPU whose time is shared, and who got how much of it, by the machine's own
  * counters.
  *
- *   share_load machine PATH          makes the machine to measure on: one card, time as it is
+ *   share_load machine PATH [MIB]    makes the machine to measure on: one card, time as it is, of that
+ *                                    much memory
  *   share_load KIND SECONDS          works without a pause; "share_load kinds" lists the kinds
  *   share_load watch PATH WINDOWS MS share of the card that was busy: one line per window, percent of
  *                                    the whole, then of each process: "1.2 80.1 pid=40.0 pid=40.1" */
@@ -22,13 +23,15 @@
 enum { STREAMS = 4, PROCESSES_MOST = 64 };
 
 static const struct machine_kernel_time kernels[] = {
-        { "k20us", 20 },  { "k50us", 50 },  { "k100us", 100 },  { "k300us", 300 },
-        { "k1ms", 1000 }, { "k5ms", 5000 }, { "k20ms", 20000 }, { "k500ms", 500000 },
+        { "k20us", 20 },    { "k50us", 50 },      { "k100us", 100 },
+        { "k300us", 300 },  { "k1ms", 1000 },     { "k5ms", 5000 },
+        { "k20ms", 20000 }, { "k500ms", 500000 }, { "kmemory", 1000 },
 };
 enum { K20US, K50US, K100US, K300US, K1MS, K5MS, K20MS, K500MS, KERNELS };
 
 struct load {
         CUfunction kernels[KERNELS];
+        CUfunction user; /* of memory */
         CUstream streams[STREAMS];
         CUgraphExec graph; /* eight of 1 ms */
 };
@@ -141,8 +144,32 @@ static void wakes(const struct load *load)
                 region_compute_owed_ns(compute, region_compute_rate(compute, permille), now_ns);
         launch(load, K1MS, 0);
         if (owed_ns > 0)
-                printf("wake_us %.1f\n", (double)(int64_t)(clock_now_ns() - now_ns - owed_ns) / 1e3);
+                printf("wake_us %.1f\n",
+                       (double)(int64_t)(clock_now_ns() - now_ns - owed_ns) / 1e3);
         sync_all(load);
+}
+
+/* Work that uses all of the program's managed memory, nine tenths of what it may have, every 10 ms. How
+ * many milliseconds were done is printed. */
+static void managed(const struct load *load)
+{
+        static CUdeviceptr memory;
+        static unsigned count;
+        size_t free_bytes, total_bytes;
+        void *params[] = { &memory };
+
+        if (!memory) {
+                MUST(cuMemGetInfo_v2(&free_bytes, &total_bytes));
+                const size_t bytes = total_bytes / 10 * 9;
+                MUST(cuMemAllocManaged(&memory, bytes, CU_MEM_ATTACH_GLOBAL));
+                MUST(cuMemPrefetchAsync(memory, bytes, 0, load->streams[0]));
+                sync_all(load);
+        }
+        MUST(cuLaunchKernel(load->user, 1, 1, 1, 1, 1, 1, 0, load->streams[0], params, NULL));
+        for (unsigned i = 0; i < 10; i++)
+                launch(load, K1MS, 0);
+        printf("done_ms %u\n", count += 10);
+        fflush(stdout);
 }
 
 static const struct {
@@ -152,7 +179,7 @@ static const struct {
         { "async_50us", async_50us }, { "async_1ms", async_1ms },   { "async_5ms", async_5ms },
         { "sync_20ms", sync_20ms },   { "sync_500ms", sync_500ms }, { "graph_8ms", graph_8ms },
         { "iterations", iterations }, { "mixed", mixed },           { "streams", streams },
-        { "requests", requests },     { "wakes", wakes },
+        { "requests", requests },     { "managed", managed },       { "wakes", wakes },
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -176,12 +203,14 @@ static void load_open(struct load *load)
         for (unsigned i = 0; i < KERNELS; i++)
                 snprintf(ptx + strlen(ptx), sizeof ptx - strlen(ptx),
                          ".visible .entry %s()\n{\nret;\n}\n", kernels[i].name);
+        strcat(ptx, ".visible .entry user(.param .u64 memory)\n{\nret;\n}\n");
         MUST(cuInit(0));
         MUST(cuDevicePrimaryCtxRetain(&context, 0));
         MUST(cuCtxSetCurrent(context));
         MUST(cuModuleLoadData(&module, ptx));
         for (unsigned i = 0; i < KERNELS; i++)
                 MUST(cuModuleGetFunction(&load->kernels[i], module, kernels[i].name));
+        MUST(cuModuleGetFunction(&load->user, module, "user"));
         for (unsigned i = 0; i < STREAMS; i++)
                 MUST(cuStreamCreate(&load->streams[i], CU_STREAM_NON_BLOCKING));
         graph_make(load);
@@ -281,7 +310,7 @@ static int watch(const char *path, unsigned windows, unsigned window_ms)
         return 0;
 }
 
-static int machine_make(const char *path)
+static int machine_make(const char *path, uint64_t memory_bytes)
 {
         struct machine_spec spec;
         struct err e = { 0 };
@@ -289,6 +318,7 @@ static int machine_make(const char *path)
         machine_spec_init(&spec);
         spec.kernels = kernels;
         spec.kernel_count = KERNELS;
+        spec.gpu_memory_bytes = memory_bytes;
         if (machine_create(path, &spec, &e) == 0)
                 return 0;
         fprintf(stderr, "share_load: %s\n", e.text);
@@ -299,8 +329,8 @@ int main(int argc, char **argv)
 {
         const char *what = argc > 1 ? argv[1] : "";
 
-        if (argc == 3 && strcmp(what, "machine") == 0)
-                return machine_make(argv[2]);
+        if ((argc == 3 || argc == 4) && strcmp(what, "machine") == 0)
+                return machine_make(argv[2], argc == 4 ? (uint64_t)atoll(argv[3]) << 20 : 0);
         if (argc == 5 && strcmp(what, "watch") == 0)
                 return watch(argv[2], (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4]));
         for (unsigned i = 0; i < KINDS; i++) {
@@ -311,7 +341,8 @@ int main(int argc, char **argv)
         }
         if (strcmp(what, "kinds") == 0)
                 return 0;
-        fputs("Usage: share_load machine PATH | kinds | KIND SECONDS | watch PATH WINDOWS MS\n",
+        fputs("Usage: share_load machine PATH [MIB] | kinds | KIND SECONDS | watch PATH WINDOWS "
+              "MS\n",
               stderr);
         return 2;
 }

@@ -34,6 +34,7 @@ AT_LEAST = {
     "tenants_50_50_total_percent": 97,
     "soft_alone_percent": 99,
     "tenants_4_jain": 0.995,
+    "oversubscribed_throughput_ratio": 0.85,
 }
 SOFT = ["--cores-max", "100"]
 
@@ -41,7 +42,7 @@ SOFT = ["--cores-max", "100"]
 class Card:
     """One simulated GPU, and the tenants on it."""
 
-    def __init__(self, build, folder):
+    def __init__(self, build, folder, *memory_mib):
         build = os.path.abspath(build)
         self.vgpu = os.path.join(build, "bin", "vgpu")
         self.load = os.path.join(build, "bench", "share_load")
@@ -49,13 +50,13 @@ class Card:
         self.env = dict(os.environ, XDG_RUNTIME_DIR=folder)
         self.env.pop("VGPU_SHARE", None)
         self.count = 0
-        subprocess.run([self.load, "machine", self.machine], check=True)
+        subprocess.run([self.load, "machine", self.machine, *memory_mib], check=True)
 
-    def start(self, work, *options, seconds=60):
+    def start(self, work, *options, seconds=60, memory="1Gi"):
         """A tenant at work. Its process is the program's: its pid is the one the card counts by."""
         self.count += 1
         name = f"tenant{self.count}"
-        command = [self.vgpu, "run", "--machine", self.machine, "--name", name, "--memory", "1Gi",
+        command = [self.vgpu, "run", "--machine", self.machine, "--name", name, "--memory", memory,
                    *map(str, options), "--", self.load, work, str(seconds)]
         tenant = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, text=True)
         tenant.name = name
@@ -179,6 +180,19 @@ def latency_metrics(card):
             "latency_request_p99_ms": times[int(len(times) * 0.99)] / 1000}
 
 
+def memory_metrics(card):
+    """Two tenants whose managed memory, three quarters of the card each, is all used every 10 ms; and one
+    alone. A while, because memory changes hands every few seconds only."""
+    def milliseconds_done(count, seconds):
+        both = [card.start("managed", "--cores", 50, *SOFT, "--context-memory", "exempt",
+                           seconds=seconds, memory="8Gi") for _ in range(count)]
+        output = "".join(tenant.communicate()[0].splitlines()[-1] + "\n" for tenant in both)
+        return sum(map(int, re.findall(r"done_ms (\d+)", output))) / seconds
+
+    alone = milliseconds_done(1, 6)
+    return {"oversubscribed_throughput_ratio": milliseconds_done(2, 24) / alone}
+
+
 def metrics_of(build):
     pictures = os.path.join(build, "bench")
     os.makedirs(pictures, exist_ok=True)
@@ -189,6 +203,8 @@ def metrics_of(build):
         metrics.update(soft_metrics(card, pictures))
         metrics.update(step_metrics(card, pictures))
         metrics.update(latency_metrics(card))
+    with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
+        metrics.update(memory_metrics(Card(build, folder, "10240")))
     return metrics
 
 

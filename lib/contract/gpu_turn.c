@@ -126,12 +126,15 @@ static bool turn_try(struct gpu_turn *turn)
         return false;
 }
 
+/* Where memory changes hands with the turn, going on without one costs everybody a few such changes: it
+ * is worth more patience. */
 static bool arbiter_is_stale(const struct gpu_turn *turn, uint64_t asked_ns, uint64_t now_ns)
 {
         const uint64_t beat = atomic_load(&turn->grant->heartbeat_ns);
         const uint64_t sign = beat > asked_ns ? beat : asked_ns;
+        const uint64_t patience_ns = GPU_STALE_NS + 4 * atomic_load(&turn->grant->swap_ns);
 
-        return now_ns > sign && now_ns - sign >= GPU_STALE_NS;
+        return now_ns > sign && now_ns - sign >= patience_ns;
 }
 
 /* A word that changes from here on is somebody's who has come. */
@@ -231,4 +234,9 @@ void gpu_turn_note(struct gpu_turn *turn, uint64_t busy_ns, uint64_t in_flight_n
                 return;
         atomic_store_explicit(&turn->lane->busy_ns, busy_ns, memory_order_relaxed);
         atomic_store_explicit(&turn->lane->in_flight_ns, in_flight_ns, memory_order_relaxed);
+}
+
+void gpu_turn_note_memory(struct gpu_turn *turn, uint64_t resident_bytes)
+{
+        atomic_store_explicit(&turn->want->resident_bytes, resident_bytes, memory_order_relaxed);
 }

@@ -57,5 +57,7 @@ uint64_t gpu_turn_in_flight_ns(const struct gpu_turn *turn, uint64_t default_ns)
 /* Nothing of this process is on the GPU any more. `wants_more`: it would go on at once. */
 void gpu_turn_end(struct gpu_turn *turn, bool wants_more);
 
+/* What the container's work touches, wherever it lies now. */
+void gpu_turn_note_memory(struct gpu_turn *turn, uint64_t resident_bytes);
 /* What was measured: GPU time of this process so far, and what it has submitted that is not done. */
 void gpu_turn_note(struct gpu_turn *turn, uint64_t busy_ns, uint64_t in_flight_ns);

@@ -10,6 +10,8 @@
 /* Eight quanta of 4 ms without the end of the work, or any sign of life: a kernel that runs for ever
  * or waits for somebody who has no turn; or a process that is dead or stopped. */
 #define DRAIN_NS (32 * NS_PER_MS)
+/* Where memory is swapped, kernels wait for it page by page, many times longer than a prefetch takes. */
+enum { DRAIN_SWAPS = 16 };
 /* A turn that nobody takes up: stopped, or gone. */
 #define TAKE_UP_NS (8 * NS_PER_MS)
 /* A tenant without turns is asked to come back this often. */
@@ -22,6 +24,11 @@ enum { TURN_QUANTA = 4 };
 /* What is submitted cannot be called back: whoever waits, waits for it. */
 #define IN_FLIGHT_NS         (4 * NS_PER_MS)
 #define IN_FLIGHT_LATENCY_NS (1 * NS_PER_MS)
+
+static uint64_t drain_ns(const struct turns *turns)
+{
+        return DRAIN_NS + DRAIN_SWAPS * turns->swap_ns;
+}
 
 void turns_init(struct turns *turns, uint64_t now_ns)
 {
@@ -160,14 +167,14 @@ static void holder_close(struct turns *turns, struct turns_tenant *holder)
 
 static bool is_silent(const struct turns *turns, const struct turns_tenant *tenant)
 {
-        return turns->clock_ns - tenant->sign_ns >= DRAIN_NS;
+        return turns->clock_ns - tenant->sign_ns >= drain_ns(turns);
 }
 
 /* Was told to close before this report: inactive now is inactive for good. */
 static void closing_step(struct turns *turns, struct turns_tenant *tenant)
 {
-        const bool is_late =
-                turns->clock_ns - tenant->state_since_ns >= DRAIN_NS || is_silent(turns, tenant);
+        const bool is_late = turns->clock_ns - tenant->state_since_ns >= drain_ns(turns) ||
+                             is_silent(turns, tenant);
 
         if (tenant->report.is_active && !is_late)
                 return;
@@ -248,7 +255,7 @@ static void free_step(struct turns *turns, struct turns_tenant *tenant)
                         tenant_enter(turns, tenant, TURNS_RETURNING);
                 return;
         }
-        if (tenant->report.is_active && for_ns < DRAIN_NS)
+        if (tenant->report.is_active && for_ns < drain_ns(turns))
                 return;
         tenant->is_awaited = false;
         tenant_enter(turns, tenant, tenant->report.is_active ? TURNS_FREE : TURNS_OUT);
@@ -275,7 +282,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 
 static uint64_t tenant_timer_ns(const struct turns *turns, const struct turns_tenant *tenant)
 {
-        const uint64_t silent_ns = tenant->sign_ns + DRAIN_NS;
+        const uint64_t silent_ns = tenant->sign_ns + drain_ns(turns);
 
         switch (tenant->state) {
         case TURNS_HOLDER:
@@ -284,9 +291,9 @@ static uint64_t tenant_timer_ns(const struct turns *turns, const struct turns_te
                 return tenant->deadline_ns == TURNS_NEVER ? TURNS_NEVER
                                                           : earlier(tenant->deadline_ns, silent_ns);
         case TURNS_CLOSING:
-                return earlier(tenant->state_since_ns + DRAIN_NS, silent_ns);
+                return earlier(tenant->state_since_ns + drain_ns(turns), silent_ns);
         case TURNS_RETURNING:
-                return tenant->state_since_ns + DRAIN_NS;
+                return tenant->state_since_ns + drain_ns(turns);
         case TURNS_FREE:
                 return tenant->state_since_ns + RETURN_NS;
         case TURNS_OUT:

@@ -7,7 +7,7 @@ enum {
         VIRTUAL_SCALE = 64, /* virtual time is GPU time × this / weight */
         WAKE_QUANTA = 2,    /* what a sleeper may have saved up */
         SWAP_PERCENT = 10,  /* of all time, at most, may go into swapping */
-        PRESENT_S = 1,      /* whoever wanted this recently counts as resident */
+        PRESENT_S = 10,     /* whoever wanted this recently has its memory there */
         MARGIN = 64,        /* the tenant's own account is the exact one: ours is a 64th wider */
         BALANCE_PER_S = 10, /* a balance holds a tenth of a second's income */
         BALANCE_QUANTA = 2,

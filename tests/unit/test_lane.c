@@ -28,9 +28,9 @@ static struct {
 struct real_cuda real_cuda;
 _Atomic uint32_t turn_number;
 
-void turn_take(unsigned account, uint64_t in_flight_ns)
+void turn_take(unsigned account, CUstream stream, uint64_t in_flight_ns)
 {
-        (void)account, (void)in_flight_ns;
+        (void)account, (void)stream, (void)in_flight_ns;
 }
 
 void turn_forked(void)

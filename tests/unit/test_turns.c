@@ -134,14 +134,16 @@ TEST(a_holder_without_a_sign_of_life_is_given_up_whatever_its_deadline)
         int a, b;
 
         two_tenants(&a, &b);
-        turns.card_bytes = 1000; /* turns of seconds */
-        turns.swap_bytes_per_s = 1000;
+        turns.card_bytes = 1000;
+        turns.swap_bytes_per_s = 50 * 1000; /* 10 ms: turns of 90, patience of 32 + 160 */
         say(b, (struct turns_report){ .wants = true, .resident_bytes = 750 });
         say(a, (struct turns_report){ .wants = true, .resident_bytes = 750 });
         settle(1 * MS);
         say(a, (struct turns_report){ true, true, .signs = 1, .resident_bytes = 750 });
-        CHECK_EQ(settle(5 * MS), 37 * MS);
-        settle(37 * MS);
+        CHECK_EQ(settle(5 * MS), 91 * MS);
+        settle(90 * MS);
+        assert_true(is_open(a));
+        settle(197 * MS);
         assert_true(is_open(b));
         assert_true(turns_word(&turns, a).is_free);
 }

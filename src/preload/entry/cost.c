@@ -3,6 +3,7 @@
 #include "cost.h"
 
 enum { PROBES = 8, FOLLOW = 10 }; /* α = 1/10 */
+enum { HELD_UP_NS = 32000000, HELD_UP = 4 };
 
 struct cost cost_table[COSTS] = { [0] = { .ns = COST_UNKNOWN_NS } };
 
@@ -43,6 +44,10 @@ void cost_learn(unsigned index, uint64_t ns, bool is_upper)
 
         if (is_upper && now > before)
                 return;
+        /* Work this long that now takes a fraction was held up once: by page faults, most likely. An
+         * average would remember that for too many launches. */
+        if (before != COST_UNKNOWN_NS && before > HELD_UP_NS && now < before / HELD_UP)
+                before /= HELD_UP;
         if (before != COST_UNKNOWN_NS && now / 2 <= before)
                 now = (uint32_t)(((uint64_t)before * (FOLLOW - 1) + now) / FOLLOW);
         atomic_store_explicit(&cost_table[index].ns, now ? now : 1, memory_order_relaxed);

@@ -117,7 +117,7 @@ static void lane_wait(unsigned account, CUstream stream, uint64_t work_ns)
                 if (!wait_ns)
                         wait_ns = gate_compute_ask(account, work_ns);
                 if (!wait_ns) {
-                        turn_take(account, backlog.planned_ns);
+                        turn_take(account, stream, backlog.planned_ns);
                         return;
                 }
                 /* What a guess was charged is corrected as soon as it is done. */

@@ -10,15 +10,17 @@
 #include "clock.h"
 #include "futex.h"
 #include "gate_turn.h"
-#include "gpu_turn.h"
 #include "log.h"
 #include "meter.h"
 #include "real.h"
 #include "region_layout.h"
+#include "swap.h"
 
 /* How often to look at work that is about to end, and at a turn that others wait for. */
 #define LOOK_LEAST_NS (30 * NS_PER_US)
 #define LOOK_MOST_NS  (150 * NS_PER_US)
+/* An estimate beyond this says that something is unusual, not that the turn will be over. */
+#define AHEAD_MOST_NS (4 * NS_PER_MS)
 /* Alone and idle this long: nothing on the device, as others will see it. */
 #define IDLE_ALONE_NS (50 * NS_PER_MS)
 
@@ -62,9 +64,9 @@ static uint64_t keeper_look(unsigned account, uint64_t *idle_since_ns)
         const bool is_wanted = gate_turn_is_wanted(account);
 
         gate_turn_note(account, left_ns);
-        if (left_ns > 0 || *idle_since_ns == 0)
+        if (left_ns > 0 || *idle_since_ns == 0 || atomic_load(&keepers[account].takers) > 0)
                 *idle_since_ns = now_ns;
-        const uint64_t idle_most_ns = is_wanted ? GPU_TURN_IDLE_NS : IDLE_ALONE_NS;
+        const uint64_t idle_most_ns = is_wanted ? gate_turn_idle_ns(account) : IDLE_ALONE_NS;
         if (!gate_turn_is_on(account, now_ns) || now_ns - *idle_since_ns >= idle_most_ns) {
                 turn_drain(account);
                 return 0;
@@ -131,21 +133,23 @@ static bool keeper_is_there(unsigned account)
         return state == KEEPER_STARTED;
 }
 
-void turn_take(unsigned account, uint64_t in_flight_ns)
+void turn_take(unsigned account, CUstream stream, uint64_t in_flight_ns)
 {
         struct keeper *keeper = &keepers[account];
         int saved_errno = errno;
 
         if (!gate_turn_is_kept(account) || !keeper_is_there(account))
                 return;
-        if (gate_turn_is_on(account, clock_now_ns() + in_flight_ns)) {
+        const uint64_t ahead_ns = in_flight_ns < AHEAD_MOST_NS ? in_flight_ns : AHEAD_MOST_NS;
+        if (gate_turn_is_on(account, clock_now_ns() + ahead_ns)) {
                 gate_turn_note(account, in_flight_ns);
                 return;
         }
         atomic_fetch_add(&keeper->takers, 1);
         if (gate_turn_has_begun(account))
                 turn_drain(account);
-        gate_turn_begin(account);
+        if (gate_turn_begin(account))
+                swap_in(stream);
         atomic_fetch_sub(&keeper->takers, 1);
         futex_ring(&keeper->kick);
         errno = saved_errno;

@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload_cuda.h"
+
 /* Changes when a turn ends: rooms of earlier turns are void. Read on every launch. */
 extern _Atomic uint32_t turn_number;
 
-/* Waits until more work may be submitted behind what is in flight. */
-void turn_take(unsigned account, uint64_t in_flight_ns);
+/* Waits until more work may be submitted to the stream behind what is in flight. Where others had the
+ * device and memory is short, what they pushed out is brought back first (swap.h). */
+void turn_take(unsigned account, CUstream stream, uint64_t in_flight_ns);
 
 /* In a forked child. */
 void turn_forked(void);

@@ -76,6 +76,13 @@ bool gate_turn_is_given_up(unsigned account)
         return true;
 }
 
+uint64_t gate_turn_idle_ns(unsigned account)
+{
+        const uint64_t swap_ns = atomic_load(&turns[account].turn.grant->swap_ns);
+
+        return swap_ns > GPU_TURN_IDLE_NS ? swap_ns : GPU_TURN_IDLE_NS;
+}
+
 bool gate_turn_is_wanted(unsigned account)
 {
         return gpu_turn_deadline_ns(&turns[account].turn) != GPU_NO_DEADLINE;
@@ -86,6 +93,7 @@ bool gate_turn_begin(unsigned account)
         struct account_turn *t = &turns[account];
         bool is_cold = false;
 
+        gpu_turn_note_memory(&t->turn, ledger_used_bytes(account));
         lock_take(&t->lock);
         if (!atomic_load(&t->has_begun)) {
                 is_cold = gpu_turn_begin(&t->turn) &&
@@ -134,6 +142,7 @@ void gate_turn_note(unsigned account, uint64_t in_flight_ns)
                                                 memory_order_relaxed);
 
         gpu_turn_note(&turns[account].turn, busy_ns, in_flight_ns);
+        gpu_turn_note_memory(&turns[account].turn, ledger_used_bytes(account));
 }
 
 void gate_turn_forked(void)

@@ -11,6 +11,9 @@ bool gate_turn_is_kept(unsigned account);
 /* May work that is done by then be submitted? False: end the turn, begin another. */
 bool gate_turn_is_on(unsigned account, uint64_t done_ns);
 bool gate_turn_has_begun(unsigned account);
+/* Idle for longer, the turn is better given to others: where memory changes hands with it, not before
+ * that has paid. */
+uint64_t gate_turn_idle_ns(unsigned account);
 /* Does another container wait for the device? */
 bool gate_turn_is_wanted(unsigned account);
 

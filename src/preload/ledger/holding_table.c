@@ -228,6 +228,32 @@ bool holding_take_of(uint64_t context, struct holding *ret_holding)
         return false;
 }
 
+static unsigned part_list(struct part *part, enum holding_kind kind, unsigned device,
+                          struct holding *ret_holdings, unsigned most)
+{
+        unsigned count = 0;
+
+        brief_lock_take(&part->lock);
+        for (uint64_t i = 0; i < part->capacity && count < most; i++) {
+                const struct holding *place = &part->places[i];
+                if (place->key && place->kind == kind && place->device == device)
+                        ret_holdings[count++] = *place;
+        }
+        brief_lock_give(&part->lock);
+        return count;
+}
+
+unsigned holding_list(enum holding_kind kind, unsigned device, struct holding *ret_holdings,
+                      unsigned most)
+{
+        unsigned count = 0;
+
+        for (unsigned p = 0; p < PARTS; p++)
+                count += part_list(&holding_parts[p], kind, device, ret_holdings + count,
+                                   most - count);
+        return count;
+}
+
 void holding_clear(void)
 {
         for (unsigned p = 0; p < PARTS; p++) {

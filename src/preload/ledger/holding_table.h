@@ -44,5 +44,8 @@ int64_t holding_count(uint64_t key, int change);
 
 /* Takes one holding of the context, if there is any. */
 bool holding_take_of(uint64_t context, struct holding *ret_holding);
+/* Copies holdings of this kind on this device, as many as fit; how many. */
+unsigned holding_list(enum holding_kind kind, unsigned device, struct holding *ret_holdings,
+                      unsigned most);
 /* Forgets everything: a forked child holds nothing. */
 void holding_clear(void);
