@@ -14,6 +14,7 @@
 #include "share.h"
 #include "spec_edit.h"
 #include "str.h"
+#include "verify.h"
 
 #define VISIBLE "NVIDIA_VISIBLE_DEVICES"
 
@@ -197,6 +198,16 @@ static int devices_put(struct spec *spec, const Vgpu__V1__GetAllocationResponse 
         return cdi_inject(spec, answer->cdi_devices, answer->n_cdi_devices, e);
 }
 
+static int verification_put(const struct complete *complete, const struct rootfs *rootfs,
+                            struct err *e)
+{
+        char preload[PATH_MAX + 16];
+
+        snprintf(preload, sizeof preload, "%s/ld.so.preload", complete->folder);
+        return verify_put(complete->spec, rootfs->path,
+                          mount_at(complete->answer, SHARE_PATH)->host_path, preload, e);
+}
+
 static int fill(const struct complete *complete, const struct share_copy *copy,
                 const struct rootfs *rootfs, struct err *e)
 {
@@ -210,7 +221,7 @@ static int fill(const struct complete *complete, const struct share_copy *copy,
                 r = preload_put(complete, rootfs, e);
         if (r == 0)
                 r = devices_put(spec, complete->answer, e);
-        return r;
+        return r < 0 ? r : verification_put(complete, rootfs, e);
 }
 
 int complete_share(const struct complete *complete, struct err *e)

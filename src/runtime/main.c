@@ -11,6 +11,7 @@
 #include "prepare.h"
 #include "real_runtime.h"
 #include "runtime_options.h"
+#include "verify.h"
 
 static int help_print(void)
 {
@@ -49,6 +50,8 @@ int main(int argc, char **argv)
 
         if (argc > 1 && strcmp(argv[1], "cdi") == 0)
                 return cdi_command(argc - 2, argv + 2);
+        if (argc > 1 && strcmp(argv[1], "verify") == 0)
+                return verify_command(argc - 2, argv + 2);
         if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
                 return help_print();
         int r = runtime_options_read(&options, &options_e);

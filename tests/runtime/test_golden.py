@@ -25,7 +25,7 @@ class Golden(LabCase):
         self.addCleanup(self.lab.agent.stop)
 
     def names(self):
-        return {"@LAB@": self.lab.folder, "@UID@": UID, "@DRIVER@": DRIVER,
+        return {"@LAB@": self.lab.folder, "@UID@": UID, "@RUNTIME@": RUNTIME, "@DRIVER@": DRIVER,
                 "@LIBRARY@": os.path.join(os.path.dirname(os.path.dirname(DRIVER)), "lib/libvgpu.so"),
                 **{f"@GPU{i}@": uuid for i, uuid in enumerate(self.lab.uuids)}}
 

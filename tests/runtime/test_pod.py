@@ -112,6 +112,23 @@ class Pod(LabCase):
         for change in (link, plain):
             self.refused(self.lab.run("id", annotations=pod(self.share()), change=change), "would lie over /etc")
 
+    def test_a_volume_that_comes_over_our_places_by_a_link_in_another(self):
+        def volumes(config, bundle):
+            first, second = (os.path.join(bundle, name) for name in ("first", "second"))
+            for folder in (first, second):
+                os.mkdir(folder)
+            os.symlink("/etc", os.path.join(first, "link"))
+            os.mkdir(os.path.join(second, "elsewhere"))
+            os.symlink("elsewhere", os.path.join(second, "vgpu"))
+            for place, source in (("/a", first), ("/a/link", second)):
+                config["mounts"].append({"destination": place, "type": "bind", "source": source,
+                                         "options": ["bind"]})
+        done = self.lab.run("echo started", annotations=pod(self.share()), change=volumes)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("gets no GPU", done.stderr)
+        self.assertIn("gets no GPU", "".join(entry["msg"] for entry in self.logged()))
+
     def test_no_share_no_gpu(self):
         def devices(config, _):
             config["linux"]["devices"] = [{"path": f"/dev/nvidia{n}", "type": "c", "major": 195, "minor": n}
