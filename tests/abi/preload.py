@@ -29,8 +29,14 @@ def main(library):
     tap.check("nothing runs when it is loaded", sorted(started(library) - START_UP))
     tap.check("it has no search path of its own",
               re.findall(r".*\((?:RPATH|RUNPATH)\).*", output("readelf", "-d", library)))
-    strange = [n for n in exports(library) if not re.match(r"(cu[A-Z]|nvml[A-Z]|dl(v?sym|open)$)", n)]
-    tap.check("it shows driver functions and look-ups, nothing else", sorted(strange))
+    tap.check("nor does the compiler's own start code",
+              re.findall(r".*\(INIT\).*", output("readelf", "-d", library)))
+    tap.check("its own references stay inside",
+              re.findall(r".* (?:cu[A-Z]\w*|nvml[A-Z]\w*|dl\w*sym|dlopen) \+ 0", output("readelf", "-rW", library)))
+    strange = [n for n in exports(library)
+               if not re.match(r"(cu[A-Z]|nvml[A-Z]|(dl(v?sym|open)|__gmon_start__)$)", n)]
+    tap.check("it shows driver functions, look-ups and one start of programs, nothing else",
+              sorted(strange))
     tap.check("a look-up that is not ours leaves as a jump",
               [f for f in ("dlsym", "dlvsym", "dlopen") if not leaves_by_jump(library, f)])
     tap.done()

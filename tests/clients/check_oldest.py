@@ -12,7 +12,10 @@ from harness import CACHE, MIB, TOP, Failed, check
 
 ROOT = os.path.join(CACHE, "bullseye")
 LIBRARIES = [os.path.join(ROOT, folder, "x86_64-linux-gnu") for folder in ("usr/lib", "lib")]
-TARGETS = ("src/sim/cuda/libcuda.so.1", "src/sim/nvml/libnvidia-ml.so.1", "tests/tenant/probe")
+TARGETS = ("src/sim/cuda/libcuda.so.1", "src/sim/nvml/libnvidia-ml.so.1", "tests/tenant/probe",
+           "tests/preload/libordered_plugin.so", "tests/preload/ordered-pie-lazy",
+           "tests/preload/ordered-pie-now", "tests/preload/ordered-fixed-lazy",
+           "tests/preload/ordered-fixed-now")
 INSIDE = """
 set -e
 for place in opt mnt proc dev etc; do mkdir -p "$1/$place"; done
@@ -81,6 +84,15 @@ def old_program(clients):
     run_inside(clients, "/lib/x86_64-linux-gnu/libc.so.6", stdin="").expect(r"GLIBC 2\.31")
     run_inside(clients, "/opt/probe", stdin="info\nalloc 102\nalloc 100\nalloc 2\ninfo\n").expect(
         r"\A0\n100 100\n2\n0\n2\n0 100\n\Z")
+
+
+@check("libvgpu.so limits a linked program there, whatever is preloaded before it")
+def old_order(clients):
+    for first in ("libcuda.so.1", "libnvidia-ml.so.1:libcuda.so.1", "libc.so.6", "libdl.so.2:libcuda.so.1"):
+        for program in TARGETS[-4:]:
+            run_inside(clients, "/lib64/ld-linux-x86-64.so.2", "--preload", first,
+                       f"/opt/{os.path.basename(program)}", "/opt/libordered_plugin.so",
+                       stdin="").expect(r"\A\n\Z")
 
 
 @check("libvgpu.so limits that system's own Python, which looks the driver up")

@@ -69,6 +69,9 @@ class Container(BoxCase):
         self.holds(box, "LD_PRELOAD=libm.so.6:/opt/vgpu/libvgpu.so /opt/probe")
         self.holds(box, "LD_PRELOAD=/opt/vgpu/libvgpu.so:libm.so.6 /opt/probe")
         self.holds(box, "LD_PRELOAD= /opt/probe")
+        for first in ("libcuda.so.1", "/opt/driver/libcuda.so.1", "libnvidia-ml.so.1:libcuda.so.1", "libc.so.6"):
+            self.holds(box, f"LD_PRELOAD={first} /opt/probe")
+        self.holds(box, "/lib64/ld-linux-x86-64.so.2 --preload libcuda.so.1 /opt/probe")
 
     def test_a_child_without_a_preload_or_an_environment(self):
         box = self.box()

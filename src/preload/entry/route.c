@@ -6,9 +6,12 @@
 #include <stddef.h>
 
 #include "index.h"
+#include "log.h"
+#include "order.h"
 #include "real.h"
 
-/* In global look-ups our exported functions come first anyway: they are preloaded. */
+/* In global look-ups our exported functions come first anyway: they are preloaded, and what is preloaded
+ * before us is passed over (order.h). */
 static const struct index_row *route_row(const void *handle, const char *name)
 {
         if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !name)
@@ -20,6 +23,10 @@ static const struct index_row *route_row(const void *handle, const char *name)
 /* Ours, if the library that was asked has such a function at all. */
 static void *route_answer(const struct index_row *row, void *address)
 {
+        if (!address && order_hidden(row->name)) {
+                real_clear_error();
+                return row->shell;
+        }
         return address ? row->shell : NULL;
 }
 
@@ -46,4 +53,23 @@ __attribute__((visibility("default"))) void *dlvsym(void *handle, const char *na
 __attribute__((visibility("default"))) void *dlopen(const char *file, int mode)
 {
         return real_dlopen()(file, mode & ~RTLD_DEEPBIND);
+}
+
+/* The start code of nearly every program and library calls this one if somebody defines it: profilers
+ * did. So the program itself asks us to look whether the driver comes before us, and whoever preloads the
+ * driver, or the C library, does not go past us: the driver's own start code calls it too. */
+__attribute__((visibility("default"))) void __gmon_start__(void);
+
+void __gmon_start__(void)
+{
+        static const struct index_row lookups[] = {
+                { "dlopen", (void *)dlopen, INDEX_NONE },
+                { "dlsym", (void *)dlsym, INDEX_NONE },
+                { "dlvsym", (void *)dlvsym, INDEX_NONE },
+        };
+        static const struct index_row self = { "__gmon_start__", (void *)__gmon_start__,
+                                               INDEX_NONE };
+
+        if (!order_check(lookups, sizeof lookups / sizeof *lookups, &self))
+                log_error("the driver was loaded before libvgpu.so, and calls go past it");
 }

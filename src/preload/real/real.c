@@ -7,6 +7,7 @@
 
 #include "index.h"
 #include "libc_symbol.h"
+#include "order.h"
 
 struct real_cuda real_cuda;
 struct real_nvml real_nvml;
@@ -50,6 +51,15 @@ dlopen_fn *real_dlopen(void)
         return (dlopen_fn *)once(&place, "dlopen");
 }
 
+void real_clear_error(void)
+{
+        static void *place;
+        char *(*last_error)(void) = (char *(*)(void))once(&place, "dlerror");
+
+        if (last_error)
+                last_error();
+}
+
 static unsigned shell_hash(const void *address)
 {
         return (unsigned)(((uintptr_t)address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54) % SHELLS;
@@ -90,6 +100,8 @@ static bool table_load(const char *file, const struct index_row *rows, unsigned 
                 return false;
         for (unsigned i = 0; i < count; i++) {
                 void *address = real_dlsym()(library, rows[i].name);
+                if (!address)
+                        address = order_hidden(rows[i].name);
                 if (!address || address == rows[i].shell)
                         continue;
                 if (rows[i].shell)

@@ -14,6 +14,8 @@ typedef void *dlopen_fn(const char *file, int mode);
 dlsym_fn *real_dlsym(void);
 dlvsym_fn *real_dlvsym(void);
 dlopen_fn *real_dlopen(void);
+/* Forgets why the last look-up failed: the program was given an answer after all. */
+void real_clear_error(void);
 
 /* Load the library and fill the table: what the driver lacks stays NULL. Each once; false: there is
  * no such library. */
