@@ -81,9 +81,74 @@ SIM_TEST(no_prefetch_brings_the_host_s_part_onto_the_card)
         CHECK_EQ(guest_card_bytes(0), 20 * MIB);
 }
 
+/* Two cards with limits of 100 and 40 MiB, and 80 MiB of managed memory on the first. */
+static CUdeviceptr begin_two(void)
+{
+        CUdeviceptr there;
+
+        guest_machine(2);
+        setenv("VGPU_MEMORY_LIMIT_0", "100m", 1);
+        setenv("VGPU_MEMORY_LIMIT_1", "40m", 1);
+        guest_start(NULL);
+        GOOD(cuMemAllocManaged(&there, 80 * MIB, CU_MEM_ATTACH_GLOBAL));
+        return there;
+}
+
+/* What each card holds, whoever touches the memory, is what it is charged for. */
+static void both_check(CUdeviceptr there, CUcontext second)
+{
+        CUcontext popped;
+
+        GOOD(cuCtxPushCurrent_v2(second));
+        kernels_run(kernels.fill, there, 7, 80 * MIB, NULL);
+        GOOD(cuCtxSynchronize());
+        GOOD(cuCtxPopCurrent_v2(&popped));
+        CHECK(guest_card_bytes(0) <= 100 * MIB);
+        CHECK(guest_card_bytes(1) <= 4 * MIB); /* its code */
+        CHECK_EQ(((unsigned *)(uintptr_t)there)[4 * 79], 86);
+}
+
+SIM_TEST(managed_memory_stays_with_the_card_that_is_charged)
+{
+        static const CUmem_advise inviting[] = { CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                                                 CU_MEM_ADVISE_SET_READ_MOSTLY,
+                                                 CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+                                                 CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION };
+        CUmemLocation card_1 = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 };
+        CUdeviceptr there = begin_two(), more;
+        size_t size = 80 * MIB, start = 0;
+        CUcontext first, second;
+
+        GOOD(cuCtxGetCurrent(&first));
+        GOOD(cuCtxCreate_v2(&second, 0, 1));
+        kernels_load();
+        GOOD(cuCtxSetCurrent(first));
+        both_check(there, second);
+        for (unsigned i = 0; i < 4; i++)
+                GOOD(cuMemAdvise(there, size, inviting[i], 1));
+        both_check(there, second);
+        for (unsigned i = 0; i < 4; i++)
+                GOOD(cuMemAdvise_v2(there, size, inviting[i], card_1));
+        both_check(there, second);
+        GOOD(cuMemPrefetchAsync(there, size, 1, NULL));
+        GOOD(cuMemPrefetchAsync_v2(there, size, card_1, 0, NULL));
+        GOOD(cuMemPrefetchBatchAsync(&there, &size, 1, &card_1, &start, 1, 0, NULL));
+        both_check(there, second);
+        /* On its own card it is as it always was, and it is charged until it is freed. */
+        GOOD(cuMemPrefetchAsync(there, size, 0, NULL));
+        GOOD(cuCtxSynchronize());
+        CHECK_EQ(guest_card_bytes(0), 80 * MIB);
+        FULL(cuMemAlloc_v2(&more, 22 * MIB));
+        GOOD(cuMemFree_v2(there));
+        CHECK_EQ(guest_held(), 0);
+        CHECK_EQ(guest_card_bytes(0), 0);
+        GOOD(cuMemAlloc_v2(&more, 100 * MIB));
+}
+
 int main(void)
 {
         return RUN(CASE(managed_memory_by_name_may_be_virtual_too),
                    CASE(no_advice_brings_the_host_s_part_onto_the_card),
-                   CASE(no_prefetch_brings_the_host_s_part_onto_the_card));
+                   CASE(no_prefetch_brings_the_host_s_part_onto_the_card),
+                   CASE(managed_memory_stays_with_the_card_that_is_charged));
 }

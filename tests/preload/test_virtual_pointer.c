@@ -227,14 +227,41 @@ SIM_TEST(device_memory_takes_no_advice)
         CHECK_EQ(guest_card_bytes(0), CARD);
 }
 
+/* The driver's answers for the one are those for the other, to every question about managed memory. */
+SIM_TEST(it_has_no_properties_of_managed_memory)
+{
+        CUmem_range_attribute which = CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION;
+        CUdeviceptr both[2] = { begin_full() };
+        int value = 0;
+        void *values = &value;
+        size_t size = sizeof value, bytes = MIB;
+        CUstream stream;
+
+        GOOD(cuMemAlloc_v2(&both[1], 10 * MIB));
+        GOOD(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CHECK_EQ(guest_virtual(), 10 * MIB);
+        for (unsigned i = 0; i < 2; i++) {
+                CHECK_EQ(cuMemRangeGetAttribute(&value, size, which, both[i], bytes),
+                         CUDA_ERROR_INVALID_VALUE);
+                CHECK_EQ(cuMemRangeGetAttributes(&values, &size, &which, 1, both[i], bytes),
+                         CUDA_ERROR_INVALID_VALUE);
+                CHECK_EQ(cuStreamAttachMemAsync(stream, both[i], 0, CU_MEM_ATTACH_SINGLE),
+                         CUDA_ERROR_INVALID_VALUE);
+                CHECK_EQ(cuStreamAttachMemAsync_ptsz(NULL, both[i], 0, CU_MEM_ATTACH_HOST),
+                         CUDA_ERROR_INVALID_VALUE);
+                CHECK_EQ(cuMemDiscardBatchAsync(&both[i], &bytes, 1, 0, stream),
+                         CUDA_ERROR_INVALID_VALUE);
+        }
+}
+
 int main(void)
 {
-        return RUN(CASE(pitched_memory_has_its_pitch_on_the_host_too),
-                   CASE(memory_with_32_bit_addresses_stays_on_the_card),
-                   CASE(copies_and_fills_reach_it), CASE(it_passes_for_device_memory),
-                   CASE(it_cannot_be_shared_and_says_so),
-                   CASE(freed_in_a_stream_s_order_it_serves_the_work_before),
-                   CASE(stream_ordered_memory),
-                   CASE(stream_ordered_memory_of_the_thread_s_own_stream),
-                   CASE(device_memory_takes_no_advice));
+        return RUN(
+                CASE(pitched_memory_has_its_pitch_on_the_host_too),
+                CASE(memory_with_32_bit_addresses_stays_on_the_card),
+                CASE(copies_and_fills_reach_it), CASE(it_passes_for_device_memory),
+                CASE(it_cannot_be_shared_and_says_so),
+                CASE(freed_in_a_stream_s_order_it_serves_the_work_before),
+                CASE(stream_ordered_memory), CASE(stream_ordered_memory_of_the_thread_s_own_stream),
+                CASE(device_memory_takes_no_advice), CASE(it_has_no_properties_of_managed_memory));
 }

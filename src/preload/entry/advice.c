@@ -1,5 +1,5 @@
-/* Advice and prefetches: hints, which may not bring onto the card what is charged to the host. What
- * passes for device memory answers them as device memory does. */
+/* Advice and prefetches: hints, which may not bring onto a card what is charged to the host or to another
+ * card. What passes for device memory answers them as device memory does. */
 #include "real.h"
 #include "virtual_range.h"
 
@@ -10,25 +10,32 @@ static CUmemLocation location_of(CUdevice device)
         return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device };
 }
 
-/* Would the advice let pages onto a card? */
-static bool is_inviting(CUmem_advise advice, CUmemLocation location)
+/* Whom the advice lets the pages come to: a card's number, or one of these. */
+enum { NO_CARD = -1, ANY_CARD = -2 };
+
+static int location_card(CUmemLocation location)
+{
+        return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : NO_CARD;
+}
+
+static int advice_card(CUmem_advise advice, CUmemLocation location)
 {
         switch (advice) {
         case CU_MEM_ADVISE_SET_READ_MOSTLY: /* copies on every card that reads */
         case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
         case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-                return true;
+                return ANY_CARD;
         case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
-                return location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+                return location_card(location);
         default:
-                return false;
+                return NO_CARD;
         }
 }
 
 /* What is to be done with a hint for [address, address + bytes). */
 enum hint { HINT_PASS, HINT_IGNORE, HINT_INVALID };
 
-static enum hint hint_judge(CUdeviceptr address, size_t bytes, bool brings_in, int ordinal)
+static enum hint hint_judge(CUdeviceptr address, size_t bytes, int card)
 {
         struct virtual_range range;
 
@@ -36,10 +43,12 @@ static enum hint hint_judge(CUdeviceptr address, size_t bytes, bool brings_in, i
                 return HINT_PASS;
         if (range.is_fallback)
                 return HINT_INVALID;
+        if (card == NO_CARD)
+                return HINT_PASS;
         /* Its first bytes are the card's, and no other card's. */
-        bool is_on_card =
-                ordinal == range.ordinal && address + bytes <= range.address + range.device_bytes;
-        return brings_in && !is_on_card ? HINT_IGNORE : HINT_PASS;
+        bool is_home = card == ANY_CARD ? !range.is_steady : card == range.home;
+        bool is_on_card = address + bytes <= range.address + range.device_bytes;
+        return is_home && is_on_card ? HINT_PASS : HINT_IGNORE;
 }
 
 static CUresult hint_result(enum hint hint)
@@ -50,8 +59,7 @@ static CUresult hint_result(enum hint hint)
 CUresult hook_cuMemAdvise(cuMemAdvise_fn *real, CUdeviceptr address, size_t bytes,
                           CUmem_advise advice, CUdevice device)
 {
-        enum hint hint =
-                hint_judge(address, bytes, is_inviting(advice, location_of(device)), device);
+        enum hint hint = hint_judge(address, bytes, advice_card(advice, location_of(device)));
 
         return hint == HINT_PASS ? real(address, bytes, advice, device) : hint_result(hint);
 }
@@ -59,7 +67,7 @@ CUresult hook_cuMemAdvise(cuMemAdvise_fn *real, CUdeviceptr address, size_t byte
 CUresult hook_cuMemAdvise_v2(cuMemAdvise_v2_fn *real, CUdeviceptr address, size_t bytes,
                              CUmem_advise advice, CUmemLocation location)
 {
-        enum hint hint = hint_judge(address, bytes, is_inviting(advice, location), location.id);
+        enum hint hint = hint_judge(address, bytes, advice_card(advice, location));
 
         return hint == HINT_PASS ? real(address, bytes, advice, location) : hint_result(hint);
 }
@@ -67,7 +75,7 @@ CUresult hook_cuMemAdvise_v2(cuMemAdvise_v2_fn *real, CUdeviceptr address, size_
 CUresult hook_cuMemPrefetchAsync(cuMemPrefetchAsync_fn *real, CUdeviceptr address, size_t bytes,
                                  CUdevice device, CUstream stream)
 {
-        enum hint hint = hint_judge(address, bytes, device != CU_DEVICE_CPU, device);
+        enum hint hint = hint_judge(address, bytes, location_card(location_of(device)));
 
         return hint == HINT_PASS ? real(address, bytes, device, stream) : hint_result(hint);
 }
@@ -76,8 +84,7 @@ CUresult hook_cuMemPrefetchAsync_v2(cuMemPrefetchAsync_v2_fn *real, CUdeviceptr 
                                     size_t bytes, CUmemLocation location, unsigned int flags,
                                     CUstream stream)
 {
-        enum hint hint = hint_judge(address, bytes, location.type == CU_MEM_LOCATION_TYPE_DEVICE,
-                                    location.id);
+        enum hint hint = hint_judge(address, bytes, location_card(location));
 
         return hint == HINT_PASS ? real(address, bytes, location, flags, stream)
                                  : hint_result(hint);
@@ -105,8 +112,8 @@ static enum hint batch_judge(const CUdeviceptr *addresses, const size_t *sizes, 
                 return HINT_PASS;
         for (size_t i = 0; i < count; i++) {
                 const CUmemLocation *to = batch_location(locations, starts, location_count, i);
-                bool brings_in = to && to->type == CU_MEM_LOCATION_TYPE_DEVICE;
-                enum hint hint = hint_judge(addresses[i], sizes[i], brings_in, to ? to->id : -1);
+                enum hint hint =
+                        hint_judge(addresses[i], sizes[i], to ? location_card(*to) : NO_CARD);
                 strictest = hint > strictest ? hint : strictest;
         }
         return strictest;
@@ -158,4 +165,44 @@ CUresult hook_cuMemDiscardAndPrefetchBatchAsync(cuMemDiscardAndPrefetchBatchAsyn
                 !stream && real == real_cuda.cuMemDiscardAndPrefetchBatchAsync_ptsz
                         ? CU_STREAM_PER_THREAD
                         : stream);
+}
+
+/* What passes for device memory has none of the properties of managed memory. */
+static bool passes_for_device(CUdeviceptr address, size_t bytes)
+{
+        return hint_judge(address, bytes ? bytes : 1, NO_CARD) == HINT_INVALID;
+}
+
+CUresult hook_cuMemDiscardBatchAsync(cuMemDiscardBatchAsync_fn *real, CUdeviceptr *addresses,
+                                     size_t *sizes, size_t count, unsigned long long flags,
+                                     CUstream stream)
+{
+        for (size_t i = 0; addresses && sizes && i < count; i++)
+                if (passes_for_device(addresses[i], sizes[i]))
+                        return CUDA_ERROR_INVALID_VALUE;
+        return real(addresses, sizes, count, flags, stream);
+}
+
+CUresult hook_cuMemRangeGetAttribute(cuMemRangeGetAttribute_fn *real, void *value, size_t size,
+                                     CUmem_range_attribute attribute, CUdeviceptr address,
+                                     size_t bytes)
+{
+        return passes_for_device(address, bytes) ? CUDA_ERROR_INVALID_VALUE
+                                                 : real(value, size, attribute, address, bytes);
+}
+
+CUresult hook_cuMemRangeGetAttributes(cuMemRangeGetAttributes_fn *real, void **values,
+                                      size_t *sizes, CUmem_range_attribute *attributes,
+                                      size_t count, CUdeviceptr address, size_t bytes)
+{
+        return passes_for_device(address, bytes)
+                       ? CUDA_ERROR_INVALID_VALUE
+                       : real(values, sizes, attributes, count, address, bytes);
+}
+
+CUresult hook_cuStreamAttachMemAsync(cuStreamAttachMemAsync_fn *real, CUstream stream,
+                                     CUdeviceptr address, size_t bytes, unsigned int flags)
+{
+        return passes_for_device(address, bytes) ? CUDA_ERROR_INVALID_VALUE
+                                                 : real(stream, address, bytes, flags);
 }

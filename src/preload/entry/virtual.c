@@ -22,6 +22,61 @@ static CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, C
                                         : CUDA_ERROR_NOT_SUPPORTED;
 }
 
+static bool is_limited(int ordinal)
+{
+        int account = devices_account(ordinal);
+
+        return account < 0 || limits_bytes((unsigned)account) != UINT64_MAX;
+}
+
+bool virtual_has_rivals(int ordinal)
+{
+        for (int i = 0; i < devices_count(); i++)
+                if (i != ordinal && is_limited(i))
+                        return true;
+        return false;
+}
+
+/* Where bytes charged to the card may lie: there, if all others reach it; else pages would move to
+ * whoever touches them. */
+static int home_of(int ordinal)
+{
+        for (int i = 0; i < devices_count(); i++) {
+                int can = 0;
+                if (i != ordinal && is_limited(i) &&
+                    (real_cuda.cuDeviceCanAccessPeer(&can, i, ordinal) != CUDA_SUCCESS || !can))
+                        return -1;
+        }
+        return ordinal;
+}
+
+/* Devices reach the bytes where they are. One that cannot does not use them, unless it is the one that
+ * they are for. */
+static CUresult range_map(CUdeviceptr address, size_t bytes, int ordinal)
+{
+        CUresult own = CUDA_SUCCESS;
+
+        for (int i = 0; i < devices_count(); i++) {
+                CUresult r = advise(address, bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, i);
+                if (i == ordinal)
+                        own = r;
+        }
+        return own;
+}
+
+/* The bytes that are charged to the card. With one card the driver may move those of managed memory as
+ * it likes; with several they stay. */
+static CUresult card_place(const struct virtual_range *range, size_t bytes)
+{
+        if (!bytes || (!range->is_fallback && !range->is_steady))
+                return CUDA_SUCCESS;
+        CUresult r = advise(range->address, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                            range->home < 0 ? CU_DEVICE_CPU : range->home);
+        if (r == CUDA_SUCCESS && range->is_steady)
+                r = range_map(range->address, bytes, range->ordinal);
+        return r;
+}
+
 /* Fails where the driver cannot keep managed memory in its place (before Pascal, on Windows): there
  * is no virtual memory then. */
 static CUresult range_place(const struct virtual_range *range)
@@ -29,20 +84,20 @@ static CUresult range_place(const struct virtual_range *range)
         uint64_t on_card = range->device_bytes < range->bytes ? range->device_bytes : range->bytes;
         CUdeviceptr rest = range->address + on_card;
         size_t rest_bytes = range->bytes - on_card;
-        CUresult r = CUDA_SUCCESS;
+        CUresult r = card_place(range, on_card);
 
-        if (on_card && range->is_fallback)
-                r = advise(range->address, on_card, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-                           range->ordinal);
         if (r != CUDA_SUCCESS || !rest_bytes)
                 return r;
         r = advise(rest, rest_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU);
-        for (int i = 0; r == CUDA_SUCCESS && i < devices_count(); i++) {
-                r = advise(rest, rest_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, i);
-                if (i != range->ordinal) /* one that cannot reach it does not use it */
-                        r = CUDA_SUCCESS;
-        }
-        return r;
+        return r == CUDA_SUCCESS ? range_map(rest, rest_bytes, range->ordinal) : r;
+}
+
+static void range_settle_on(struct virtual_range *range, const struct place *place)
+{
+        range->ordinal = place->ordinal;
+        range->context = place->context;
+        range->is_steady = virtual_has_rivals(place->ordinal);
+        range->home = range->is_steady ? home_of(place->ordinal) : place->ordinal;
 }
 
 /* Charges, allocates and notes the range; the caller has filled in what it is for. */
@@ -54,8 +109,7 @@ static CUresult range_make(struct virtual_range *range, const struct place *plac
 
         if (r != CUDA_SUCCESS)
                 return r;
-        range->ordinal = place->ordinal;
-        range->context = place->context;
+        range_settle_on(range, place);
         r = real_cuda.cuMemAllocManaged ? real_cuda.cuMemAllocManaged(&address, bytes, flags)
                                         : CUDA_ERROR_NOT_SUPPORTED;
         range->address = address;
@@ -91,6 +145,22 @@ CUresult virtual_alloc_managed(const struct place *place, size_t bytes, unsigned
         struct virtual_range range = { 0 };
 
         return range_make(&range, place, bytes, flags, ret_address);
+}
+
+CUresult virtual_keep(const struct place *place, struct charge *charge, size_t bytes,
+                      CUdeviceptr address)
+{
+        struct virtual_range range = { .address = address,
+                                       .bytes = bytes,
+                                       .device_bytes = charge->bytes,
+                                       .account = charge->account };
+
+        if (!charge->is_counted)
+                return CUDA_SUCCESS;
+        ledger_rename(charge, REGION_MANAGED);
+        range_settle_on(&range, place);
+        range_place(&range); /* a driver that takes no advice moves no pages between cards either */
+        return gate_virtual_settle(&range, CUDA_SUCCESS);
 }
 
 /* What would serve a stream-ordered request as it is. */

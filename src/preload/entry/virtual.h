@@ -3,6 +3,7 @@
 #pragma once
 
 #include "devices.h"
+#include "ledger.h"
 #include "virtual_range.h"
 
 /* Device memory that the card has no room for. OUT_OF_MEMORY: it does not fit, or the share has no
@@ -11,6 +12,12 @@ CUresult virtual_alloc(const struct place *place, size_t bytes, CUdeviceptr *ret
 /* Managed memory that the program asked for by name, and of which the card has no room for all. */
 CUresult virtual_alloc_managed(const struct place *place, size_t bytes, unsigned flags,
                                CUdeviceptr *ret_address);
+/* Are there other cards with limits? Then managed memory must stay on the one that is charged for it: */
+bool virtual_has_rivals(int ordinal);
+/* the program's own managed memory, charged to the card, is kept there, where the others reach it. Takes
+ * the charge over. OUT_OF_MEMORY: it could not be noted; the caller frees it. */
+CUresult virtual_keep(const struct place *place, struct charge *charge, size_t bytes,
+                      CUdeviceptr address);
 /* Stream-ordered memory of the device's own pool. What another stream has freed is used again after
  * it, without a wait on the host. */
 CUresult virtual_alloc_async(const struct place *place, size_t bytes, CUmemoryPool pool,

@@ -1,5 +1,5 @@
-/* virtual_range: this process's managed memory that is charged to the virtual account: each range with
- * its size, its device and what it is charged. Whoever moves memory between card and host, when a
+/* virtual_range: this process's managed memory that is charged to the virtual account, or that must stay
+ * where it is charged: each range with its size, its device and what it is charged. Whoever moves memory between card and host, when a
  * container's turn comes or ends, finds here what there is to move: virtual_range_each(). */
 #pragma once
 
@@ -15,6 +15,8 @@ struct virtual_range {
         uint64_t event; /* ≠ 0: freed in a stream's order, and to be had when this event has come */
         unsigned account;
         int ordinal;      /* CUDA's number of the device */
+        int home;         /* the card that its first bytes may be on; −1: none */
+        bool is_steady;   /* there are other cards with limits, which they may not come onto */
         bool is_fallback; /* for device memory; false: the program asked for managed memory */
 };
 
