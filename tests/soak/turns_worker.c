@@ -45,7 +45,7 @@ static bool is_excused(const struct board *board, unsigned index, uint64_t now_n
                now_ns - alive_ns >= GIVEN_UP_NS || now_ns - away_ns < GIVEN_UP_NS;
 }
 
-static void token_take(struct board *board, unsigned index)
+static void token_take(struct board *board, unsigned index, struct gpu_turn *turn)
 {
         const uint64_t now_ns = clock_now_ns();
 
@@ -53,7 +53,8 @@ static void token_take(struct board *board, unsigned index)
         const uint32_t other = atomic_exchange(&board->holder, index + 1);
         if (other == 0 || other == index + 1)
                 return;
-        if (!is_excused(board, other - 1, now_ns))
+        /* Off the processor just now? Then it is we who were given up. */
+        if (!is_excused(board, other - 1, now_ns) && gpu_turn_is_on(turn, clock_now_ns()))
                 atomic_fetch_add(&board->doubles, 1);
 }
 
@@ -91,7 +92,7 @@ int turns_worker(struct board *board, unsigned index)
                         turn.until_ns == 0 && (turn.number & GPU_STATE_MASK) == GPU_OPEN;
 
                 if (has_token)
-                        token_take(board, index);
+                        token_take(board, index, &turn);
                 else
                         atomic_fetch_add(&board->workers[index].alone, 1);
                 work(board, index, &turn);
