@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "command.h"
 #include "json_out.h"
+#include "ps_turns.h"
 #include "quantity.h"
 #include "region_compute.h"
 #include "residency.h"
@@ -257,6 +258,7 @@ static void device_json(struct json_out *json, const struct share_copy *copy,
         json_number(json, "physical_bytes", physical);
         json_number(json, "virtual_bytes", virtual);
         compute_json(json, device, region, gpu);
+        ps_turns_json(json, copy, gpu);
         json_close(json, '}');
 }
 

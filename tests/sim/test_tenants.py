@@ -5,13 +5,14 @@ Judged by ratios of the simulator's own counters, which a loaded host does not c
 measures exactly.
 """
 
+import json
 import os
 import signal
 import struct
 import sys
 import time
 
-from cli_case import SOURCE, VGPU, Case, main, wait_until
+from cli_case import SOURCE, VGPU, Case, main, vgpu, wait_until
 
 sys.path.insert(0, os.path.join(SOURCE, "bench"))
 import tenants  # noqa: E402
@@ -47,6 +48,12 @@ class Tenants(Case):
         first, second = self.start("async_1ms", "--cores", 30), self.start("async_1ms", "--cores", 70)
         self.both_work(first, second)
         self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.30, delta=0.05)
+        listed = json.loads(vgpu("ps", "--json", environment=self.card.env).stdout)["shares"]
+        for share in listed:
+            turns = share["gpus"][0]["turns"]
+            self.assertGreater(turns["count"], 10, turns)
+            self.assertGreater(turns["held_ns"], 0, turns)
+            self.assertEqual(turns["swap_ns"], 0, turns)
 
     def test_small_kernels_get_as_much_as_large_ones(self):
         small = self.start("async_50us", "--cores", 50, *SOFT)
