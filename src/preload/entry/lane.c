@@ -5,11 +5,10 @@
 #include "gate_compute.h"
 #include "gate_turn.h"
 
-#define ROOM_NS      (500 * NS_PER_US) /* charged at a time */
-#define LONG_NS      (250 * NS_PER_US) /* work that is measured by itself */
-#define UNKNOWN_NS   (2 * NS_PER_MS) /* a kernel that was never seen: half of what may be in flight */
-#define IN_FLIGHT_NS (4 * NS_PER_MS)
-#define NAP_NS       (20 * NS_PER_US)
+#define ROOM_NS    (500 * NS_PER_US) /* charged at a time */
+#define LONG_NS    (250 * NS_PER_US) /* work that is measured by itself */
+#define UNKNOWN_NS (2 * NS_PER_MS)   /* a kernel that was never seen */
+#define NAP_NS     (20 * NS_PER_US)
 /* Work that does not end may wait for what this thread is about to do. What comes behind it in the
  * same stream is hardly that. */
 #define STUCK_NS      (32 * NS_PER_MS)
@@ -92,7 +91,8 @@ static uint64_t in_flight_wait_ns(unsigned account, CUstream stream, const struc
                                   uint64_t waited_ns)
 {
         const uint64_t most_ns = backlog->oldest == stream ? STUCK_SELF_NS : STUCK_NS;
-        const uint64_t bound_ns = gate_turn_in_flight_ns(account, IN_FLIGHT_NS);
+        const uint64_t bound_ns =
+                gate_turn_in_flight_ns(account, gate_compute_in_flight_ns(account));
 
         if (backlog->planned_ns <= bound_ns || waited_ns > most_ns)
                 return 0;

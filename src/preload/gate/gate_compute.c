@@ -15,6 +15,10 @@
 /* A sleeper wakes this much late: so work may start this much early, always, which shifts all of it
  * and adds nothing. */
 #define EARLY_NS (20 * NS_PER_US)
+/* Work that is submitted and not done. Who may have the whole device has nothing to lose by more, and
+ * keeps it busy over a stall of its own. */
+#define IN_FLIGHT_NS       (4 * NS_PER_MS)
+#define IN_FLIGHT_WHOLE_NS (16 * NS_PER_MS)
 /* A correction that frees less is not worth waking others for. */
 #define WAKE_NS (100 * NS_PER_US)
 
@@ -33,7 +37,7 @@ uint64_t gate_compute_ask(unsigned account, uint64_t work_ns)
         unsigned permille = limits_compute_permille(account);
         struct region_compute *compute = compute_of(account);
 
-        if (!permille)
+        if (!permille || permille >= COMPUTE_WHOLE)
                 return 0;
         return region_compute_take(compute, region_compute_rate(compute, permille),
                                    clock_now_ns() + EARLY_NS, work_ns);
@@ -44,7 +48,7 @@ void gate_compute_correct(unsigned account, int64_t work_ns)
         unsigned permille = limits_compute_permille(account);
         struct region_compute *compute = compute_of(account);
 
-        if (!permille || work_ns == 0)
+        if (!permille || permille >= COMPUTE_WHOLE || work_ns == 0)
                 return;
         bool is_early = region_compute_correct(compute, region_compute_rate(compute, permille),
                                                clock_now_ns(), work_ns);
@@ -53,6 +57,11 @@ void gate_compute_correct(unsigned account, int64_t work_ns)
                 futex_ring(&compute->wake);
                 errno = saved_errno;
         }
+}
+
+uint64_t gate_compute_in_flight_ns(unsigned account)
+{
+        return limits_compute_permille(account) < COMPUTE_WHOLE ? IN_FLIGHT_NS : IN_FLIGHT_WHOLE_NS;
 }
 
 uint64_t gate_compute_used(unsigned account, uint64_t begin_ns, uint64_t end_ns)

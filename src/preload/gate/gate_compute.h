@@ -15,6 +15,9 @@ uint64_t gate_compute_ask(unsigned account, uint64_t work_ns);
 /* Corrects an earlier charge: the work took longer (> 0) or shorter. Never waits. */
 void gate_compute_correct(unsigned account, int64_t work_ns);
 
+/* How much work may be submitted and not done, as far as the limit goes. */
+uint64_t gate_compute_in_flight_ns(unsigned account);
+
 /* The device worked for this process between these times (CLOCK_MONOTONIC); what no other process of
  * the container had said before is its answer and counts as used. */
 uint64_t gate_compute_used(unsigned account, uint64_t begin_ns, uint64_t end_ns);
