@@ -92,8 +92,7 @@ static int outcome(const struct asking *asking, const char *socket, unsigned wai
                 return err_set(e, -ENOENT, "%s", asking->text);
         case GRPC_UNAVAILABLE:
         case GRPC_DEADLINE_EXCEEDED:
-                return err_set(e, -EAGAIN,
-                               "vgpu-node at '%.80s' did not answer within %g s (%.80s)", socket,
+                return err_set(e, -EAGAIN, "vgpu-node did not answer within %g s (%.120s)",
                                wait_ms / 1000.0, asking->text);
         default:
                 return err_set(e, -EPROTO, "vgpu-node: %s", asking->text);

@@ -159,11 +159,14 @@ static int machine_put(struct standalone *standalone, const struct spec *spec,
         mount_put(standalone, options->driver, CONTAINER_DRIVER, true);
         variable_put(standalone, "VGPU_SIM", CONTAINER_MACHINE);
         variable_put(standalone, "LD_LIBRARY_PATH", standalone->library_path);
+        /* A real driver sees the device nodes that there are; the simulated one goes by this. */
+        if (!spec_env_get(spec, "CUDA_VISIBLE_DEVICES"))
+                variable_put(standalone, "CUDA_VISIBLE_DEVICES", standalone->uuids.text);
         return 0;
 }
 
 static int files_make(const struct spec *spec, const struct runtime_options *options,
-                      const char *name, const struct standalone *standalone, struct err *e)
+                      const char *name, struct standalone *standalone, struct err *e)
 {
         struct share_copy copy = { .region = CONTAINER_REGION };
         struct gpu_names all;
@@ -178,6 +181,8 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
                 return err_set(e, -ENOMEM, "out of memory");
         r = share_describe(&all, &copy, e);
         environ_return(own);
+        for (unsigned i = 0; i < copy.device_count && r == 0; i++)
+                r = str_appendf(&standalone->uuids, "%s%s", i ? "," : "", copy.devices[i].uuid);
         if (r == 0)
                 r = share_create(standalone->share, &copy, e);
         return r == 0 ? region_make(standalone->region, e) : r;
@@ -204,4 +209,5 @@ int standalone_make(const struct spec *spec, const struct runtime_options *optio
 void standalone_done(struct standalone *standalone)
 {
         free(standalone->library_path);
+        str_done(&standalone->uuids);
 }

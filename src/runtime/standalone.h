@@ -5,15 +5,17 @@
 #include "err.h"
 #include "runtime_options.h"
 #include "spec.h"
+#include "str.h"
 #include "vgpu.pb-c.h"
 
 /* What a container is given, in the form of vgpu-node's answer. */
 struct standalone {
         Vgpu__V1__GetAllocationResponse answer;
         Vgpu__V1__Mount mounts[4], *mount_list[4];
-        Vgpu__V1__Variable variables[2], *variable_list[2];
+        Vgpu__V1__Variable variables[3], *variable_list[3];
         char share[4096], region[4096];
         char *library_path;
+        struct str uuids;
 };
 
 /* 1: the environment sets limits, and which; 0: it sets none; -EINVAL: it says something that means

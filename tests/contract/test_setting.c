@@ -159,9 +159,21 @@ TEST(log_levels_keep_their_numbers)
         CHECK_EQ(number(SETTING_LOG, "VGPU_LOG", "info"), E | W | I);
 }
 
+TEST(a_variable_is_recognised_by_any_of_its_names)
+{
+        CHECK(setting_is_named(SETTING_DEVICES, "NVIDIA_VISIBLE_DEVICES=all"));
+        CHECK(setting_is_named(SETTING_DEVICES, "MANAGER_VISIBLE_DEVICE_12=GPU-1"));
+        CHECK(setting_is_named(SETTING_DEVICES, "VGPU_DEVICES"));
+        CHECK(!setting_is_named(SETTING_DEVICES, "MANAGER_VISIBLE_DEVICE_=GPU-1"));
+        CHECK(!setting_is_named(SETTING_DEVICES, "MANAGER_VISIBLE_DEVICE_1x=GPU-1"));
+        CHECK(!setting_is_named(SETTING_DEVICES, "CUDA_VISIBLE_DEVICES=0"));
+        CHECK(!setting_is_named(SETTING_DEVICES, "=NVIDIA_VISIBLE_DEVICES"));
+}
+
 int main(void)
 {
         return RUN(CASE(every_name_is_found), CASE(lists_paths_and_identity_are_found),
                    CASE(a_number_beats_none_and_ours_beats_others),
-                   CASE(nonsense_names_the_variable), CASE(log_levels_keep_their_numbers));
+                   CASE(nonsense_names_the_variable), CASE(log_levels_keep_their_numbers),
+                   CASE(a_variable_is_recognised_by_any_of_its_names));
 }

@@ -41,12 +41,21 @@ def rootfs_make(root):
     shutil.copy(shutil.which("busybox"), os.path.join(root, "bin", "busybox"))
     for applet in ("sh", "cat", "ls", "mv", "rm", "mkdir", "mount", "umount", "id", "printf", "env", "dd", "test"):
         os.symlink("busybox", os.path.join(root, "bin", applet))
-    shutil.copy(PROBE, os.path.join(root, "bin", "probe"))
-    needed = set()
-    for program in (PROBE, LIBRARY, os.path.join(DRIVER, "libcuda.so.1"), os.path.join(DRIVER, "libnvidia-ml.so.1")):
-        needed.update(word for word in output("ldd", program).split() if word.startswith("/"))
-    for path in needed:
-        if not path.startswith(BUILD):
+    image_add(root, PROBE)
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        libraries_add(root, os.path.join(DRIVER, name))
+    libraries_add(root, LIBRARY)
+
+
+def image_add(root, program):
+    """Puts a program and all that it loads into the image."""
+    shutil.copy(program, os.path.join(root, "bin"))
+    libraries_add(root, program)
+
+
+def libraries_add(root, program):
+    for path in output("ldd", program).split():
+        if path.startswith("/") and not path.startswith(BUILD) and not os.path.exists(root + path):
             os.makedirs(os.path.dirname(root + path), exist_ok=True)
             shutil.copy(path, root + path)
 

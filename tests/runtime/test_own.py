@@ -10,9 +10,10 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
-from cli_case import main
-from lab import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, ask, pod
+from cli_case import BURN, VGPU, main
+from lab import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, ask, image_add, output, pod
 
 SEE = "printf '%s\\n' \"$NVIDIA_VISIBLE_DEVICES\"; "
 
@@ -34,6 +35,21 @@ class Own(LabCase):
                   "mv /etc/vgpu /tmp/v 2>/dev/null && echo moved; " + ask("alloc 102", "alloc 100"))
         done = self.lab.run(script, env=("VGPU_MEMORY_LIMIT=100m",))
         self.assertEqual(done.stdout, f"0\n{OUT_OF_MEMORY}\n0\n", done.stderr)
+
+    def test_compute_is_limited_too(self):
+        def burn(_, bundle):
+            image_add(os.path.join(bundle, "rootfs"), BURN)
+        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=2000", "--", "true")
+        before, begin = self.busy_s(), time.monotonic()
+        done = self.lab.run("vgpu-burn 2", env=("VGPU_CORES=25", "VGPU_DEVICES=0"), change=burn)
+        used, passed = self.busy_s() - before, time.monotonic() - begin
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(used, 0.05)
+        self.assertLess(used, 0.3 * passed)
+
+    def busy_s(self):
+        gpus = json.loads(output(VGPU, "sim", "stat", "--machine", self.lab.machine, "--json"))["gpus"]
+        return gpus[0]["busy_ns"] / 1e9
 
     def test_devices_by_number_and_by_name(self):
         uuids = self.lab.uuids

@@ -86,6 +86,23 @@ TEST(a_failed_replace_leaves_nothing)
         CHECK_EQ(file_replace("/dev/full/x", "x", 1, 0600), -ENOTDIR);
 }
 
+TEST(a_successor_has_its_predecessors_mode_and_owner)
+{
+        struct stat old, new;
+        const mode_t mask = umask(077);
+
+        CHECK_EQ(file_replace(path_of("file"), "old", 3, 0600), 0);
+        CHECK_EQ(chmod(path_of("file"), 0644), 0);
+        CHECK_EQ(stat(path_of("file"), &old), 0);
+        CHECK_EQ(file_replace_like(path_of("file"), "new", 3, &old), 0);
+        umask(mask);
+        CHECK_EQ(stat(path_of("file"), &new), 0);
+        CHECK_EQ(new.st_mode, old.st_mode);
+        CHECK_EQ(new.st_uid, old.st_uid);
+        CHECK(new.st_ino != old.st_ino);
+        unlink(path_of("file"));
+}
+
 TEST(a_full_disk_is_reported)
 {
         autoclose int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -100,7 +117,9 @@ int main(void)
         int r = RUN(CASE(what_was_written_is_read_back), CASE(an_empty_file_is_an_empty_string),
                     CASE(a_large_file_with_zero_bytes_is_read_whole),
                     CASE(a_missing_file_leaves_the_output_alone),
-                    CASE(a_failed_replace_leaves_nothing), CASE(a_full_disk_is_reported));
+                    CASE(a_failed_replace_leaves_nothing),
+                    CASE(a_successor_has_its_predecessors_mode_and_owner),
+                    CASE(a_full_disk_is_reported));
         rmdir(directory);
         return r;
 }
