@@ -1,9 +1,12 @@
 /* The methods of a device plugin. Allocate gives nothing by itself: which share a container has is
- * known by its identity, at its start, and not by the slots that kubelet happened to take. */
+ * known by its identity, at its start, and not by the slots that kubelet happened to take. It only marks
+ * the container, so that vgpu-runtime does not start it without its share. */
 #include "plugin_service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "container_place.h"
 
 void plugin_service_init(struct plugin_service *service, const char *resource,
                          const struct slots *slots)
@@ -88,7 +91,8 @@ static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCM
         struct plugin_service *service = owner;
         const V1beta1__AllocateRequest *request = (const void *)message;
         V1beta1__AllocateResponse answer = V1BETA1__ALLOCATE_RESPONSE__INIT;
-        V1beta1__ContainerAllocateResponse nothing = V1BETA1__CONTAINER_ALLOCATE_RESPONSE__INIT;
+        V1beta1__ContainerAllocateResponse marked = V1BETA1__CONTAINER_ALLOCATE_RESPONSE__INIT;
+        V1beta1__StringPair mark = V1BETA1__STRING_PAIR__INIT, *marks[] = { &mark };
         const char *id = stranger(service, request);
         char text[160];
 
@@ -96,12 +100,16 @@ static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCM
                 snprintf(text, sizeof text, "'%.60s' is no %s of this node", id, service->resource);
                 return grpc_finish(call, GRPC_INVALID_ARGUMENT, text);
         }
+        mark.key = ANNOTATION_REQUESTED;
+        mark.value = (char *)service->resource;
+        marked.annotations = marks;
+        marked.n_annotations = 1;
         answer.container_responses =
                 calloc(request->n_container_requests + 1, sizeof *answer.container_responses);
         if (!answer.container_responses)
                 return grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
         for (size_t i = 0; i < request->n_container_requests; i++)
-                answer.container_responses[i] = &nothing;
+                answer.container_responses[i] = &marked;
         answer.n_container_responses = request->n_container_requests;
         grpc_answer(call, &answer.base);
         free(answer.container_responses);

@@ -58,8 +58,11 @@ def first(tap, kubelet, node, memory):
         (set(end.lists[-1].values()), sorted(end.lists[-1])[:2]), ({"Healthy"},
                                                                   ["vgpu-0", "vgpu-1"])))
     answer = end.allocate(["vgpu-79", "vgpu-3"])
-    tap.check("Allocate answers for its container, and gives nothing by itself", differs(
-        (len(answer.container_responses), answer.container_responses[0].ByteSize()), (1, 0)))
+    given = answer.container_responses[0]
+    tap.check("Allocate answers for its container, and gives it a mark and nothing else", differs(
+        (len(answer.container_responses), [(a.key, a.value) for a in given.annotations],
+         len(given.envs) + len(given.mounts) + len(given.devices) + len(given.cdi_devices)),
+        (1, [("vgpu.io/requested", RESOURCES[0])], 0)))
     try:
         end.allocate(["vgpu-80"])
         refusal = None
