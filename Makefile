@@ -48,7 +48,7 @@ bench: build ## measure what calls cost and how exact shares of compute are; wri
 bench-hot: build ## the cost of calls alone, with fewer rounds, in seconds
 	@bench/run $(BUILD) hot
 
-soak: build ## kill ten thousand processes, race and crowd at the memory limit, look at what is left
+soak: build ## kill ten thousand processes, race and crowd at the memory limit, kill and stop those who take turns, look at what is left
 	@tests/soak/run $(BUILD) 10000
 
 mutants: build ## let each intercepted function through, one at a time: some test must notice
