@@ -102,6 +102,7 @@ static void device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned
         tenant->places[device].gpu = gpu;
         tenant->places[device].id = id;
         tenant->places[device].number_base -= arbiter->gpus[gpu]->turns.tenants[id].number;
+        tenant_counts(tenant, device, &arbiter->gpus[gpu]->turns.tenants[id]);
 }
 
 static void tenant_drop(struct arbiter *arbiter, int index)

@@ -178,6 +178,17 @@ void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *tur
         atomic_store(&grant->swap_ns, turns->swap_ns);
 }
 
+void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_tenant *ret_counts)
+{
+        const struct gpu_grant *grant = &tenant->grants->devices[device];
+
+        ret_counts->turns = atomic_load(&grant->turns);
+        ret_counts->held_ns = atomic_load(&grant->held_ns);
+        ret_counts->waited_ns = atomic_load(&grant->waited_ns);
+        ret_counts->charged_ns = atomic_load(&grant->charged_ns);
+        ret_counts->lapses = atomic_load(&grant->lapses);
+}
+
 void tenant_let_go(struct tenant *tenant)
 {
         for (unsigned i = 0; i < tenant->device_count; i++) {

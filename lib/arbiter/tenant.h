@@ -36,5 +36,7 @@ bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word
 /* Writes a sign of life and the figures for those who look. */
 void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *turns,
                  uint64_t now_ns);
+/* What an earlier arbiter had counted goes on. */
+void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_tenant *ret_counts);
 /* From now on nobody keeps turns for it. */
 void tenant_let_go(struct tenant *tenant);

@@ -257,6 +257,7 @@ static void free_step(struct turns *turns, struct turns_tenant *tenant)
         }
         if (tenant->report.is_active && for_ns < drain_ns(turns))
                 return;
+        tenant->lapses += tenant->is_awaited && tenant->report.is_active;
         tenant->is_awaited = false;
         tenant_enter(turns, tenant, tenant->report.is_active ? TURNS_FREE : TURNS_OUT);
 }

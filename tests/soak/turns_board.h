@@ -12,10 +12,9 @@ struct board {
         _Atomic uint32_t doubles; /* times that somebody else had it too */
         struct {
                 _Atomic bool is_killed;
-                _Atomic uint64_t alive_ns; /* last time it looked at the clock with the token */
-                _Atomic uint64_t away_ns;  /* last time it found that it had not for long */
-                _Atomic uint64_t work;     /* pieces done */
-                _Atomic uint64_t alone;    /* turns without an arbiter */
+                _Atomic uint64_t lapses; /* of its turns when it took the token */
+                _Atomic uint64_t work;   /* pieces done */
+                _Atomic uint64_t alone;  /* turns without an arbiter */
         } workers[BOARD_WORKERS];
 };
 
