@@ -12,24 +12,27 @@ setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/s
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*[#][#] .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := build
 
-build: $(BUILD)/build.ninja ## compile everything into build/
+build: $(BUILD)/build.ninja ## compile programs and libraries into build/bin and build/lib
 	@grep -q lib/net $< || { $(call setup,$(BUILD),--reconfigure); }
+	@$(call ninja,$(BUILD)) placed
+
+all: build ## and all that tests and measures them
 	@$(call ninja,$(BUILD))
 
-test: setup build build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
+test: setup all build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
 	@tools/test-report $(BUILD):unit,sim,net,abi build-asan:unit,sim,net,fuzz build-tsan:threads
 
 fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guided by coverage
 	@meson configure build-fuzz -Dfuzz-seconds=$(or $(FUZZ_SECONDS),60)
 	@tools/test-report build-fuzz:fuzz
 
-test-clients: build ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
+test-clients: all ## real clients (nvidia-smi, CUDA samples, cuBLAS ...) on the simulated driver
 	@tests/clients/run $(BUILD)
 
-e2e: build ## a real Kubernetes: up, the cases (CASES=pattern picks some), down
+e2e: all ## a real Kubernetes: up, the cases (CASES=pattern picks some), down
 	@tools/setup e2e && exec env BUILD=$(BUILD) tests/e2e/cluster test "$(CASES)"
 
-cluster-up: build ## the same cluster, to stay (PROFILE=light: without a node that runs pods)
+cluster-up: all ## the same cluster, to stay (PROFILE=light: without a node that runs pods)
 	@tools/setup e2e && exec env BUILD=$(BUILD) tests/e2e/cluster up $(PROFILE)
 
 cluster-down: ## end it
@@ -42,22 +45,22 @@ demo: setup $(BUILD)/build.ninja ## a GPU program at work on a simulated machine
 	@$(call ninja,$(BUILD)) placed
 	@tools/demo $(BUILD)
 
-bench: build ## measure what calls cost and how exact shares of compute are; writes build/bench.json
+bench: all ## measure what calls cost and how exact shares of compute are; writes build/bench.json
 	@bench/run $(BUILD)
 
-bench-hot: build ## the cost of calls alone, with fewer rounds, in seconds
+bench-hot: all ## the cost of calls alone, with fewer rounds, in seconds
 	@bench/run $(BUILD) hot
 
-soak: build ## kill ten thousand processes, race and crowd at the memory limit, kill and stop those who take turns, look at what is left
+soak: all ## kill ten thousand processes, race and crowd at the memory limit, kill and stop those who take turns, look at what is left
 	@tests/soak/run $(BUILD) 10000
 
-mutants: build ## let each intercepted function through, one at a time: some test must notice
+mutants: all ## let each intercepted function through, one at a time: some test must notice
 	@tools/mutants $(BUILD)
 
 setup: ## install the Debian packages that are missing
 	@tools/setup $(needs)
 
-docs: build ## bring docs/unsupported.md and docs/functions.md up to date
+docs: all ## bring docs/unsupported.md and docs/functions.md up to date
 	@tools/unsupported $(BUILD)/lib/sim/libcuda.so.1 $(BUILD)/lib/sim/libnvidia-ml.so.1 >$(BUILD)/unsupported.md
 	@mv $(BUILD)/unsupported.md docs/unsupported.md
 	@tools/functions >$(BUILD)/functions.md && mv $(BUILD)/functions.md docs/functions.md
@@ -65,10 +68,10 @@ docs: build ## bring docs/unsupported.md and docs/functions.md up to date
 format: ## clang-format the C files that differ from main
 	@tools/format
 
-tidy: build ## clang-tidy the whole tree
+tidy: all ## clang-tidy the whole tree
 	@clang-tidy --quiet -p $(BUILD) $$(git ls-files '*.c') 2>/dev/null
 
-install: build ## install below PREFIX (and DESTDIR)
+install: all ## install below PREFIX (and DESTDIR)
 	@meson configure $(BUILD) --prefix=$(PREFIX) && $(call ninja,$(BUILD)) >$(BUILD)/install.log
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
