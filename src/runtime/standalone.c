@@ -185,6 +185,9 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
                 r = str_appendf(&standalone->uuids, "%s%s", i ? "," : "", copy.devices[i].uuid);
         if (r == 0)
                 r = share_create(standalone->share, &copy, e);
+        if (r == 0 && chmod(standalone->share, 0644) < 0) /* whatever the umask */
+                r = err_set(e, -errno, "cannot change '%.150s': %s", standalone->share,
+                            strerror(errno));
         return r == 0 ? region_make(standalone->region, e) : r;
 }
 

@@ -17,6 +17,8 @@ UID = "0f5ddf7a-0000-4000-8000-000000000001"
 
 
 class Golden(LabCase):
+    starts_containers = False
+
     def setUp(self):
         super().setUp()
         self.bundle = pathlib.Path(self.lab.folder, "bundle")
