@@ -1,5 +1,6 @@
 /* Every other way to device memory, each held to the limit and released exactly once; the card's own
  * figure is the judge. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,16 @@ SIM_TEST(arrays_and_mipmaps)
         CHECK_EQ(held(), 0);
 }
 
+/* Work that waits for the test. */
+static pthread_mutex_t busy_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void busy(void *unused)
+{
+        (void)unused;
+        pthread_mutex_lock(&busy_lock);
+        pthread_mutex_unlock(&busy_lock);
+}
+
 SIM_TEST(stream_ordered_memory)
 {
         CUdeviceptr a, b;
@@ -266,6 +277,63 @@ SIM_TEST(an_array_leaves_a_block_to_the_other_in_it)
         CHECK_EQ(guest_held(), 0);
 }
 
+/* A stream that is busy, and memory that it has freed: the driver gives it out again at once, and so the
+ * limit has nothing against it. */
+static void freed_again(CUresult (*alloc)(CUdeviceptr *, size_t, CUstream))
+{
+        CUdeviceptr first, second, third, more;
+        CUstream stream;
+
+        CHECK_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+        CHECK_EQ(alloc(&first, 60 * MIB, stream), CUDA_SUCCESS);
+        CHECK_EQ(alloc(&second, 30 * MIB, stream), CUDA_SUCCESS);
+        pthread_mutex_lock(&busy_lock);
+        CHECK_EQ(cuLaunchHostFunc(stream, busy, NULL), CUDA_SUCCESS);
+        CHECK_EQ(cuMemFreeAsync(first, stream), CUDA_SUCCESS);
+        CHECK_EQ(alloc(&third, 60 * MIB, stream), CUDA_SUCCESS);
+        CHECK_EQ(third, first);
+        CHECK_EQ(guest_card_bytes(0), 90 * MIB);
+        CHECK_EQ(cuMemFreeAsync(third, stream), CUDA_SUCCESS);
+        CHECK_EQ(cuMemFreeAsync(second, stream), CUDA_SUCCESS);
+        CHECK_EQ(alloc(&first, 60 * MIB, stream), CUDA_SUCCESS);
+        CHECK_EQ(alloc(&second, 30 * MIB, stream), CUDA_SUCCESS);
+        /* There is no more: it would be a byte too much. */
+        CHECK_EQ(alloc(&more, 12 * MIB, stream), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuMemFreeAsync(first, stream), CUDA_SUCCESS);
+        /* In another stream the driver could not use it yet. */
+        CHECK_EQ(alloc(&more, 60 * MIB, CU_STREAM_PER_THREAD), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(alloc(&more, 62 * MIB, stream), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(guest_card_bytes(0), 90 * MIB);
+        CHECK_EQ(held(), 90 * MIB);
+        pthread_mutex_unlock(&busy_lock);
+        CHECK_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+}
+
+static CUmemoryPool named_pool;
+
+static CUresult alloc_from_named(CUdeviceptr *address, size_t bytes, CUstream stream)
+{
+        return cuMemAllocFromPoolAsync(address, bytes, named_pool, stream);
+}
+
+SIM_TEST(what_a_stream_has_freed_it_may_have_again_at_the_limit)
+{
+        guest_machine(1);
+        guest_start("100m");
+        freed_again(cuMemAllocAsync);
+}
+
+SIM_TEST(and_from_a_pool_of_its_own)
+{
+        CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+
+        guest_machine(1);
+        guest_start("100m");
+        CHECK_EQ(cuMemPoolCreate(&named_pool, &properties), CUDA_SUCCESS);
+        freed_again(alloc_from_named);
+}
+
 int main(void)
 {
         return RUN(CASE(an_array_leaves_a_block_to_the_other_in_it), CASE(managed_memory),
@@ -274,5 +342,7 @@ int main(void)
                    CASE(physical_memory_is_charged_to_the_device_it_is_on),
                    CASE(arrays_and_mipmaps), CASE(stream_ordered_memory),
                    CASE(a_pool_that_keeps_memory_holds_it),
-                   CASE(what_a_pool_keeps_can_be_had_again), CASE(modules));
+                   CASE(what_a_pool_keeps_can_be_had_again), CASE(modules),
+                   CASE(what_a_stream_has_freed_it_may_have_again_at_the_limit),
+                   CASE(and_from_a_pool_of_its_own));
 }

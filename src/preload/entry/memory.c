@@ -105,7 +105,7 @@ CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
                 return r;
         struct holding note;
         pool_account_free_begin(address, &note);
-        return pool_account_free_end(real(address), &note);
+        return pool_account_free_end(real(address), &note, NULL);
 }
 
 CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
@@ -114,7 +114,7 @@ CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
                 return real(address);
         struct holding note;
         pool_account_free_begin(address, &note);
-        return pool_account_free_end(real(address), &note);
+        return pool_account_free_end(real(address), &note, NULL);
 }
 
 /* What the driver has been given back meanwhile is free. */

@@ -9,23 +9,62 @@
 #include "stream.h"
 #include "virtual.h"
 
-/* The charge is settled by what the pool has grown by; too much is given back to the driver. */
-static CUresult settle(struct charge *charge, CUresult result, CUmemoryPool pool, int ordinal,
-                       CUdeviceptr address, CUstream stream)
+/* One stream-ordered request. */
+struct request {
+        CUmemoryPool pool;
+        int ordinal; /* of the pool's device */
+        size_t bytes;
+        CUstream stream;
+        CUdeviceptr *address;
+};
+
+/* The pool may have grown: the charge becomes what it has grown by; too much is given back to the
+ * driver. */
+static CUresult grown(const struct request *request, struct charge *charge)
+{
+        CUresult r = pool_account_grow(charge, request->pool, request->ordinal, *request->address,
+                                       request->bytes);
+
+        if (r != CUDA_SUCCESS) {
+                real_cuda.cuMemFreeAsync(*request->address, request->stream);
+                real_cuda.cuMemPoolTrimTo(request->pool, 0);
+                pool_account_freed(*request->address);
+        }
+        return r;
+}
+
+static CUresult settle(const struct request *request, struct charge *charge, CUresult result)
 {
         if (!charge->is_counted)
                 return result;
-        if (result != CUDA_SUCCESS) {
+        if (result == CUDA_SUCCESS)
+                result = grown(request, charge);
+        else
                 ledger_give_back(charge);
-        } else {
-                result = pool_account_grow(charge, pool, ordinal, address);
-                if (result != CUDA_SUCCESS) {
-                        real_cuda.cuMemFreeAsync(address, stream);
-                        real_cuda.cuMemPoolTrimTo(pool, 0);
-                        pool_account_freed(address);
-                }
-        }
         presence_leave();
+        return result;
+}
+
+/* The limit has no room for a larger pool. But what the stream has freed before is charged already, and
+ * the driver gives it out again before it takes more of the card. True: ask it. */
+static bool again_begin(const struct request *request, struct charge *ret_charge)
+{
+        *ret_charge = (struct charge){ .account = (unsigned)devices_account(request->ordinal),
+                                       .is_counted = true };
+        if (!pool_account_has_freed(request->pool, request->stream, request->bytes))
+                return false;
+        presence_lock(); /* alone, what was freed is nobody else's: asked again */
+        if (pool_account_has_freed(request->pool, request->stream, request->bytes))
+                return true;
+        presence_unlock();
+        return false;
+}
+
+static CUresult again_end(const struct request *request, struct charge *charge, CUresult result)
+{
+        if (result == CUDA_SUCCESS)
+                result = grown(request, charge);
+        presence_unlock();
         return result;
 }
 
@@ -58,12 +97,12 @@ CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, si
                                : graph_account_settle(&node, real(address, bytes, stream));
         }
         real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
+        struct request request = { pool, place.ordinal, bytes, meant, address };
         CUresult r = gate_memory_try(place.account, 0, bytes, &charge);
-        if (r == CUDA_SUCCESS) {
-                r = real(address, bytes, stream);
-                r = settle(&charge, r, pool, place.ordinal, r == CUDA_SUCCESS ? *address : 0,
-                           meant);
-        }
+        if (r == CUDA_SUCCESS)
+                r = settle(&request, &charge, real(address, bytes, stream));
+        else if (again_begin(&request, &charge))
+                r = again_end(&request, &charge, real(address, bytes, stream));
         if (r != CUDA_ERROR_OUT_OF_MEMORY)
                 return r;
         return is_default(pool, place.ordinal)
@@ -95,11 +134,13 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
                                ? r
                                : graph_account_settle(&node, real(address, bytes, pool, stream));
         }
+        struct request request = { pool, ordinal, bytes, meant, address };
         CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
-        if (r != CUDA_SUCCESS)
-                return r;
-        r = real(address, bytes, pool, stream);
-        return settle(&charge, r, pool, ordinal, r == CUDA_SUCCESS ? *address : 0, meant);
+        if (r == CUDA_SUCCESS)
+                return settle(&request, &charge, real(address, bytes, pool, stream));
+        return again_begin(&request, &charge)
+                       ? again_end(&request, &charge, real(address, bytes, pool, stream))
+                       : r;
 }
 
 CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstream stream)
@@ -114,7 +155,7 @@ CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstr
                 return r;
         struct holding note;
         pool_account_free_begin(address, &note);
-        return pool_account_free_end(real(address, stream), &note);
+        return pool_account_free_end(real(address, stream), &note, &meant);
 }
 
 /* A pool belongs to the device it was made for, whichever context allocates from it. */

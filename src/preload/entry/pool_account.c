@@ -8,7 +8,16 @@
 #include "presence.h"
 #include "real.h"
 
-enum { POOLS = 256 };
+enum { POOLS = 256, FREED = 8, FREED_UNIT_BYTES = 512 };
+
+/* What one stream has freed last and nobody has got since: the driver gives it out again in that stream
+ * without taking more of the card, even before the stream has come past. What is not certain any more is
+ * not in it. */
+struct freed {
+        CUstream stream;
+        unsigned count;
+        uint64_t bytes[FREED];
+};
 
 struct row {
         CUmemoryPool pool;
@@ -17,7 +26,35 @@ struct row {
         uint64_t bytes; /* charged */
         unsigned live;  /* allocations */
         bool is_gone;   /* destroyed: lives on until the last of them is freed */
+        struct freed freed;
 };
+
+static unsigned freed_largest(const struct freed *freed)
+{
+        unsigned largest = 0;
+
+        for (unsigned i = 1; i < freed->count; i++)
+                if (freed->bytes[i] > freed->bytes[largest])
+                        largest = i;
+        return largest;
+}
+
+static void freed_add(struct freed *freed, CUstream stream, uint64_t bytes)
+{
+        if (freed->stream != stream || freed->count == FREED)
+                freed->count = 0;
+        freed->stream = stream;
+        freed->bytes[freed->count++] = bytes;
+}
+
+/* Somebody got one of them, or a part of one: none that is as large may be left. */
+static void freed_drop(struct freed *freed)
+{
+        unsigned largest = freed_largest(freed);
+
+        if (freed->count)
+                freed->bytes[largest] = freed->bytes[--freed->count];
+}
 
 static struct {
         struct lock lock;
@@ -102,14 +139,15 @@ static bool row_shrink(struct row *row)
                 return false;
         region_refund(ledger_region(), (unsigned)row->account, REGION_OTHER, row->bytes - now);
         row->bytes = now;
+        row->freed.count = 0;
         return true;
 }
 
 CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal,
-                           CUdeviceptr address)
+                           CUdeviceptr address, size_t bytes)
 {
         struct holding note = { .key = address,
-                                .count = 1,
+                                .count = (uint32_t)(bytes / FREED_UNIT_BYTES),
                                 .kind = HOLDING_POOL,
                                 .device = (uint16_t)charge->account,
                                 .number = (uint64_t)(uintptr_t)pool };
@@ -124,10 +162,27 @@ CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal
                 ledger_rename(charge, REGION_OTHER);
                 row->bytes += grown;
                 row->live++;
+                if (grown < bytes)
+                        freed_drop(&row->freed);
         }
         lock_give(&pools.lock);
         holding_add(&note);
         return is_within ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+bool pool_account_has_freed(CUmemoryPool pool, CUstream stream, size_t bytes)
+{
+        bool has_freed = false;
+
+        lock_take(&pools.lock);
+        struct row *row = pool ? row_find(pool) : NULL;
+        if (row && !row_shrink(row)) {
+                const struct freed *freed = &row->freed;
+                has_freed = freed->count && freed->stream == stream &&
+                            freed->bytes[freed_largest(freed)] >= bytes;
+        }
+        lock_give(&pools.lock);
+        return has_freed;
 }
 
 void pool_account_refresh(CUmemoryPool pool)
@@ -145,17 +200,17 @@ static void row_clear(struct row *row)
         *row = (struct row){ 0 };
 }
 
-/* One allocation less. */
-static void row_freed(CUmemoryPool pool)
+/* One allocation less; `stream`: in whose order, if in one's. */
+static void row_freed(const struct holding *note, const CUstream *stream)
 {
         lock_take(&pools.lock);
-        struct row *row = row_find(pool);
+        struct row *row = row_find((CUmemoryPool)(uintptr_t)note->number);
         if (row && row->pool) {
                 row->live -= row->live > 0;
                 if (row->is_gone && !row->live)
                         row_clear(row);
-                else
-                        row_shrink(row);
+                else if (!row_shrink(row) && stream)
+                        freed_add(&row->freed, *stream, note->count * (uint64_t)FREED_UNIT_BYTES);
         }
         lock_give(&pools.lock);
 }
@@ -167,7 +222,7 @@ bool pool_account_freed(CUdeviceptr address)
         if (!holding_find(address, &note) || note.kind != HOLDING_POOL)
                 return false;
         holding_take(address, &note);
-        row_freed((CUmemoryPool)(uintptr_t)note.number);
+        row_freed(&note, NULL);
         return true;
 }
 
@@ -178,12 +233,12 @@ void pool_account_free_begin(CUdeviceptr address, struct holding *ret_note)
         holding_take(address, ret_note);
 }
 
-CUresult pool_account_free_end(CUresult result, const struct holding *note)
+CUresult pool_account_free_end(CUresult result, const struct holding *note, const CUstream *stream)
 {
         if (note->key && result != CUDA_SUCCESS)
                 ledger_put_back(note);
         else if (note->key && note->kind == HOLDING_POOL)
-                row_freed((CUmemoryPool)(uintptr_t)note->number);
+                row_freed(note, stream);
         else if (note->key)
                 ledger_release_taken(note);
         else if (result == CUDA_SUCCESS)

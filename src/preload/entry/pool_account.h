@@ -13,13 +13,17 @@ int pool_account_ordinal(CUmemoryPool pool);
 /* After an allocation from the pool: the charge becomes what the pool has grown by. OUT_OF_MEMORY:
  * it grew past the limit; the caller frees what it got. */
 CUresult pool_account_grow(struct charge *charge, CUmemoryPool pool, int ordinal,
-                           CUdeviceptr address);
+                           CUdeviceptr address, size_t bytes);
+/* Has the stream freed so much in one piece that the driver will serve it from there, and the pool not
+ * grow? Asked before a refusal; it stays true while the caller is alone (presence_lock). */
+bool pool_account_has_freed(CUmemoryPool pool, CUstream stream, size_t bytes);
 /* The address came from a pool: its pool is looked at again. False: it did not. */
 bool pool_account_freed(CUdeviceptr address);
 /* Around a driver call that frees the address. Its note is taken out before: once the driver has the
- * address back, another thread may get it and note it anew. */
+ * address back, another thread may get it and note it anew. `stream`: in whose order it was freed; NULL: in
+ * none's. */
 void pool_account_free_begin(CUdeviceptr address, struct holding *ret_note);
-CUresult pool_account_free_end(CUresult result, const struct holding *note);
+CUresult pool_account_free_end(CUresult result, const struct holding *note, const CUstream *stream);
 /* The pool is looked at again: what it gave back to the card is given back to the limit. */
 void pool_account_refresh(CUmemoryPool pool);
 /* The same for all; true: something was given back. */
