@@ -117,6 +117,17 @@ typedef struct nvmlEncoderSessionInfo_st {
 } nvmlEncoderSessionInfo_t;
 static_assert(sizeof(nvmlEncoderSessionInfo_t) == 32, "ABI");
 
+typedef struct nvmlFBCSessionInfo_st {
+        unsigned int sessionId, pid;
+        nvmlVgpuInstance_t vgpuInstance;
+        unsigned int displayOrdinal;
+        unsigned int sessionType; /* an enum */
+        unsigned int sessionFlags;
+        unsigned int hMaxResolution, vMaxResolution, hResolution, vResolution;
+        unsigned int averageFPS, averageLatency;
+} nvmlFBCSessionInfo_t;
+static_assert(sizeof(nvmlFBCSessionInfo_t) == 48, "ABI");
+
 typedef struct nvmlFBCStats_st {
         unsigned int sessionsCount, averageFPS, averageLatency;
 } nvmlFBCStats_t;

@@ -12,6 +12,7 @@ static nvmlDevice_t begin(pid_t *ret_stranger)
         guest_machine(1);
         setenv("VGPU_SIM_GRAPHICS", "1", 1);
         setenv("VGPU_SIM_MPS", "1", 1);
+        setenv("VGPU_SIM_VIDEO", "1", 1);
         guest_start("100m");
         assert_int_equal(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
         *ret_stranger = neighbour(0, 200 * MIB, true);
@@ -188,11 +189,49 @@ SIM_TEST(load_is_the_containers_own)
         neighbour_kill(stranger);
 }
 
+/* One session, and it is ours; the figures are its own. */
+#define CHECK_SESSIONS(type, fps, call)                                             \
+        do {                                                                        \
+                type list[ROOM];                                                    \
+                unsigned count = ROOM;                                              \
+                GOOD(call(device, &count, list));                                   \
+                CHECK_EQ(count, 1);                                                 \
+                CHECK_EQ(list[0].pid, getpid());                                    \
+                CHECK_EQ(list[0].fps, 30);                                          \
+                count = 0;                                                          \
+                GOOD(call(device, &count, NULL));                                   \
+                CHECK_EQ(count, 1);                                                 \
+                count = 0;                                                          \
+                CHECK_EQ(call(device, &count, list), NVML_ERROR_INSUFFICIENT_SIZE); \
+                CHECK_EQ(count, 1);                                                 \
+        } while (0)
+
+SIM_TEST(sessions_of_encoders_and_capture_are_the_containers_own)
+{
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+        unsigned number = 0, fps = 0, latency = 0;
+        nvmlFBCStats_t stats;
+
+        CHECK_SESSIONS(nvmlEncoderSessionInfo_t, averageFps, nvmlDeviceGetEncoderSessions);
+        CHECK_SESSIONS(nvmlFBCSessionInfo_t, averageFPS, nvmlDeviceGetFBCSessions);
+        GOOD(nvmlDeviceGetEncoderStats(device, &number, &fps, &latency));
+        CHECK_EQ(number, 1);
+        CHECK_EQ(fps, 30);
+        CHECK(latency > 0);
+        GOOD(nvmlDeviceGetFBCStats(device, &stats));
+        CHECK_EQ(stats.sessionsCount, 1);
+        CHECK_EQ(stats.averageFPS, 30);
+        CHECK(stats.averageLatency > 0);
+        neighbour_kill(stranger);
+}
+
 int main(void)
 {
         return RUN(
                 CASE(memory_is_the_share), CASE(an_account_that_cannot_be_opened_shows_a_full_card),
                 CASE(lists_hold_own_processes), CASE(the_list_with_details_holds_own_processes),
                 CASE(the_private_list_holds_own_processes), CASE(names_are_told_of_own_processes),
-                CASE(accounting_knows_own_processes), CASE(load_is_the_containers_own));
+                CASE(accounting_knows_own_processes), CASE(load_is_the_containers_own),
+                CASE(sessions_of_encoders_and_capture_are_the_containers_own));
 }

@@ -82,54 +82,6 @@ nvmlReturn_t sim_nvmlDeviceGetEncoderCapacity(nvmlDevice_t device, nvmlEncoderTy
         return NVML_SUCCESS;
 }
 
-nvmlReturn_t sim_nvmlDeviceGetEncoderSessions(nvmlDevice_t device, unsigned int *count,
-                                              nvmlEncoderSessionInfo_t *infos)
-{
-        struct target t;
-        nvmlReturn_t r = target_gpu(device, count, &t);
-
-        (void)infos;
-        if (r == NVML_SUCCESS)
-                *count = 0;
-        return r;
-}
-
-nvmlReturn_t sim_nvmlDeviceGetEncoderStats(nvmlDevice_t device, unsigned int *count,
-                                           unsigned int *fps, unsigned int *latency_us)
-{
-        struct target t;
-        nvmlReturn_t r = target_gpu(device, count, &t);
-
-        if (r != NVML_SUCCESS)
-                return r;
-        if (!fps || !latency_us)
-                return NVML_ERROR_INVALID_ARGUMENT;
-        *count = *fps = *latency_us = 0;
-        return NVML_SUCCESS;
-}
-
-nvmlReturn_t sim_nvmlDeviceGetFBCSessions(nvmlDevice_t device, unsigned int *count,
-                                          nvmlFBCSessionInfo_t *infos)
-{
-        struct target t;
-        nvmlReturn_t r = target_gpu(device, count, &t);
-
-        (void)infos;
-        if (r == NVML_SUCCESS)
-                *count = 0;
-        return r;
-}
-
-nvmlReturn_t sim_nvmlDeviceGetFBCStats(nvmlDevice_t device, nvmlFBCStats_t *stats)
-{
-        struct target t;
-        nvmlReturn_t r = target_gpu(device, stats, &t);
-
-        if (r == NVML_SUCCESS)
-                *stats = (nvmlFBCStats_t){ 0 };
-        return r;
-}
-
 nvmlReturn_t sim_nvmlDeviceGetDynamicPstatesInfo(nvmlDevice_t device,
                                                  nvmlGpuDynamicPstatesInfo_t *info)
 {

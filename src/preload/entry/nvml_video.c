@@ -1,0 +1,133 @@
+/* NVML's sessions of encoders and of frame capture: the container's own. */
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "nvml_view.h"
+#include "start.h"
+
+enum { SESSIONS_MOST = 1024 };
+
+/* What the two kinds of sessions have in common: where their pid and their figures are. */
+struct kind {
+        size_t stride, pid, fps, latency;
+};
+
+static const struct kind encoder = { sizeof(nvmlEncoderSessionInfo_t),
+                                     offsetof(nvmlEncoderSessionInfo_t, pid),
+                                     offsetof(nvmlEncoderSessionInfo_t, averageFps),
+                                     offsetof(nvmlEncoderSessionInfo_t, averageLatency) };
+static const struct kind capture = { sizeof(nvmlFBCSessionInfo_t),
+                                     offsetof(nvmlFBCSessionInfo_t, pid),
+                                     offsetof(nvmlFBCSessionInfo_t, averageFPS),
+                                     offsetof(nvmlFBCSessionInfo_t, averageLatency) };
+
+/* The container's own sessions on the card. The caller unmaps them, if there are any. */
+struct sessions {
+        char *items;
+        unsigned count;
+};
+
+static nvmlReturn_t sessions_own(const struct kind *kind, nvml_list_fn *real, nvmlDevice_t device,
+                                 struct sessions *ret_sessions)
+{
+        unsigned count = SESSIONS_MOST;
+        char *items = mmap(NULL, SESSIONS_MOST * kind->stride, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        *ret_sessions = (struct sessions){ 0 };
+        if (items == MAP_FAILED)
+                return NVML_ERROR_MEMORY;
+        nvmlReturn_t r = real(device, &count, items);
+        ret_sessions->items = items;
+        if (r == NVML_SUCCESS)
+                ret_sessions->count = nvml_view_keep_own(items, count, kind->stride, kind->pid);
+        return r;
+}
+
+static void sessions_done(const struct kind *kind, struct sessions *sessions)
+{
+        if (sessions->items)
+                munmap(sessions->items, SESSIONS_MOST * kind->stride);
+}
+
+/* As the library answers: asked without room for them, the number alone. */
+static nvmlReturn_t sessions_list(const struct kind *kind, nvml_list_fn *real, nvmlDevice_t device,
+                                  unsigned *count, void *items)
+{
+        struct sessions own;
+
+        if (!count || !nvml_view_is_limited())
+                return real(device, count, items);
+        nvmlReturn_t r = sessions_own(kind, real, device, &own);
+        if (r == NVML_SUCCESS) {
+                if (items && *count < own.count)
+                        r = NVML_ERROR_INSUFFICIENT_SIZE;
+                else if (items)
+                        memcpy(items, own.items, own.count * kind->stride);
+                *count = own.count;
+        }
+        sessions_done(kind, &own);
+        return r;
+}
+
+static unsigned sessions_mean(const struct kind *kind, const struct sessions *own, size_t offset)
+{
+        uint64_t sum = 0;
+
+        for (unsigned i = 0; i < own->count; i++) {
+                unsigned figure;
+                memcpy(&figure, own->items + i * kind->stride + offset, sizeof figure);
+                sum += figure;
+        }
+        return own->count ? (unsigned)(sum / own->count) : 0;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetEncoderSessions(nvmlDeviceGetEncoderSessions_fn *real,
+                                               nvmlDevice_t device, unsigned int *count,
+                                               nvmlEncoderSessionInfo_t *sessions)
+{
+        return sessions_list(&encoder, (nvml_list_fn *)(void *)real, device, count, sessions);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetFBCSessions(nvmlDeviceGetFBCSessions_fn *real, nvmlDevice_t device,
+                                           unsigned int *count, nvmlFBCSessionInfo_t *sessions)
+{
+        return sessions_list(&capture, (nvml_list_fn *)(void *)real, device, count, sessions);
+}
+
+nvmlReturn_t hook_nvmlDeviceGetEncoderStats(nvmlDeviceGetEncoderStats_fn *real, nvmlDevice_t device,
+                                            unsigned int *count, unsigned int *fps,
+                                            unsigned int *latency)
+{
+        nvmlReturn_t r = real(device, count, fps, latency);
+        struct sessions own;
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        sessions_own(&encoder, (nvml_list_fn *)(void *)real_nvml.nvmlDeviceGetEncoderSessions,
+                     device, &own);
+        *count = own.count;
+        *fps = sessions_mean(&encoder, &own, encoder.fps);
+        *latency = sessions_mean(&encoder, &own, encoder.latency);
+        sessions_done(&encoder, &own);
+        return r;
+}
+
+nvmlReturn_t hook_nvmlDeviceGetFBCStats(nvmlDeviceGetFBCStats_fn *real, nvmlDevice_t device,
+                                        nvmlFBCStats_t *stats)
+{
+        nvmlReturn_t r = real(device, stats);
+        struct sessions own;
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        sessions_own(&capture, (nvml_list_fn *)(void *)real_nvml.nvmlDeviceGetFBCSessions, device,
+                     &own);
+        *stats = (nvmlFBCStats_t){ .sessionsCount = own.count,
+                                   .averageFPS = sessions_mean(&capture, &own, capture.fps),
+                                   .averageLatency =
+                                           sessions_mean(&capture, &own, capture.latency) };
+        sessions_done(&capture, &own);
+        return r;
+}
