@@ -11,26 +11,67 @@
 #include "nvml_prototypes.h"
 #include "scope.h"
 
+static int list_add(struct gpu_list *list, const char *uuid, struct gpu_card card)
+{
+        if (list->count == SHARE_DEVICES)
+                return -E2BIG;
+        snprintf(list->uuids[list->count], SHARE_UUID, "%s", uuid);
+        list->cards[list->count++] = card;
+        return 0;
+}
+
+/* What may be used was found; is there any? */
+static int list_check(const struct gpu_list *list, int result, struct err *e)
+{
+        if (result == -E2BIG)
+                return err_set(e, result, "there are more than %d GPUs and MIG devices",
+                               SHARE_DEVICES);
+        if (result == 0 && list->count == 0)
+                return err_set(e, -ENODEV,
+                               "there is no GPU, and no MIG device with a compute instance");
+        return result;
+}
+
+static int simulated_mig(const struct machine *machine, const struct machine_gpu *gpu,
+                         struct gpu_list *list)
+{
+        int r = 0;
+
+        for (unsigned i = 0; i < sizeof gpu->instances / sizeof *gpu->instances; i++) {
+                const struct machine_gpu_instance *instance = &gpu->instances[i];
+                const struct gpu_card card = { machine_unit(machine, instance->unit)->memory_bytes,
+                                               gpu->prefetch_bytes_per_s };
+
+                for (unsigned k = 0; instance->is_used && k < 7 && r == 0; k++)
+                        if (instance->compute[k].is_used)
+                                r = list_add(list, instance->compute[k].uuid, card);
+        }
+        return r;
+}
+
 int gpus_simulated(const char *machine_path, struct gpu_list *ret_list, struct err *e)
 {
+        struct gpu_list list = { 0 };
         struct machine machine;
-        const int r = machine_open(machine_path, &machine, e);
+        int r = machine_open(machine_path, &machine, e);
 
         if (r < 0)
                 return r;
-        *ret_list = (struct gpu_list){ .count = machine.file->header.gpu_count };
-        for (unsigned i = 0; i < ret_list->count; i++) {
+        for (unsigned i = 0; i < machine.file->header.gpu_count && r == 0; i++) {
                 const struct machine_gpu *gpu = machine_gpu(&machine, i);
+                const struct gpu_card card = { gpu->memory_bytes - gpu->reserved_bytes,
+                                               gpu->prefetch_bytes_per_s };
 
-                snprintf(ret_list->uuids[i], SHARE_UUID, "%s", gpu->uuid);
-                ret_list->cards[i] = (struct gpu_card){ gpu->memory_bytes - gpu->reserved_bytes,
-                                                        gpu->prefetch_bytes_per_s };
-                ret_list->has_mig |= gpu->mig_mode != 0;
+                r = gpu->mig_mode ? simulated_mig(&machine, gpu, &list)
+                                  : list_add(&list, gpu->uuid, card);
         }
         for (size_t i = 0; i < sizeof machine.file->header.id; i++)
-                snprintf(ret_list->machine + 2 * i, 3, "%02x", machine.file->header.id[i]);
+                snprintf(list.machine + 2 * i, 3, "%02x", machine.file->header.id[i]);
         machine_close(&machine);
-        return 0;
+        r = list_check(&list, r, e);
+        if (r == 0)
+                *ret_list = list;
+        return r;
 }
 
 struct nvml {
@@ -41,6 +82,8 @@ struct nvml {
         __typeof__(nvmlDeviceGetUUID) *uuid;
         __typeof__(nvmlDeviceGetMemoryInfo) *memory; /* NULL: not told */
         __typeof__(nvmlDeviceGetMigMode) *mig;       /* NULL: a driver before MIG */
+        __typeof__(nvmlDeviceGetMaxMigDeviceCount) *mig_count;
+        __typeof__(nvmlDeviceGetMigDeviceHandleByIndex) *mig_handle;
 };
 
 static bool nvml_load(struct nvml *nvml)
@@ -56,18 +99,48 @@ static bool nvml_load(struct nvml *nvml)
         *(void **)&nvml->uuid = dlsym(library, "nvmlDeviceGetUUID");
         *(void **)&nvml->memory = dlsym(library, "nvmlDeviceGetMemoryInfo");
         *(void **)&nvml->mig = dlsym(library, "nvmlDeviceGetMigMode");
+        *(void **)&nvml->mig_count = dlsym(library, "nvmlDeviceGetMaxMigDeviceCount");
+        *(void **)&nvml->mig_handle = dlsym(library, "nvmlDeviceGetMigDeviceHandleByIndex");
         return nvml->init && nvml->shutdown && nvml->count && nvml->handle && nvml->uuid;
 }
 
 /* Prefetching comes near the link's speed; this is what a PCIe 4.0 x16 slot does at least. */
 #define SWAP_BYTES_PER_S UINT64_C(12000000000)
 
-static void card_read(const struct nvml *nvml, nvmlDevice_t device, struct gpu_card *ret_card)
+static int device_add(const struct nvml *nvml, nvmlDevice_t device, struct gpu_list *list)
 {
+        char uuid[SHARE_UUID];
+        struct gpu_card card = { 0 };
         nvmlMemory_t memory = { 0 };
 
+        if (nvml->uuid(device, uuid, sizeof uuid) != NVML_SUCCESS)
+                return -EIO;
         if (nvml->memory && nvml->memory(device, &memory) == NVML_SUCCESS)
-                *ret_card = (struct gpu_card){ memory.total, SWAP_BYTES_PER_S };
+                card = (struct gpu_card){ memory.total, SWAP_BYTES_PER_S };
+        return list_add(list, uuid, card);
+}
+
+static bool is_cut(const struct nvml *nvml, nvmlDevice_t device)
+{
+        unsigned int mode = 0, pending = 0;
+
+        return nvml->mig && nvml->mig_count && nvml->mig_handle &&
+               nvml->mig(device, &mode, &pending) == NVML_SUCCESS && mode;
+}
+
+/* Indices may have gaps. */
+static int mig_add(const struct nvml *nvml, nvmlDevice_t device, struct gpu_list *list)
+{
+        unsigned int most = 0;
+        int r = nvml->mig_count(device, &most) == NVML_SUCCESS ? 0 : -EIO;
+
+        for (unsigned i = 0; i < most && r == 0; i++) {
+                nvmlDevice_t part;
+
+                if (nvml->mig_handle(device, i, &part) == NVML_SUCCESS)
+                        r = device_add(nvml, part, list);
+        }
+        return r;
 }
 
 static void machine_read(char ret_machine[GPU_PAGE_MACHINE])
@@ -78,24 +151,18 @@ static void machine_read(char ret_machine[GPU_PAGE_MACHINE])
                 snprintf(ret_machine, GPU_PAGE_MACHINE, "%.*s", (int)strcspn(boot, "\n"), boot);
 }
 
-static nvmlReturn_t nvml_read(const struct nvml *nvml, struct gpu_list *list)
+static int nvml_read(const struct nvml *nvml, struct gpu_list *list)
 {
-        nvmlReturn_t r = nvml->count(&list->count);
+        unsigned int count = 0;
+        int r = nvml->count(&count) == NVML_SUCCESS ? 0 : -EIO;
 
-        if (r == NVML_SUCCESS && list->count > SHARE_DEVICES)
-                return NVML_ERROR_INSUFFICIENT_SIZE;
-        for (unsigned i = 0; i < list->count && r == NVML_SUCCESS; i++) {
-                unsigned int mode = 0, pending = 0;
+        for (unsigned i = 0; i < count && r == 0; i++) {
                 nvmlDevice_t device;
 
-                r = nvml->handle(i, &device);
-                if (r == NVML_SUCCESS)
-                        r = nvml->uuid(device, list->uuids[i], SHARE_UUID);
-                if (r == NVML_SUCCESS && nvml->mig &&
-                    nvml->mig(device, &mode, &pending) == NVML_SUCCESS)
-                        list->has_mig |= mode != 0;
-                if (r == NVML_SUCCESS)
-                        card_read(nvml, device, &list->cards[i]);
+                if (nvml->handle(i, &device) != NVML_SUCCESS)
+                        return -EIO;
+                r = is_cut(nvml, device) ? mig_add(nvml, device, list)
+                                         : device_add(nvml, device, list);
         }
         return r;
 }
@@ -109,16 +176,17 @@ int gpus_real(struct gpu_list *ret_list, struct err *e)
                 return err_set(e, -ENOENT,
                                "the driver's libnvidia-ml.so.1 was not found: the GPUs "
                                "to be limited cannot be named");
-        nvmlReturn_t r = nvml.init();
-        if (r == NVML_SUCCESS) {
-                r = nvml_read(&nvml, &list);
-                nvml.shutdown();
-        }
-        if (r != NVML_SUCCESS)
+        const nvmlReturn_t started = nvml.init();
+        if (started != NVML_SUCCESS)
                 return err_set(e, -EIO, "the driver does not name its GPUs (NVML error %d)",
-                               (int)r);
-        if (list.count == 0)
-                return err_set(e, -ENODEV, "the driver knows no GPU");
+                               (int)started);
+        int r = nvml_read(&nvml, &list);
+        nvml.shutdown();
+        if (r == -EIO)
+                return err_set(e, r, "the driver does not name its GPUs");
+        r = list_check(&list, r, e);
+        if (r < 0)
+                return r;
         machine_read(list.machine);
         *ret_list = list;
         return 0;

@@ -1,7 +1,6 @@
-/* The GPUs of this machine, real or simulated, by UUID. */
+/* The GPUs of this machine, real or simulated, by UUID. One that is cut into MIG devices is not among them:
+ * they are, each for itself. */
 #pragma once
-
-#include <stdbool.h>
 
 #include "err.h"
 #include "gpu_page.h"
@@ -12,7 +11,6 @@ struct gpu_list {
         char uuids[SHARE_DEVICES][SHARE_UUID];
         struct gpu_card cards[SHARE_DEVICES];
         char machine[GPU_PAGE_MACHINE]; /* two machines may have GPUs of the same UUIDs */
-        bool has_mig;                   /* one of them is cut into instances */
 };
 
 /* From a machine file. */

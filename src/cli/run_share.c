@@ -126,8 +126,6 @@ int run_share_take(const struct run_limits *limits, const char *machine_path, co
 
         if (r < 0)
                 return r;
-        if (gpus.has_mig)
-                return err_set(e, -ENOTSUP, "limits on MIG instances are not in this release");
         r = preload_set(e);
         if (r < 0)
                 return r;

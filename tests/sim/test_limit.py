@@ -215,15 +215,65 @@ class Limit(ShareCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^/(dev/shm|tmp)/vgpu-\d+/sh-")
 
-    def test_limits_on_mig_instances_are_refused(self):
-        self.create("--preset", "a100-40gb")
-        enabled = subprocess.run([sys.executable, "-c", (
-            "import ctypes; n = ctypes.CDLL('libnvidia-ml.so.1'); n.nvmlInit_v2(); d = ctypes.c_void_p()\n"
-            "s = ctypes.c_int(); n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(d))\n"
-            "print(n.nvmlDeviceSetMigMode(d, 1, ctypes.byref(s)))")], text=True, check=True,
+    def cut(self, instances):
+        """An A100 in MIG mode with so many instances of 5 GB; their UUIDs."""
+        self.create("--preset", "a100-40gb", "--context-memory", "0")
+        done = subprocess.run([sys.executable, "-c", (
+            "import ctypes, sys; n = ctypes.CDLL('libnvidia-ml.so.1'); n.nvmlInit_v2()\n"
+            "d, g, c, m = (ctypes.c_void_p() for _ in range(4)); s = ctypes.c_int(); u = bytes(96)\n"
+            "n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(d))\n"
+            "assert n.nvmlDeviceSetMigMode(d, 1, ctypes.byref(s)) == 0\n"
+            f"for i in range({instances}):\n"
+            "    assert n.nvmlDeviceCreateGpuInstance(d, 19, ctypes.byref(g)) == 0\n"
+            "    assert n.nvmlGpuInstanceCreateComputeInstance(g, 0, ctypes.byref(c)) == 0\n"
+            f"for i in range({instances}):\n"
+            "    assert n.nvmlDeviceGetMigDeviceHandleByIndex(d, i, ctypes.byref(m)) == 0\n"
+            "    assert n.nvmlDeviceGetUUID(m, u, 96) == 0\n"
+            "    print(u.partition(bytes(1))[0].decode())")], text=True, check=True,
             capture_output=True, env={**self.environment, "VGPU_SIM": self.machine,
                                       "LD_LIBRARY_PATH": os.path.join(os.path.dirname(LIBRARY), "sim")})
-        self.assertEqual(enabled.stdout, "0\n")
+        return done.stdout.split()
+
+    def test_each_mig_device_has_the_limit(self):
+        uuids = self.cut(2)
+        guests = []
+        for uuid in uuids:
+            self.environment["CUDA_VISIBLE_DEVICES"] = uuid
+            guests.append(self.start("--machine", self.machine, "--memory", "1g", "--name", "cut"))
+        for guest in guests:
+            self.assertEqual(guest.started, ["ready", "0"])
+            self.assertEqual(guest.ask("info"), [1024 * MIB, 1024 * MIB])
+            self.assertEqual(guest.alloc(1026), OUT_OF_MEMORY)
+            self.assertEqual(guest.alloc(1024), 0)
+            self.assertEqual(guest.alloc(2), OUT_OF_MEMORY)
+        share = self.shares()["cut"]
+        self.assertEqual({gpu["uuid"]: gpu["held_bytes"] for gpu in share["gpus"]},
+                         {uuid: 1024 * MIB for uuid in uuids})
+        self.assertEqual([unit["used_bytes"] for unit in self.stat()["gpus"] if unit["instance"]],
+                         [1024 * MIB] * 2)
+        # Two programs on one of them share what it has; a larger limit is larger for both.
+        second = self.start("--machine", self.machine, "--memory", "1g", "--name", "cut")
+        self.assertEqual(second.alloc(2), OUT_OF_MEMORY)
+        self.assertEqual(self.vgpu("set", "cut", "--memory", "2g").returncode, 0)
+        self.assertEqual(second.alloc(1024), 0)
+        self.assertEqual(second.alloc(2), OUT_OF_MEMORY)
+
+    def test_a_mig_device_by_default(self):
+        self.cut(1)
+        guest = self.start("--machine", self.machine, "--memory", "1g")
+        self.assertEqual((guest.started, guest.alloc(1026), guest.alloc(1024)),
+                         (["ready", "0"], OUT_OF_MEMORY, 0))
+
+    def test_nvidia_smi_s_view_of_a_mig_device_is_the_share(self):
+        uuid, = self.cut(1)
+        script = ("import ctypes; n = ctypes.CDLL('libnvidia-ml.so.1'); n.nvmlInit_v2(); d = ctypes.c_void_p()\n"
+                  f"m = (ctypes.c_ulonglong * 3)(); n.nvmlDeviceGetHandleByUUID(b'{uuid}', ctypes.byref(d))\n"
+                  "print(n.nvmlDeviceGetMemoryInfo(d, m), m[0] >> 20)")
+        done = self.run_sim("--machine", self.machine, "--memory", "1g", "--", sys.executable, "-c", script)
+        self.assertEqual(done.stdout, "0 1024\n", done.stderr)
+
+    def test_a_gpu_that_is_cut_into_nothing_is_no_gpu(self):
+        self.cut(0)
         self.refuses(self.run_sim("--machine", self.machine, "--memory", "1g", "--", "true"), 125, "MIG")
 
     def test_what_is_not_held_is_said_once(self):
