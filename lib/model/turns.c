@@ -19,7 +19,9 @@ enum { DRAIN_SWAPS = 16 };
 /* The latency class counts as present this long after it last wanted anything. */
 #define PRESENT_NS NS_PER_S
 
-enum { TURN_QUANTA = 4 };
+/* Longer, and the others lose what they save up while they wait; where memory changes hands, that costs
+ * less than a change. */
+enum { TURN_QUANTA = 2, TURN_QUANTA_CROWDED = 4 };
 
 /* What is submitted cannot be called back: whoever waits, waits for it. */
 #define IN_FLIGHT_NS         (4 * NS_PER_MS)
@@ -154,7 +156,7 @@ static uint64_t turn_length_ns(const struct turns *turns, const struct turns_ten
 {
         const uint64_t quantum_ns = turns_quantum_ns(turns);
         const uint64_t behind_ns = account_behind_ns(holder, next);
-        const uint64_t most_ns = TURN_QUANTA * quantum_ns;
+        const uint64_t most_ns = (turns->swap_ns ? TURN_QUANTA_CROWDED : TURN_QUANTA) * quantum_ns;
 
         return quantum_ns + behind_ns < most_ns ? quantum_ns + behind_ns : most_ns;
 }
