@@ -17,6 +17,8 @@
 #include "standalone.h"
 
 #define KIND "vgpu.io/share"
+/* Nothing newer is used, and engines refuse a version that they do not know: Podman 4.3 a 0.6. */
+#define VERSION "0.5.0"
 
 enum { NAME, MEMORY, CORES, CORES_MAX, GPUS, ENV, REMOVE };
 
@@ -144,7 +146,7 @@ static json_t *edits_json(const char *folder, const Vgpu__V1__GetAllocationRespo
 
 static int print(const char *name, json_t *edits, struct err *e)
 {
-        json_t *spec = json_pack("{s:s, s:s, s:[{s:s, s:o}]}", "cdiVersion", "0.6.0", "kind", KIND,
+        json_t *spec = json_pack("{s:s, s:s, s:[{s:s, s:o}]}", "cdiVersion", VERSION, "kind", KIND,
                                  "devices", "name", name, "containerEdits", edits);
         const int r = spec ? json_dumpf(spec, stdout, JSON_INDENT(2)) : -1;
 

@@ -93,7 +93,7 @@ class Own(LabCase):
         self.assertEqual(made.returncode, 0, made.stderr)
         spec = json.loads(made.stdout)
         self.assertEqual((spec["cdiVersion"], spec["kind"], spec["devices"][0]["name"]),
-                         ("0.6.0", "vgpu.io/share", "train"))
+                         ("0.5.0", "vgpu.io/share", "train"))
 
         def inject(config, _):  # as an engine does
             edits = spec["devices"][0]["containerEdits"]
