@@ -1,4 +1,5 @@
 /* Managed memory that a program asked for by name, and hints about it. */
+#include "event.h"
 #include "virtual_case.h"
 
 /* Managed memory by name: 30 MiB of it are the card's, 50 the host's. */
@@ -86,7 +87,6 @@ static CUdeviceptr begin_two(void)
 {
         CUdeviceptr there;
 
-        guest_machine(2);
         setenv("VGPU_MEMORY_LIMIT_0", "100m", 1);
         setenv("VGPU_MEMORY_LIMIT_1", "40m", 1);
         guest_start(NULL);
@@ -115,10 +115,12 @@ SIM_TEST(managed_memory_stays_with_the_card_that_is_charged)
                                                  CU_MEM_ADVISE_UNSET_ACCESSED_BY,
                                                  CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION };
         CUmemLocation card_1 = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 };
-        CUdeviceptr there = begin_two(), more;
         size_t size = 80 * MIB, start = 0;
         CUcontext first, second;
+        CUdeviceptr more;
 
+        guest_machine(2);
+        CUdeviceptr there = begin_two();
         GOOD(cuCtxGetCurrent(&first));
         GOOD(cuCtxCreate_v2(&second, 0, 1));
         kernels_load();
@@ -145,10 +147,34 @@ SIM_TEST(managed_memory_stays_with_the_card_that_is_charged)
         GOOD(cuMemAlloc_v2(&more, 100 * MIB));
 }
 
+/* Where the cards cannot reach each other, pages would move to whoever touches them: they stay on the
+ * host, and both cards reach them there. */
+SIM_TEST(managed_memory_of_cards_that_are_no_peers_stays_on_the_host)
+{
+        CUcontext first, second;
+
+        guest_machine(2);
+        GOOD(fault_fail(sim_machine_open(), "cuDeviceCanAccessPeer", CUDA_ERROR_INVALID_DEVICE,
+                        UINT32_MAX));
+        CUdeviceptr there = begin_two();
+        GOOD(cuCtxGetCurrent(&first));
+        kernels_load();
+        kernels_run(kernels.fill, there, 3, 80 * MIB, NULL);
+        GOOD(cuMemPrefetchAsync(there, 80 * MIB, 0, NULL));
+        GOOD(cuCtxSynchronize());
+        CHECK(guest_card_bytes(0) <= 4 * MIB); /* its code */
+        GOOD(cuCtxCreate_v2(&second, 0, 1));
+        kernels_load();
+        GOOD(cuCtxSetCurrent(first));
+        both_check(there, second);
+        CHECK(guest_card_bytes(0) <= 4 * MIB);
+}
+
 int main(void)
 {
         return RUN(CASE(managed_memory_by_name_may_be_virtual_too),
                    CASE(no_advice_brings_the_host_s_part_onto_the_card),
                    CASE(no_prefetch_brings_the_host_s_part_onto_the_card),
-                   CASE(managed_memory_stays_with_the_card_that_is_charged));
+                   CASE(managed_memory_stays_with_the_card_that_is_charged),
+                   CASE(managed_memory_of_cards_that_are_no_peers_stays_on_the_host));
 }

@@ -2,7 +2,15 @@
 #include "elf_object.h"
 
 #include <elf.h>
-#include <string.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+
+bool elf_object_is_same(const char *one, const char *other)
+{
+        while (*one && *one == *other)
+                one++, other++;
+        return *one == *other;
+}
 
 static const void *address_of(const struct elf_object *object, ElfW(Addr) value)
 {
@@ -47,24 +55,64 @@ static void row_read(struct elf_object *object, const ElfW(Dyn) * row, size_t *s
         }
 }
 
+/* False: it has no symbols. */
+static bool tables_read(struct elf_object *object)
+{
+        size_t soname = 0;
+
+        for (const ElfW(Dyn) *row = object->dynamic; row && row->d_tag != DT_NULL; row++)
+                row_read(object, row, &soname);
+        if (!object->symbols || !object->names || (!object->gnu_hash && !object->hash))
+                return false;
+        object->soname = soname ? object->names + soname : "";
+        return true;
+}
+
+static const ElfW(Dyn) * segments_dynamic(const struct elf_object *object)
+{
+        for (unsigned i = 0; i < object->segment_count; i++)
+                if (object->segments[i].p_type == PT_DYNAMIC)
+                        return (const ElfW(Dyn) *)(object->base + object->segments[i].p_vaddr);
+        return NULL;
+}
+
 bool elf_object_read(const struct dl_phdr_info *info, struct elf_object *ret_object)
 {
         struct elf_object object = { .base = info->dlpi_addr,
                                      .segments = info->dlpi_phdr,
                                      .segment_count = info->dlpi_phnum };
-        size_t soname = 0;
 
-        for (unsigned i = 0; i < object.segment_count; i++)
-                if (object.segments[i].p_type == PT_DYNAMIC)
-                        object.dynamic =
-                                (const ElfW(Dyn) *)(object.base + object.segments[i].p_vaddr);
-        for (const ElfW(Dyn) *row = object.dynamic; row && row->d_tag != DT_NULL; row++)
-                row_read(&object, row, &soname);
-        if (!object.symbols || !object.names || (!object.gnu_hash && !object.hash))
-                return false;
-        object.soname = soname ? object.names + soname : "";
-        *ret_object = object;
-        return true;
+        object.dynamic = segments_dynamic(&object);
+        bool is_read = tables_read(&object);
+        if (is_read)
+                *ret_object = object;
+        return is_read;
+}
+
+/* The loader's list, which it leaves for debuggers in the program's own dynamic section. */
+static const struct link_map *list_first(void)
+{
+        struct elf_object program = { .segments = (const ElfW(Phdr) *)getauxval(AT_PHDR),
+                                      .segment_count = (unsigned)getauxval(AT_PHNUM) };
+
+        for (unsigned i = 0; program.segments && i < program.segment_count; i++)
+                if (program.segments[i].p_type == PT_PHDR)
+                        program.base = (ElfW(Addr))program.segments - program.segments[i].p_vaddr;
+        const ElfW(Dyn) *row = program.segments ? segments_dynamic(&program) : NULL;
+        for (; row && row->d_tag != DT_NULL; row++)
+                if (row->d_tag == DT_DEBUG && row->d_un.d_ptr)
+                        return ((const struct r_debug *)row->d_un.d_ptr)->r_map;
+        return NULL;
+}
+
+bool elf_object_each(bool (*visit)(const struct elf_object *object, void *closure), void *closure)
+{
+        for (const struct link_map *map = list_first(); map; map = map->l_next) {
+                struct elf_object object = { .base = map->l_addr, .dynamic = map->l_ld };
+                if (tables_read(&object) && visit(&object, closure))
+                        return true;
+        }
+        return false;
 }
 
 static bool is_named(const struct elf_object *object, uint32_t index, const char *name,
@@ -74,7 +122,7 @@ static bool is_named(const struct elf_object *object, uint32_t index, const char
 
         return symbol->st_shndx != SHN_UNDEF &&
                !(is_visible && ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) &&
-               strcmp(object->names + symbol->st_name, name) == 0;
+               elf_object_is_same(object->names + symbol->st_name, name);
 }
 
 static ElfW(Sym) *

@@ -2,7 +2,7 @@
  * depends on who calls it. */
 #include "libc_symbol.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "elf_object.h"
 
@@ -11,30 +11,37 @@ struct search {
         void *found;
 };
 
-static int object_visit(struct dl_phdr_info *info, size_t size, void *closure)
+static bool object_visit(const struct elf_object *object, void *closure)
 {
         struct search *search = closure;
+
+        if (!libc_symbol_is_in(object->soname))
+                return false;
+        /* Any version will do: the versions of these functions differ in name alone. */
+        const ElfW(Sym) *symbol = elf_object_find(object, search->name, false);
+        if (symbol)
+                search->found = (void *)(object->base + symbol->st_value);
+        return symbol != NULL;
+}
+
+static int object_visit_listed(struct dl_phdr_info *info, size_t size, void *closure)
+{
         struct elf_object object;
 
         (void)size;
-        if (!elf_object_read(info, &object) || !libc_symbol_is_in(object.soname))
-                return 0;
-        /* Any version will do: the versions of these functions differ in name alone. */
-        const ElfW(Sym) *symbol = elf_object_find(&object, search->name, false);
-        if (symbol)
-                search->found = (void *)(object.base + symbol->st_value);
-        return symbol != NULL;
+        return elf_object_read(info, &object) && object_visit(&object, closure);
 }
 
 bool libc_symbol_is_in(const char *soname)
 {
-        return strcmp(soname, "libc.so.6") == 0 || strcmp(soname, "libdl.so.2") == 0;
+        return elf_object_is_same(soname, "libc.so.6") || elf_object_is_same(soname, "libdl.so.2");
 }
 
 void *libc_symbol(const char *name)
 {
         struct search search = { .name = name };
 
-        dl_iterate_phdr(object_visit, &search);
+        if (!elf_object_each(object_visit, &search))
+                dl_iterate_phdr(object_visit_listed, &search);
         return search.found;
 }

@@ -27,21 +27,32 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 static bool is_driver(const char *soname)
 {
-        return strcmp(soname, "libcuda.so.1") == 0 || strcmp(soname, "libnvidia-ml.so.1") == 0;
+        return elf_object_is_same(soname, "libcuda.so.1") ||
+               elf_object_is_same(soname, "libnvidia-ml.so.1");
 }
 
-/* Objects come in the order of look-ups: it ends with us. */
-static int rival_visit(struct dl_phdr_info *info, size_t size, void *closure)
+/* It ends with us. */
+static bool rival_visit(const struct elf_object *object, void *closure)
+{
+        (void)closure;
+        if (object->dynamic == _DYNAMIC)
+                return true;
+        if ((is_driver(object->soname) || libc_symbol_is_in(object->soname)) &&
+            order.count < RIVALS)
+                order.rivals[order.count++] = *object;
+        return false;
+}
+
+/* With its segments, now that they are needed. */
+static int rival_complete(struct dl_phdr_info *info, size_t size, void *closure)
 {
         struct elf_object object;
 
         (void)size, (void)closure;
-        if (!elf_object_read(info, &object))
-                return 0;
-        if (object.dynamic == _DYNAMIC)
-                return 1;
-        if ((is_driver(object.soname) || libc_symbol_is_in(object.soname)) && order.count < RIVALS)
-                order.rivals[order.count++] = object;
+        if (elf_object_read(info, &object))
+                for (unsigned i = 0; i < order.count; i++)
+                        if (order.rivals[i].dynamic == object.dynamic)
+                                order.rivals[i] = object;
         return 0;
 }
 
@@ -189,13 +200,11 @@ bool order_check(const struct index_row *lookups, unsigned count, const struct i
 {
         if (atomic_exchange(&order.is_checked, true))
                 return true;
-        dl_iterate_phdr(rival_visit, NULL);
-        if (!order.count)
-                return true;
-        if (!is_found(self)) {
+        if (!elf_object_each(rival_visit, NULL) || !order.count || !is_found(self)) {
                 order.count = 0;
                 return true;
         }
+        dl_iterate_phdr(rival_complete, NULL);
         order.lookups = lookups;
         order.lookup_count = count;
         bool is_hidden = rows_hide(index_cuda, index_cuda_count);
