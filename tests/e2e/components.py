@@ -91,7 +91,8 @@ def configure(profile):
     """Writes the files of config/ to where the components look for them."""
     where = {"containerd.toml": "/etc/containerd/config.toml",
              "registry.toml": "/etc/containerd/certs.d/_default/hosts.toml",
-             "network.conflist": "/etc/cni/net.d/10-pods.conflist"}
+             "network.conflist": "/etc/cni/net.d/10-pods.conflist",
+             "runtime.conf": "/etc/vgpu/runtime.conf"}
     for name in os.listdir(os.path.join(HERE, "config")):
         with open(os.path.join(HERE, "config", name), encoding="utf-8") as file:
             text = string.Template(file.read()).substitute(values(profile))

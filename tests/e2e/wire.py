@@ -46,6 +46,12 @@ POD_RESOURCES = {
     "AllocatableResourcesRequest": "",
     "AllocatableResourcesResponse": "1 devices *ContainerDevices",
 }
+VGPU_NODE = {
+    "Container": "1 pod_uid string, 2 namespace string, 3 pod string, 4 container string",
+    "Mount": "1 host_path string, 2 container_path string, 3 read_only bool",
+    "GetAllocationRequest": "1 container Container",
+    "GetAllocationResponse": "2 mounts *Mount",
+}
 
 
 def messages(package, table):
@@ -69,6 +75,7 @@ def messages(package, table):
 
 PLUGIN = messages("v1beta1", DEVICE_PLUGIN)
 PODS = messages("v1", POD_RESOURCES)
+ALLOCATIONS = messages("vgpu.v1", VGPU_NODE)
 
 
 def call(socket, method, request, reply, seconds=10):
