@@ -9,6 +9,8 @@
 #include "futex.h"
 #include "process.h"
 
+#define ALONE_LEAST_NS (4 * NS_PER_MS)
+
 int gpu_turn_open(const char *grant_path, const char *want_path, unsigned device,
                   struct gpu_turn *ret_turn, struct err *e)
 {
@@ -193,8 +195,10 @@ bool gpu_turn_look(struct gpu_turn *turn, uint64_t now_ns)
                 return false; /* the arbiter's word holds, and it says no */
         if (!turn->lane)
                 return true;
+        /* An arbiter has come. It waits for us to drain, so that we may do something first: whoever has
+         * just given up waiting would otherwise wait twice in a row. */
         if (atomic_load(&turn->grant->turn) != turn->number)
-                return false;
+                return now_ns + GPU_STALE_NS < turn->until_ns + ALONE_LEAST_NS;
         if (now_ns >= turn->until_ns) {
                 if (!arbiter_is_stale(turn, 0, now_ns))
                         return false;
