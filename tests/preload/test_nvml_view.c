@@ -104,6 +104,11 @@ SIM_TEST(the_list_with_details_holds_own_processes)
         GOOD(nvmlDeviceGetRunningProcessDetailList(device, &list));
         CHECK_EQ(list.numProcArrayEntries, 1);
         CHECK_EQ(details[0].pid, getpid());
+        /* Nor is it told how many others there are. */
+        list.numProcArrayEntries = 0;
+        CHECK_EQ(nvmlDeviceGetRunningProcessDetailList(device, &list),
+                 NVML_ERROR_INSUFFICIENT_SIZE);
+        CHECK_EQ(list.numProcArrayEntries, 1);
         neighbour_kill(stranger);
 }
 
@@ -152,6 +157,9 @@ SIM_TEST(accounting_knows_own_processes)
         GOOD(nvmlDeviceGetAccountingPids(device, &count, pids));
         CHECK_EQ(count, 1);
         CHECK_EQ(pids[0], getpid());
+        count = 0;
+        CHECK_EQ(nvmlDeviceGetAccountingPids(device, &count, NULL), NVML_ERROR_INSUFFICIENT_SIZE);
+        CHECK_EQ(count, 1);
         GOOD(nvmlDeviceGetAccountingStats(device, (unsigned)getpid(), &stats));
         CHECK_EQ(nvmlDeviceGetAccountingStats(device, (unsigned)stranger, &stats),
                  NVML_ERROR_NOT_FOUND);
@@ -169,6 +177,7 @@ SIM_TEST(load_is_the_containers_own)
                                                         nvmlProcessesUtilizationInfo_t, 1),
                                                 .processSamplesCount = ROOM,
                                                 .procUtilArray = details };
+        nvmlGpuDynamicPstatesInfo_t states;
         nvmlSample_t samples[128];
         nvmlUtilization_t load;
         nvmlValueType_t type;
@@ -181,6 +190,13 @@ SIM_TEST(load_is_the_containers_own)
         CHECK_EQ(nvmlDeviceGetProcessUtilization(device, used, &count, 0), NVML_ERROR_NOT_FOUND);
         GOOD(nvmlDeviceGetProcessesUtilizationInfo(device, &info));
         CHECK_EQ(info.processSamplesCount, 0);
+        info.processSamplesCount = 0;
+        info.procUtilArray = NULL;
+        GOOD(nvmlDeviceGetProcessesUtilizationInfo(device, &info));
+        CHECK_EQ(info.processSamplesCount, 0);
+        GOOD(nvmlDeviceGetDynamicPstatesInfo(device, &states));
+        for (unsigned i = 0; i < 8; i++)
+                CHECK_EQ(states.utilization[i].percentage, 0);
         count = 128;
         GOOD(nvmlDeviceGetSamples(device, (nvmlSamplingType_t)1, 0, &type, &count, samples));
         CHECK(count > 0);

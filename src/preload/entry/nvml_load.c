@@ -86,13 +86,30 @@ nvmlReturn_t hook_nvmlDeviceGetProcessesUtilizationInfo(
         nvmlDeviceGetProcessesUtilizationInfo_fn *real, nvmlDevice_t device,
         nvmlProcessesUtilizationInfo_t *info)
 {
-        nvmlReturn_t r = real(device, info);
+        struct nvml_room room = { .stride = sizeof *info->procUtilArray,
+                                  .pid = offsetof(nvmlProcessUtilizationInfo_v1_t, pid) };
 
-        if (r == NVML_SUCCESS && nvml_view_is_limited() && info->procUtilArray)
-                info->processSamplesCount = nvml_view_keep_own(
-                        info->procUtilArray, info->processSamplesCount, sizeof *info->procUtilArray,
-                        offsetof(nvmlProcessUtilizationInfo_v1_t, pid));
+        if (!info || !nvml_view_is_limited())
+                return real(device, info);
+        if (!nvml_room_make(&room))
+                return NVML_ERROR_MEMORY;
+        nvmlProcessesUtilizationInfo_t all = *info;
+        all.processSamplesCount = room.count;
+        all.procUtilArray = room.entries;
+        nvmlReturn_t r = real(device, &all);
+        if (r == NVML_SUCCESS)
+                r = nvml_room_answer(&room, all.processSamplesCount, &info->processSamplesCount,
+                                     info->procUtilArray);
+        nvml_room_done(&room);
         return r;
+}
+
+/* Of a figure that the driver tells for the card alone, as much as of the work is the container's. */
+static unsigned own_part(unsigned figure, unsigned own_percent, unsigned all_percent)
+{
+        unsigned part = own_percent < all_percent ? own_percent : all_percent;
+
+        return all_percent ? figure * part / all_percent : 0;
 }
 
 nvmlReturn_t hook_nvmlDeviceGetUtilizationRates(nvmlDeviceGetUtilizationRates_fn *real,
@@ -103,8 +120,25 @@ nvmlReturn_t hook_nvmlDeviceGetUtilizationRates(nvmlDeviceGetUtilizationRates_fn
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
         unsigned all = utilization->gpu, own = nvml_load_percent(device);
-        utilization->memory = all ? utilization->memory * (own < all ? own : all) / all : 0;
+        utilization->memory = own_part(utilization->memory, own, all);
         utilization->gpu = own;
+        return r;
+}
+
+/* The same figures, and those of the video engines and the bus, in another place. */
+nvmlReturn_t hook_nvmlDeviceGetDynamicPstatesInfo(nvmlDeviceGetDynamicPstatesInfo_fn *real,
+                                                  nvmlDevice_t device,
+                                                  nvmlGpuDynamicPstatesInfo_t *info)
+{
+        nvmlReturn_t r = real(device, info);
+
+        if (r != NVML_SUCCESS || !nvml_view_is_limited())
+                return r;
+        unsigned all = info->utilization[0].percentage, own = nvml_load_percent(device);
+        for (unsigned i = 1; i < sizeof info->utilization / sizeof *info->utilization; i++)
+                info->utilization[i].percentage =
+                        own_part(info->utilization[i].percentage, own, all);
+        info->utilization[0].percentage = own;
         return r;
 }
 

@@ -81,12 +81,21 @@ nvmlReturn_t hook_nvmlDeviceGetRunningProcessDetailList(
         nvmlDeviceGetRunningProcessDetailList_fn *real, nvmlDevice_t device,
         nvmlProcessDetailList_t *list)
 {
-        nvmlReturn_t r = real(device, list);
+        struct nvml_room room = { .stride = sizeof *list->procArray,
+                                  .pid = offsetof(nvmlProcessDetail_v1_t, pid) };
 
-        if (r == NVML_SUCCESS && nvml_view_is_limited() && list->procArray)
-                list->numProcArrayEntries = nvml_view_keep_own(
-                        list->procArray, list->numProcArrayEntries, sizeof *list->procArray,
-                        offsetof(nvmlProcessDetail_v1_t, pid));
+        if (!list || !nvml_view_is_limited())
+                return real(device, list);
+        if (!nvml_room_make(&room))
+                return NVML_ERROR_MEMORY;
+        nvmlProcessDetailList_t all = *list;
+        all.numProcArrayEntries = room.count;
+        all.procArray = room.entries;
+        nvmlReturn_t r = real(device, &all);
+        if (r == NVML_SUCCESS)
+                r = nvml_room_answer(&room, all.numProcArrayEntries, &list->numProcArrayEntries,
+                                     list->procArray);
+        nvml_room_done(&room);
         return r;
 }
 
@@ -94,11 +103,7 @@ nvmlReturn_t hook_nvmlDeviceGetAccountingPids(nvmlDeviceGetAccountingPids_fn *re
                                               nvmlDevice_t device, unsigned int *count,
                                               unsigned int *pids)
 {
-        nvmlReturn_t r = real(device, count, pids);
-
-        if (r == NVML_SUCCESS && pids && nvml_view_is_limited())
-                *count = nvml_view_keep_own(pids, *count, sizeof *pids, 0);
-        return r;
+        return nvml_view_list((nvml_list_fn *)(void *)real, device, count, pids, sizeof *pids);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetAccountingStats(nvmlDeviceGetAccountingStats_fn *real,

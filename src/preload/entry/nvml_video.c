@@ -1,12 +1,9 @@
 /* NVML's sessions of encoders and of frame capture: the container's own. */
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "nvml_view.h"
 #include "start.h"
-
-enum { SESSIONS_MOST = 1024 };
 
 /* What the two kinds of sessions have in common: where their pid and their figures are. */
 struct kind {
@@ -22,40 +19,36 @@ static const struct kind capture = { sizeof(nvmlFBCSessionInfo_t),
                                      offsetof(nvmlFBCSessionInfo_t, averageFPS),
                                      offsetof(nvmlFBCSessionInfo_t, averageLatency) };
 
-/* The container's own sessions on the card. The caller unmaps them, if there are any. */
-struct sessions {
-        char *items;
-        unsigned count;
-};
-
+/* The container's own sessions on the card. The caller ends the room, if it has entries. */
 static nvmlReturn_t sessions_own(const struct kind *kind, nvml_list_fn *real, nvmlDevice_t device,
-                                 struct sessions *ret_sessions)
+                                 struct nvml_room *ret_own)
 {
-        unsigned count = SESSIONS_MOST;
-        char *items = mmap(NULL, SESSIONS_MOST * kind->stride, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        struct nvml_room room = { .stride = kind->stride, .pid = kind->pid };
+        unsigned count;
 
-        *ret_sessions = (struct sessions){ 0 };
-        if (items == MAP_FAILED)
+        *ret_own = (struct nvml_room){ 0 };
+        if (!nvml_room_make(&room))
                 return NVML_ERROR_MEMORY;
-        nvmlReturn_t r = real(device, &count, items);
-        ret_sessions->items = items;
-        if (r == NVML_SUCCESS)
-                ret_sessions->count = nvml_view_keep_own(items, count, kind->stride, kind->pid);
+        count = room.count;
+        nvmlReturn_t r = real(device, &count, room.entries);
+        room.count = r == NVML_SUCCESS
+                             ? nvml_view_keep_own(room.entries, count, kind->stride, kind->pid)
+                             : 0;
+        *ret_own = room;
         return r;
 }
 
-static void sessions_done(const struct kind *kind, struct sessions *sessions)
+static void sessions_done(struct nvml_room *own)
 {
-        if (sessions->items)
-                munmap(sessions->items, SESSIONS_MOST * kind->stride);
+        if (own->entries)
+                nvml_room_done(own);
 }
 
 /* As the library answers: asked without room for them, the number alone. */
 static nvmlReturn_t sessions_list(const struct kind *kind, nvml_list_fn *real, nvmlDevice_t device,
                                   unsigned *count, void *items)
 {
-        struct sessions own;
+        struct nvml_room own;
 
         if (!count || !nvml_view_is_limited())
                 return real(device, count, items);
@@ -64,20 +57,21 @@ static nvmlReturn_t sessions_list(const struct kind *kind, nvml_list_fn *real, n
                 if (items && *count < own.count)
                         r = NVML_ERROR_INSUFFICIENT_SIZE;
                 else if (items)
-                        memcpy(items, own.items, own.count * kind->stride);
+                        memcpy(items, own.entries, own.count * kind->stride);
                 *count = own.count;
         }
-        sessions_done(kind, &own);
+        sessions_done(&own);
         return r;
 }
 
-static unsigned sessions_mean(const struct kind *kind, const struct sessions *own, size_t offset)
+static unsigned sessions_mean(const struct kind *kind, const struct nvml_room *own, size_t offset)
 {
         uint64_t sum = 0;
 
         for (unsigned i = 0; i < own->count; i++) {
                 unsigned figure;
-                memcpy(&figure, own->items + i * kind->stride + offset, sizeof figure);
+                memcpy(&figure, (const char *)own->entries + i * kind->stride + offset,
+                       sizeof figure);
                 sum += figure;
         }
         return own->count ? (unsigned)(sum / own->count) : 0;
@@ -101,7 +95,7 @@ nvmlReturn_t hook_nvmlDeviceGetEncoderStats(nvmlDeviceGetEncoderStats_fn *real, 
                                             unsigned int *latency)
 {
         nvmlReturn_t r = real(device, count, fps, latency);
-        struct sessions own;
+        struct nvml_room own;
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
@@ -110,7 +104,7 @@ nvmlReturn_t hook_nvmlDeviceGetEncoderStats(nvmlDeviceGetEncoderStats_fn *real, 
         *count = own.count;
         *fps = sessions_mean(&encoder, &own, encoder.fps);
         *latency = sessions_mean(&encoder, &own, encoder.latency);
-        sessions_done(&encoder, &own);
+        sessions_done(&own);
         return r;
 }
 
@@ -118,7 +112,7 @@ nvmlReturn_t hook_nvmlDeviceGetFBCStats(nvmlDeviceGetFBCStats_fn *real, nvmlDevi
                                         nvmlFBCStats_t *stats)
 {
         nvmlReturn_t r = real(device, stats);
-        struct sessions own;
+        struct nvml_room own;
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
@@ -128,6 +122,6 @@ nvmlReturn_t hook_nvmlDeviceGetFBCStats(nvmlDeviceGetFBCStats_fn *real, nvmlDevi
                                    .averageFPS = sessions_mean(&capture, &own, capture.fps),
                                    .averageLatency =
                                            sessions_mean(&capture, &own, capture.latency) };
-        sessions_done(&capture, &own);
+        sessions_done(&own);
         return r;
 }

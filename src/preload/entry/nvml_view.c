@@ -69,34 +69,49 @@ unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t
 
 enum { LIST_MOST = 4096 }; /* processes on one card */
 
-static nvmlReturn_t list_answer(char *all, unsigned found, size_t stride, unsigned *count,
-                                void *entries)
+bool nvml_room_make(struct nvml_room *room)
 {
-        unsigned room = *count;
+        void *entries = mmap(NULL, LIST_MOST * room->stride, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-        found = nvml_view_keep_own(all, found, stride, 0);
+        room->entries = entries;
+        room->count = LIST_MOST;
+        return entries != MAP_FAILED;
+}
+
+void nvml_room_done(struct nvml_room *room)
+{
+        munmap(room->entries, LIST_MOST * room->stride);
+}
+
+nvmlReturn_t nvml_room_answer(struct nvml_room *room, unsigned found, unsigned *count,
+                              void *entries)
+{
+        unsigned space = *count;
+
+        found = nvml_view_keep_own(room->entries, found, room->stride, room->pid);
         *count = found;
         if (found == 0)
                 return NVML_SUCCESS;
-        if (!entries || found > room)
+        if (!entries || found > space)
                 return NVML_ERROR_INSUFFICIENT_SIZE;
-        memcpy(entries, all, found * stride);
+        memcpy(entries, room->entries, found * room->stride);
         return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvml_view_list(nvml_list_fn *real, nvmlDevice_t device, unsigned *count, void *entries,
                             size_t stride)
 {
+        struct nvml_room room = { .stride = stride };
+
         if (!count || !nvml_view_is_limited())
                 return real(device, count, entries);
-        size_t bytes = LIST_MOST * stride;
-        char *all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (all == MAP_FAILED)
+        if (!nvml_room_make(&room))
                 return NVML_ERROR_MEMORY;
-        unsigned found = LIST_MOST;
-        nvmlReturn_t r = real(device, &found, all);
+        unsigned found = room.count;
+        nvmlReturn_t r = real(device, &found, room.entries);
         if (r == NVML_SUCCESS)
-                r = list_answer(all, found, stride, count, entries);
-        munmap(all, bytes);
+                r = nvml_room_answer(&room, found, count, entries);
+        nvml_room_done(&room);
         return r;
 }

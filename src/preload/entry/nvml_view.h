@@ -16,6 +16,21 @@ bool nvml_view_is_limited(void);
  * moves them to the front, under the pids by which the container knows them, and returns how many. */
 unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t offset);
 
+/* Room for all entries that the library may have, each of `stride` bytes with its pid at `pid`: how many there
+ * are is the strangers' business, too. */
+struct nvml_room {
+        size_t stride, pid;
+        void *entries;
+        unsigned count; /* for so many */
+};
+
+bool nvml_room_make(struct nvml_room *room);
+void nvml_room_done(struct nvml_room *room);
+/* Of the `found` entries in the room, those of the container, as the library would have answered: their
+ * number, or INSUFFICIENT_SIZE where the caller's *count are too few. */
+nvmlReturn_t nvml_room_answer(struct nvml_room *room, unsigned found, unsigned *count,
+                              void *entries);
+
 typedef nvmlReturn_t nvml_list_fn(nvmlDevice_t device, unsigned *count, void *entries);
 
 /* Asks for the whole list (entries of `stride` bytes that begin with a pid), keeps what is ours, and
