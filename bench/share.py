@@ -87,36 +87,6 @@ def wake_metrics(build, seconds=6):
     return {"throttle_wake_us": statistics.median(late), "throttled_cpu_percent": spent / seconds * 100}
 
 
-def step_one(card, before, after, window_ms=50, windows=24):
-    """Milliseconds after `vgpu set` until a window's load is within three points of the new limit."""
-    vgpu, name = os.path.join(card.build, "bin", "vgpu"), f"step{before}"
-    environment = dict(card.environment(), XDG_RUNTIME_DIR=card.folder)
-    run = subprocess.Popen([vgpu, "run", "--machine", card.machine, "--cores", str(before), "--name", name,
-                            "--", card.program, "async_1ms", "4"], env=environment)
-    watch = subprocess.Popen([card.program, "watch", card.machine, str(windows * 2), str(window_ms)],
-                             stdout=subprocess.PIPE, text=True)
-    try:
-        for _ in range(windows):
-            watch.stdout.readline()
-        subprocess.run([vgpu, "set", name, "--cores", str(after)], env=environment, check=True,
-                       stdout=subprocess.DEVNULL)
-        loads = [float(line.split()[1]) for line in watch.stdout]
-    finally:
-        run.kill()
-        run.wait()
-        watch.kill()
-        watch.wait()
-    inside = (index for index, load in enumerate(loads) if abs(load - after) <= 3)
-    return (next(inside, len(loads)) + 1) * window_ms
-
-
-def step_metrics(build):
-    """The longer of a step up and a step down."""
-    with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
-        card = Card(build, folder)
-        return {"limit_step_ms": max(step_one(card, 20, 60), step_one(card, 80, 30))}
-
-
 def targets(name):
     if name.startswith("share_error_points_"):
         return 1
