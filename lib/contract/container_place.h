@@ -12,6 +12,6 @@
 /* Of the node: the socket (gRPC, api/proto/vgpu.proto) on which vgpu-node answers vgpu-runtime. */
 #define NODE_SOCKET_PATH "/run/vgpu/node.sock"
 
-/* An annotation that the device plugin's Allocate puts on a container: it asked for a GPU, and must not
- * start without its share. The value is the resource. */
+/* An annotation that the device plugin's Allocate puts on a container: it asked for a GPU, and must
+ * not start without its share. The value is the resource. */
 #define ANNOTATION_REQUESTED "vgpu.io/requested"

@@ -52,8 +52,8 @@ const char *setting_get(enum setting setting, int device, char name[64]);
  * variable and what would be right. */
 int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e);
 
-/* Is this variable of an environment, "NAME" or "NAME=value", one of the setting's, with a device's number
- * or without? */
+/* Is this variable of an environment, "NAME" or "NAME=value", one of the setting's, with a device's
+ * number or without? */
 bool setting_is_named(enum setting setting, const char *variable);
 
 /* The first of its names: for messages and documentation. */

@@ -1,5 +1,5 @@
-/* cdi: a share as a CDI device. What completes a container's configuration is made for an empty one, and
- * said in the other language. */
+/* cdi: a share as a CDI device. What completes a container's configuration is made for an empty
+ * one, and said in the other language. */
 #include "cdi.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* cdi_inject: devices by their CDI names ("vendor/class=name"), from the specifications in /etc/cdi and
- * /var/run/cdi, put into a container's configuration. */
+/* cdi_inject: devices by their CDI names ("vendor/class=name"), from the specifications in /etc/cdi
+ * and /var/run/cdi, put into a container's configuration. */
 #pragma once
 
 #include <stddef.h>

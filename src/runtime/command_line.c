@@ -1,5 +1,5 @@
-/* command_line: runc, crun and those in their place share it, but not every option. So the command is
- * the first word that is one; a word in between is the value of an option that we do not know. */
+/* command_line: runc, crun and those in their place share it, but not every option. So the command
+ * is the first word that is one; a word in between is the value of an option that we do not know. */
 #include "command_line.h"
 
 #include <stddef.h>
@@ -68,8 +68,8 @@ static void option_put(struct command_line *line, const struct option *option, c
                 *(const char **)((char *)line + option->place) = value;
 }
 
-/* "--name value", "--name=value", "-name" (as Go's programs have it), "-bFOLDER" (as C's do). Returns
- * how many words it was. */
+/* "--name value", "--name=value", "-name" (as Go's programs have it), "-bFOLDER" (as C's do).
+ * Returns how many words it was. */
 static int option_read(struct command_line *line, const char *word, const char *next)
 {
         const char *name = word + 1 + (word[1] == '-');

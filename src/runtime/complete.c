@@ -110,8 +110,8 @@ static int variables_put(struct spec *spec, const struct share_copy *copy,
         return r;
 }
 
-/* A file's mount can be moved aside by renaming the folder above it; a mount cannot be renamed. In a
- * root that is read-only nothing can. */
+/* A file's mount can be moved aside by renaming the folder above it; a mount cannot be renamed. In
+ * a root that is read-only nothing can. */
 static int etc_fix(struct spec *spec, const struct rootfs *rootfs)
 {
         char etc[PATH_MAX + 8];

@@ -1,4 +1,5 @@
-/* container_folder: the folder of what one container is given: made before it starts, removed with it.
+/* container_folder: the folder of what one container is given: made before it starts, removed with
+ * it.
  *
  *      STATE/HASH-ID/given/            becomes /etc/vgpu in the container: a place for each file there
  *      STATE/HASH-ID/ld.so.preload

@@ -1,5 +1,6 @@
-/* failure: why a container does not start, in one sentence, where its user looks: standard error, and the
- * runtime's log file, out of which containerd, CRI-O and Docker take what `kubectl describe` shows. */
+/* failure: why a container does not start, in one sentence, where its user looks: standard error,
+ * and the runtime's log file, out of which containerd, CRI-O and Docker take what `kubectl
+ * describe` shows. */
 #pragma once
 
 #include "command_line.h"

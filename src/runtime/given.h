@@ -5,6 +5,6 @@
  * container cannot write to. 0 or a negative errno. */
 int given_stub(const char *folder, const char *path, const char *source);
 
-/* ld.so.preload: our library first, so that whoever stands behind it is reached through it; then what
- * the image has, which may be NULL. */
+/* ld.so.preload: our library first, so that whoever stands behind it is reached through it; then
+ * what the image has, which may be NULL. */
 int given_preload(const char *folder, const char *image_text);

@@ -1,5 +1,6 @@
-/* gpu_sign: by what a container's configuration shows that it wants a GPU, and how all of it is taken
- * away: what a container has of a GPU comes from its share, never from its image or its pod's author. */
+/* gpu_sign: by what a container's configuration shows that it wants a GPU, and how all of it is
+ * taken away: what a container has of a GPU comes from its share, never from its image or its pod's
+ * author. */
 #pragma once
 
 #include "spec.h"

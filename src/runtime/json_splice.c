@@ -57,8 +57,8 @@ static bool key_is(const char *text, struct span key, const char *name)
         return key.end - key.begin == length + 2 && memcmp(text + key.begin + 1, name, length) == 0;
 }
 
-/* The value of a member of the object at `at`. False: it has none of that name; then ret_value is the
- * empty place before the closing brace, and *ret_is_empty tells whether the object has others. */
+/* The value of a member of the object at `at`. False: it has none of that name; then ret_value is
+ * the empty place before the closing brace, and *ret_is_empty tells whether the object has others. */
 static bool member_find(const char *text, size_t at, const char *name, struct span *ret_value,
                         bool *ret_is_empty)
 {

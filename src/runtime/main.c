@@ -1,5 +1,5 @@
-/* vgpu-runtime: an OCI runtime that hands containers their shares, and leaves everything else to the
- * runtime behind it. */
+/* vgpu-runtime: an OCI runtime that hands containers their shares, and leaves everything else to
+ * the runtime behind it. */
 #include <stdio.h>
 #include <string.h>
 

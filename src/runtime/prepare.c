@@ -4,9 +4,9 @@
  *      a GPU is asked for   is given it    starts without GPU   does not start
  *      no sign of it        is given it    as it is             as it is
  *
- * Passing a container without a sign is safe when nobody answers: what it has of a GPU would have to
- * be in its configuration, and there is nothing. One that the device plugin marked does not start
- * without its share in any case. */
+ * Passing a container without a sign is safe when nobody answers: what it has of a GPU would have
+ * to be in its configuration, and there is nothing. One that the device plugin marked does not
+ * start without its share in any case. */
 #include "prepare.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static int give(struct candidate *candidate, const char *folder,
         return complete_share(&complete, e);
 }
 
-static int place_new(const struct candidate *candidate, char ret_folder[static PATH_MAX],
-                     struct err *e)
+static int folder_new(const struct candidate *candidate, char ret_folder[static PATH_MAX],
+                      struct err *e)
 {
         return container_folder_make(candidate->options->state, candidate->line->root,
                                      candidate->line->id, ret_folder, e);
@@ -60,7 +60,7 @@ static int give_from_agent(struct candidate *candidate,
                            const Vgpu__V1__GetAllocationResponse *answer, struct err *e)
 {
         char folder[PATH_MAX];
-        int r = place_new(candidate, folder, e);
+        int r = folder_new(candidate, folder, e);
 
         if (r < 0)
                 return r;
@@ -114,7 +114,7 @@ static int prepare_own(struct candidate *candidate, struct err *e)
 
         if (r <= 0)
                 return r;
-        r = place_new(candidate, folder, e);
+        r = folder_new(candidate, folder, e);
         if (r < 0)
                 return r;
         r = standalone_make(&candidate->spec, candidate->options, folder, candidate->line->id,

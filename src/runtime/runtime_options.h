@@ -1,5 +1,5 @@
-/* runtime_options: how vgpu-runtime is set up on this node: /etc/vgpu/runtime.conf, one option per line. An OCI
- * runtime's command line is its caller's, so there is no room for them there. */
+/* runtime_options: how vgpu-runtime is set up on this node: /etc/vgpu/runtime.conf, one option per
+ * line. An OCI runtime's command line is its caller's, so there is no room for them there. */
 #pragma once
 
 #include "cli_option.h"
@@ -20,8 +20,8 @@ struct runtime_options {
 
 extern const struct cli_option runtime_options_rows[];
 
-/* Fills in the defaults and what the file says. On failure what was read before the mistake holds, so
- * that containers that run can still be stopped. */
+/* Fills in the defaults and what the file says. On failure what was read before the mistake holds,
+ * so that containers that run can still be stopped. */
 int runtime_options_read(struct runtime_options *ret_options, struct err *e);
 void runtime_options_done(struct runtime_options *options);
 

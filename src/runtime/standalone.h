@@ -1,5 +1,5 @@
-/* standalone: a share for a container without Kubernetes and without an agent: the limits are in its own
- * environment, as its user gave them (`docker run -e VGPU_MEMORY_LIMIT=2g`). */
+/* standalone: a share for a container without Kubernetes and without an agent: the limits are in
+ * its own environment, as its user gave them (`docker run -e VGPU_MEMORY_LIMIT=2g`). */
 #pragma once
 
 #include "err.h"

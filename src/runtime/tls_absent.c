@@ -1,5 +1,6 @@
-/* tls_absent: no TLS, in the place of lib/net/tls.c. The agent is spoken to over a unix socket, and loading
- * GnuTLS would take longer than all else that this program does, at every command of every container. */
+/* tls_absent: no TLS, in the place of lib/net/tls.c. The agent is spoken to over a unix socket, and
+ * loading GnuTLS would take longer than all else that this program does, at every command of every
+ * container. */
 #include "tls.h"
 
 #include <errno.h>

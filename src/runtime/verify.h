@@ -1,8 +1,8 @@
-/* verify: a hook of the container's start. When everything is mounted and nothing runs yet, it looks
- * whether the share lies where the library will look for it.
+/* verify: a hook of the container's start. When everything is mounted and nothing runs yet, it
+ * looks whether the share lies where the library will look for it.
  *
- * Before the mounts this cannot be known: a volume may hold a symbolic link that leads another volume
- * over /etc, and its content may change until the moment of mounting. */
+ * Before the mounts this cannot be known: a volume may hold a symbolic link that leads another
+ * volume over /etc, and its content may change until the moment of mounting. */
 #pragma once
 
 #include "err.h"

@@ -1,5 +1,5 @@
-/* Fuzz target: a CDI specification, JSON or YAML. Its device is put into a container, or refused with a
- * sentence; the container's configuration can be written either way. */
+/* Fuzz target: a CDI specification, JSON or YAML. Its device is put into a container, or refused
+ * with a sentence; the container's configuration can be written either way. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
