@@ -24,3 +24,12 @@ static inline uint64_t clock_spent_ns(void)
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
         return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
 }
+
+/* The same, a few milliseconds old, in a quarter of the time. */
+static inline uint64_t clock_about_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+        return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}

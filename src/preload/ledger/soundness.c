@@ -7,11 +7,9 @@
 #include "log.h"
 #include "region_check.h"
 #include "share_layout.h"
-#include "ticks.h"
 
 enum {
-        TICKS_BRIEF = 50000000, /* 10 to 50 milliseconds */
-        PAUSE_MS = 500,         /* between two looks */
+        PAUSE_MS = 500,     /* between two looks */
         PAUSE_TIMES = 1000, /* and so many times what a look takes: in a crowd it takes a while */
         PAUSE_MOST_MS = 10000,
 };
@@ -19,7 +17,7 @@ enum {
 static struct {
         char path[SHARE_TEXT];
         _Atomic int fault; /* enum region_fault */
-        _Atomic uint64_t looked_ticks, next_ns;
+        _Atomic uint64_t next_ns;
 } soundness;
 
 void soundness_start(const char *path)
@@ -52,19 +50,6 @@ static void tell(struct region *region, enum region_fault fault)
         log_error("account '%s' %s; no more memory", soundness.path, region_fault_text(fault));
 }
 
-static bool is_due(uint64_t *ret_now_ns)
-{
-        uint64_t ticks = ticks_now();
-
-        if (ticks - atomic_load_explicit(&soundness.looked_ticks, memory_order_relaxed) <
-                    TICKS_BRIEF &&
-            ticks)
-                return false;
-        atomic_store_explicit(&soundness.looked_ticks, ticks, memory_order_relaxed);
-        *ret_now_ns = clock_now_ns();
-        return *ret_now_ns >= atomic_load_explicit(&soundness.next_ns, memory_order_relaxed);
-}
-
 static uint64_t pause_ns(uint64_t took_ns)
 {
         uint64_t wanted_ns = took_ns * PAUSE_TIMES;
@@ -76,9 +61,8 @@ static uint64_t pause_ns(uint64_t took_ns)
 
 bool soundness_holds(struct region *region, unsigned account, _Atomic bool *ret_has_looked)
 {
-        uint64_t begin_ns;
-
-        if (is_due(&begin_ns)) {
+        if (clock_about_ns() >= atomic_load_explicit(&soundness.next_ns, memory_order_relaxed)) {
+                uint64_t begin_ns = clock_now_ns();
                 enum region_fault fault = look(region, account);
                 uint64_t end_ns = clock_now_ns();
                 atomic_store(&soundness.next_ns, end_ns + pause_ns(end_ns - begin_ns));
