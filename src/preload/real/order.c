@@ -43,6 +43,22 @@ static bool rival_visit(const struct elf_object *object, void *closure)
         return false;
 }
 
+static int rival_visit_listed(struct dl_phdr_info *info, size_t size, void *closure)
+{
+        struct elf_object object;
+
+        (void)size;
+        return elf_object_read(info, &object) && rival_visit(&object, closure);
+}
+
+static void rivals_find_all(void)
+{
+        if (elf_object_each(rival_visit, NULL))
+                return;
+        order.count = 0;
+        dl_iterate_phdr(rival_visit_listed, NULL);
+}
+
 /* With its segments, now that they are needed. */
 static int rival_complete(struct dl_phdr_info *info, size_t size, void *closure)
 {
@@ -200,7 +216,8 @@ bool order_check(const struct index_row *lookups, unsigned count, const struct i
 {
         if (atomic_exchange(&order.is_checked, true))
                 return true;
-        if (!elf_object_each(rival_visit, NULL) || !order.count || !is_found(self)) {
+        rivals_find_all();
+        if (!order.count || !is_found(self)) {
                 order.count = 0;
                 return true;
         }
