@@ -32,8 +32,8 @@ static int replace(const char *path, const void *bytes, size_t count, mode_t mod
         if (fd < 0)
                 return -errno;
         int r = 0;
-        if (like && (fchown(fd, like->st_uid, like->st_gid) < 0 ||
-                     fchmod(fd, like->st_mode & 07777) < 0))
+        if (like &&
+            (fchown(fd, like->st_uid, like->st_gid) < 0 || fchmod(fd, like->st_mode & 07777) < 0))
                 r = -errno;
         if (r == 0)
                 r = fd_write_all(fd, bytes, count);

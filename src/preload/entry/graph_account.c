@@ -141,6 +141,7 @@ static CUresult admit(const struct graph_need *need, bool is_spare_used,
         if (!need->devices || !limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
         atomic_store(&graph_account_used, true);
+        gate_memory_has_relief();
         presence_enter();
         for (int i = 0; i < GRAPH_DEVICES; i++) {
                 if (!(need->devices >> i & 1))

@@ -76,8 +76,10 @@ static struct row *row_make(CUmemoryPool pool, int ordinal)
 
         if (!row)
                 row = row_find(NULL); /* a destroyed one's place */
-        if (!row && pools.count < POOLS)
+        if (!row && pools.count < POOLS) {
                 row = &pools.rows[pools.count++];
+                gate_memory_has_relief();
+        }
         if (row && !row->pool)
                 *row = (struct row){ .pool = pool,
                                      .ordinal = ordinal,

@@ -18,10 +18,16 @@ uint64_t gate_memory_granules(size_t bytes)
 }
 
 static bool (*gate_relieve)(void);
+static _Atomic bool gate_has_relief;
 
 void gate_memory_on_refusal(bool (*relieve)(void))
 {
         gate_relieve = relieve;
+}
+
+void gate_memory_has_relief(void)
+{
+        atomic_store_explicit(&gate_has_relief, true, memory_order_relaxed);
 }
 
 static bool (*gate_compare)(unsigned account);
@@ -39,7 +45,8 @@ static bool compare_if_due(unsigned account)
 
 bool gate_memory_relieve(void)
 {
-        return gate_relieve && gate_relieve();
+        return atomic_load_explicit(&gate_has_relief, memory_order_relaxed) && gate_relieve &&
+               gate_relieve();
 }
 
 int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit, struct charge *ret_charge)

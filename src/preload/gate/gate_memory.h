@@ -26,6 +26,8 @@ int gate_memory_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
 
 /* Asked before a refusal: may give something back that the driver no longer holds. */
 void gate_memory_on_refusal(bool (*relieve)(void));
+/* From now on there may be something: before, a refusal does not ask. */
+void gate_memory_has_relief(void);
 bool gate_memory_relieve(void);
 
 /* Compares the account with the driver's own figure; true: something was given back. Called when no call of

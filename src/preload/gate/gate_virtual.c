@@ -60,6 +60,8 @@ CUresult gate_virtual_admit(int account, size_t bytes, struct virtual_range *ret
 
 CUresult gate_virtual_settle(const struct virtual_range *range, CUresult result)
 {
+        if (result == CUDA_SUCCESS)
+                gate_memory_has_relief();
         if (result == CUDA_SUCCESS && !virtual_range_add(range))
                 result = CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS)
