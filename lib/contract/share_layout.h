@@ -60,7 +60,8 @@ struct share_copy {
         uint32_t log_level;
         uint32_t compatibility; /* enum setting_compatibility + 1; 0: detect */
         uint64_t region_inode;  /* of the account that was made for it; 0: its processes make one */
-        uint64_t reserved[3];
+        uint64_t origin; /* for the owner: a digest of what it made the share from; 0: none */
+        uint64_t reserved[2];
         char name[64]; /* what `vgpu set` and `vgpu ps` call it */
         char pod_uid[64];
         char pod_namespace[64];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "file.h"
 #include "folder_watch.h"
 #include "gpu_watch.h"
 #include "kube_client.h"
@@ -14,6 +15,8 @@
 #include "plugin.h"
 #include "registration.h"
 #include "registration_text.h"
+#include "scope.h"
+#include "share_book.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
@@ -27,7 +30,8 @@ struct node {
         struct plugin *plugins[NODE_RESOURCES_MOST]; /* none until the GPUs are known */
         struct kube_client *client;                  /* NULL: no registration */
         struct registration *registration;
-        bool is_troubled; /* said so already */
+        struct share_book *shares; /* NULL without a cluster */
+        bool is_troubled;          /* said so already */
         int result;
 };
 
@@ -125,6 +129,17 @@ static void on_gpu_trouble(void *owner, const struct err *e)
         node->is_troubled = true;
 }
 
+static int open_shares(struct node *node, struct err *e)
+{
+        autofree char *boot = NULL;
+        const int r = file_read("/proc/sys/kernel/random/boot_id", &boot);
+
+        if (r < 0)
+                return err_set(e, r, "cannot tell this boot from another: %s", strerror(-r));
+        boot[strcspn(boot, "\n")] = '\0';
+        return share_book_open(node->options.state_folder, boot, &node->shares, e);
+}
+
 static int connect_cluster(struct node *node, struct err *e)
 {
         struct kube_config config = { 0 };
@@ -136,7 +151,7 @@ static int connect_cluster(struct node *node, struct err *e)
         if (r == 0)
                 r = kube_client_new(node->loop, &config, &node->client, e);
         kube_config_done(&config);
-        return r;
+        return r < 0 ? r : open_shares(node, e);
 }
 
 static int node_start(struct node *node, struct err *e)
@@ -174,6 +189,7 @@ static void node_end(struct node *node)
         for (unsigned i = 0; i < NODE_RESOURCES_MOST; i++)
                 plugin_free(node->plugins[i]);
         registration_free(node->registration);
+        share_book_close(node->shares);
         kube_client_free(node->client);
         loop_signals_close(&node->signals);
         loop_free(node->loop);

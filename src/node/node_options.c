@@ -23,6 +23,7 @@ enum {
         KUBECONFIG,
         QUIET,
         HANG,
+        STATE,
 };
 
 static const struct cli_option rows[] = {
@@ -46,6 +47,8 @@ static const struct cli_option rows[] = {
                     "how long a GPU must be quiet after a trouble, 60 by default", NULL },
         [HANG] = { "driver-timeout", "SECONDS",
                    "when a silent driver counts as hanging, 30 by default", NULL },
+        [STATE] = { "state-dir", "DIR", "where the shares are kept, /var/lib/vgpu by default",
+                    "file" },
         { 0 },
 };
 
@@ -126,6 +129,9 @@ static int take(struct node_options *options, int row, const char *value, struct
         case NODE_NAME:
                 options->node_name = value;
                 return 0;
+        case STATE:
+                options->state_folder = value;
+                return 0;
         default:
                 options->kubeconfig = value;
                 return 0;
@@ -144,6 +150,7 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
 {
         struct node_options options = { .plugin_path = "/var/lib/kubelet/device-plugins",
                                         .node_name = getenv("NODE_NAME"),
+                                        .state_folder = "/var/lib/vgpu",
                                         .split_count = 10,
                                         .memory_factor = 1,
                                         .memory_scaling = 1,

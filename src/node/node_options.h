@@ -10,8 +10,9 @@ enum { NODE_RESOURCES_MOST = 8 };
 struct node_options {
         const char *plugin_path; /* kubelet's folder of device plugins */
         const char *node_name;   /* NULL: no registration with the API server */
-        const char *kubeconfig;  /* NULL: as kube_config.h says */
-        const char *exclude;     /* NULL: none */
+        const char *state_folder;
+        const char *kubeconfig;                         /* NULL: as kube_config.h says */
+        const char *exclude;                            /* NULL: none */
         const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;

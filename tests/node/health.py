@@ -69,7 +69,7 @@ def main(bin_dir, lib_dir, descriptors):
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu-node", f"--device-plugin-path={name}", "--health-recovery=3",
              "--driver-timeout=2", "--resource-name=nvidia.com/vgpu", "--node-name=n1",
-             f"--kubeconfig={folder}/config"], env=environment, stderr=log)
+             f"--kubeconfig={folder}/config", f"--state-dir={folder}/state"], env=environment, stderr=log)
 
         def healthy():
             end = kubelet.endpoints.get("nvidia.com/vgpu")

@@ -32,7 +32,7 @@ def main(bin_dir):
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:1", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
-             "--device-memory-scaling=2.0"], stderr=subprocess.DEVNULL)
+             f"--state-dir={name}/state", "--device-memory-scaling=2.0"], stderr=subprocess.DEVNULL)
         request = api.next()
         tap.check("it watches its own Node only", differs(
             (request.path, request.parameter("fieldSelector")),
