@@ -106,6 +106,14 @@ int cluster_node_set(struct cluster *cluster, const char *name, struct vec *card
         return 0;
 }
 
+void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos)
+{
+        struct hash_link *link = hash_find(&cluster->nodes, name);
+
+        if (link)
+                container_of(link, struct cluster_node, link)->is_volcanos = is_volcanos;
+}
+
 void cluster_node_remove(struct cluster *cluster, const char *name)
 {
         struct cluster_node *node = node_find(cluster, name);

@@ -14,6 +14,7 @@ struct cluster_node {
         struct placement_card *places; /* the same, for placement; with what is used */
         struct cluster_pod *pods;      /* that hold something here */
         bool is_known;                 /* its object was seen, with a registration */
+        bool is_volcanos;              /* Volcano's scheduler places pods here too */
         char name[];
 };
 
@@ -39,6 +40,8 @@ struct cluster { /* zeroed is empty */
 
 /* A node as it says it is; cards is a vec of struct node_card and is taken over. 0 or -ENOMEM. */
 int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards);
+/* Whether decisions for that node are told to Volcano too; a node that is not known stays so. */
+void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos);
 void cluster_node_remove(struct cluster *cluster, const char *name);
 const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name);
 

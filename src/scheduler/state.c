@@ -11,7 +11,9 @@
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
+#include "pod_allocation.h"
 #include "str.h"
+#include "volcano.h"
 
 #define REGISTRATION "nvidia.com/node-device-register"
 #define ROOM         "vgpu.io/room"
@@ -124,6 +126,9 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
         }
         if (cluster_node_set(&state->cluster, name->name, &cards) < 0)
                 log_error("out of memory: node %s is not known", name->name);
+        else
+                cluster_node_set_volcano(&state->cluster, name->name,
+                                         annotation_get(object, VOLCANO_REGISTER) != NULL);
         vec_done(&cards);
 }
 
@@ -145,22 +150,20 @@ static bool pod_has_ended(const json_t *pod)
         return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-/* Its own decision, for this node: one that was copied from elsewhere is none. */
 static void pod_hold(struct state *state, const json_t *pod, const struct kube_name *name,
-                     const char *text, const struct asking *asking)
+                     const struct asking *asking)
 {
         struct allocation allocation;
         struct err e = { 0 };
+        const int r = pod_allocation_read(pod, &allocation, &e);
 
-        if (allocation_parse(text, &allocation, &e) < 0) {
+        if (r == -ENOENT)
+                return;
+        if (r < 0) {
                 log_warn("pod %s/%s: %s", name->namespace_name, name->name, e.text);
                 return;
         }
-        if (strcmp(allocation.pod_uid, name->uid) != 0 ||
-            strcmp(allocation.node, text_at(pod, "spec", "nodeName")) != 0)
-                log_warn("pod %s/%s: its allocation is another pod's or another node's",
-                         name->namespace_name, name->name);
-        else if (cluster_pod_hold(&state->cluster, name->uid, &allocation, asking, false) < 0)
+        if (cluster_pod_hold(&state->cluster, name->uid, &allocation, asking, false) < 0)
                 log_error("out of memory: pod %s/%s is not accounted for", name->namespace_name,
                           name->name);
         allocation_done(&allocation);
@@ -171,7 +174,6 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
 {
         struct state *state = owner;
         const bool is_gone = change == KUBE_DELETED || pod_has_ended(object);
-        const char *text = is_gone ? NULL : annotation_get(object, ALLOCATION_ANNOTATION);
         struct asking asking;
 
         if (is_gone) {
@@ -186,8 +188,7 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
                 return;
         }
         waiting_forget(state, name->uid);
-        if (text)
-                pod_hold(state, object, name, text, &asking);
+        pod_hold(state, object, name, &asking);
 }
 
 static void on_nodes_synced(void *owner)
