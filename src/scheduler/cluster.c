@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster_number.h"
 #include "list.h"
 #include "str.h"
 
@@ -28,7 +29,8 @@ static struct cluster_node *node_take(struct cluster *cluster, const char *name)
                 return NULL;
         memcpy(node->name, name, bytes);
         node->cards = (struct vec)VEC_OF(struct node_card);
-        if (hash_add(&cluster->nodes, &node->link, node->name) == 0)
+        if (cluster_node_number(cluster, node) == 0 &&
+            hash_add(&cluster->nodes, &node->link, node->name) == 0)
                 return node;
         free(node);
         return NULL;
@@ -38,6 +40,7 @@ static void node_free_if_unused(struct cluster *cluster, struct cluster_node *no
 {
         if (node->is_known || node->pods)
                 return;
+        cluster_node_unnumber(cluster, node);
         hash_remove(&cluster->nodes, &node->link);
         vec_done(&node->cards);
         free(node->places);
@@ -102,7 +105,7 @@ int cluster_node_set(struct cluster *cluster, const char *name, struct vec *card
         node->places = places;
         node->is_known = true;
         places_fill(node);
-        cluster->changes++;
+        cluster_node_touch(cluster, node);
         return 0;
 }
 
@@ -122,12 +125,23 @@ void cluster_node_remove(struct cluster *cluster, const char *name)
                 return;
         node->is_known = false;
         vec_done(&node->cards);
+        cluster_node_touch(cluster, node);
         node_free_if_unused(cluster, node);
 }
 
 const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name)
 {
         const struct cluster_node *node = node_find(cluster, name);
+
+        return node && node->is_known ? node : NULL;
+}
+
+const struct cluster_node *cluster_node_find_bytes(const struct cluster *cluster, const char *name,
+                                                   size_t count)
+{
+        const struct hash_link *link = hash_find_bytes(&cluster->nodes, name, count);
+        const struct cluster_node *node =
+                link ? container_of(link, struct cluster_node, link) : NULL;
 
         return node && node->is_known ? node : NULL;
 }
@@ -152,12 +166,12 @@ void cluster_pod_release(struct cluster *cluster, const char *uid)
                 return;
         hash_remove(&cluster->pods, &pod->link);
         charges_add(pod->node, pod, -1);
+        cluster_node_touch(cluster, pod->node);
         *pod->before = pod->next;
         if (pod->next)
                 pod->next->before = pod->before;
         node_free_if_unused(cluster, pod->node);
         free(pod);
-        cluster->changes++;
 }
 
 static struct placement_use use_of(const struct allocation_part *part)
@@ -242,6 +256,7 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
                 pod->next->before = &pod->next;
         node->pods = pod;
         charges_add(node, pod, 1);
+        cluster_node_touch(cluster, node);
         cluster_pod_release(cluster, uid);
         return hash_add(&cluster->pods, &pod->link, pod->uid);
 }
@@ -306,4 +321,7 @@ void cluster_done(struct cluster *cluster)
                 cluster_node_remove(cluster, link->key);
         hash_done(&cluster->pods);
         hash_done(&cluster->nodes);
+        free(cluster->numbered);
+        cluster->numbered = NULL;
+        cluster->numbered_room = 0;
 }

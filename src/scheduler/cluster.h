@@ -15,6 +15,8 @@ struct cluster_node {
         struct cluster_pod *pods;      /* that hold something here */
         bool is_known;                 /* its object was seen, with a registration */
         bool is_volcanos;              /* Volcano's scheduler places pods here too */
+        unsigned number;               /* below the cluster's node count; may be given to another */
+        uint64_t version;              /* another after each change; no two nodes have the same */
         char name[];
 };
 
@@ -35,7 +37,9 @@ struct cluster_pod {
 
 struct cluster { /* zeroed is empty */
         struct hash nodes, pods;
-        uint64_t changes; /* counts; whoever waits for room looks at it */
+        struct cluster_node **numbered; /* nodes by number */
+        size_t numbered_room;
+        uint64_t changes; /* counts */
 };
 
 /* A node as it says it is; cards is a vec of struct node_card and is taken over. 0 or -ENOMEM. */
@@ -44,6 +48,9 @@ int cluster_node_set(struct cluster *cluster, const char *name, struct vec *card
 void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos);
 void cluster_node_remove(struct cluster *cluster, const char *name);
 const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name);
+/* The same by a name that ends without NUL. */
+const struct cluster_node *cluster_node_find_bytes(const struct cluster *cluster, const char *name,
+                                                   size_t count);
 
 /* A pod holds what its allocation says; replaces what was known of the pod. The asking tells which
  * containers run at the same time. */

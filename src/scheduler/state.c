@@ -24,12 +24,13 @@ enum { REFUSAL_MS = 3000, TOUCH_MS = 20 };
 /* A pod that is not placed yet. */
 struct waiting {
         struct hash_link link;
+        struct shape *shape;
         char uid[64];
-        struct asking asking;
 };
 
 struct state {
         struct cluster cluster;
+        struct shapes shapes;
         struct hash waiting;
         struct kube_client *client;
         struct kube_watch *nodes, *pods;
@@ -135,11 +136,13 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
 static void waiting_forget(struct state *state, const char *uid)
 {
         struct hash_link *link = hash_find(&state->waiting, uid);
+        struct waiting *waiting = link ? container_of(link, struct waiting, link) : NULL;
 
-        if (!link)
+        if (!waiting)
                 return;
         hash_remove(&state->waiting, link);
-        free(container_of(link, struct waiting, link));
+        shape_release(&state->shapes, waiting->shape);
+        free(waiting);
 }
 
 /* A pod that ended holds nothing, though its object stays. */
@@ -175,6 +178,7 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         struct state *state = owner;
         const bool is_gone = change == KUBE_DELETED || pod_has_ended(object);
         struct asking asking;
+        struct shape *shape;
 
         if (is_gone) {
                 pod_release(state, name->uid);
@@ -184,7 +188,9 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         if (asking_read(object, state->with_gpu, &asking, NULL) < 0 || asking.pod.need_count == 0)
                 return;
         if (*text_at(object, "spec", "nodeName") == '\0') {
-                state_note_asking(state, name->uid, &asking);
+                shape = shapes_find(&state->shapes, &asking);
+                if (shape)
+                        state_note_asking(state, name->uid, shape);
                 return;
         }
         waiting_forget(state, name->uid);
@@ -222,6 +228,7 @@ int state_new(struct kube_client *client, bool with_gpu, struct state **ret_stat
         pods.path = "/api/v1/pods";
         pods.on_change = on_pod;
         pods.on_synced = on_pods_synced;
+        shapes_init(&state->shapes);
         state->client = client;
         state->with_gpu = with_gpu;
         state->touch.on_due = on_touch;
@@ -248,6 +255,7 @@ void state_free(struct state *state)
         while ((link = hash_any(&state->waiting)))
                 waiting_forget(state, link->key);
         hash_done(&state->waiting);
+        shapes_done(&state->shapes);
         cluster_done(&state->cluster);
         free(state);
 }
@@ -262,14 +270,19 @@ struct cluster *state_cluster(struct state *state)
         return &state->cluster;
 }
 
+struct shapes *state_shapes(struct state *state)
+{
+        return &state->shapes;
+}
+
 const struct asking *state_asking(const struct state *state, const char *pod_uid)
 {
         const struct hash_link *link = hash_find(&state->waiting, pod_uid);
 
-        return link ? &container_of(link, struct waiting, link)->asking : NULL;
+        return link ? &container_of(link, struct waiting, link)->shape->asking : NULL;
 }
 
-void state_note_asking(struct state *state, const char *pod_uid, const struct asking *asking)
+void state_note_asking(struct state *state, const char *pod_uid, struct shape *shape)
 {
         struct hash_link *link = hash_find(&state->waiting, pod_uid);
         struct waiting *waiting = link ? container_of(link, struct waiting, link) : NULL;
@@ -284,5 +297,8 @@ void state_note_asking(struct state *state, const char *pod_uid, const struct as
                         return;
                 }
         }
-        waiting->asking = *asking;
+        shape_hold(shape);
+        if (waiting->shape)
+                shape_release(&state->shapes, waiting->shape);
+        waiting->shape = shape;
 }
