@@ -110,7 +110,7 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
                         asking ? "the node" : "the pod");
                 return NULL;
         }
-        if (cluster_place(node, asking, &placement, e) < 0)
+        if (cluster_place(node, asking, binding->uid, &placement, e) < 0)
                 return NULL;
         if (cluster_allocation(node, asking, &placement, binding->uid, &allocation) == 0) {
                 if (cluster_pod_hold(cluster, binding->uid, &allocation, asking, true) == 0)

@@ -173,7 +173,7 @@ const struct shape_answer *shape_ask(struct shape *shape, const struct cluster_n
                 return NULL;
         struct shape_answer answer = { .version = node->version };
 
-        if (cluster_place(node, &shape->asking, &placement, &e) < 0) {
+        if (cluster_place(node, &shape->asking, NULL, &placement, &e) < 0) {
                 answer.reason = reason_number(shape, e.text);
                 if (answer.reason == 0)
                         return NULL;

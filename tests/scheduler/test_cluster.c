@@ -57,7 +57,7 @@ static int hold(struct cluster *cluster, const char *uid, const char *node_name,
         struct allocation allocation;
         struct placement placement;
         struct err e = { 0 };
-        const int r = cluster_place(node, asking, &placement, &e);
+        const int r = cluster_place(node, asking, NULL, &placement, &e);
 
         if (r < 0)
                 return r;

@@ -46,7 +46,7 @@ static void answers_are_fresh(struct shape *shape, const struct cluster *cluster
                 return;
         const struct shape_answer *answer = shape_ask(shape, node);
 
-        if (cluster_place(node, &shape->asking, &placement, &e) == 0) {
+        if (cluster_place(node, &shape->asking, NULL, &placement, &e) == 0) {
                 CHECK_EQ(answer->reason, 0);
                 return;
         }
@@ -83,7 +83,7 @@ static void random_step(struct cluster *cluster, const struct asking *asking)
         default:
                 node = cluster_node_find(cluster, name);
                 if (!node || cluster_pod_find(cluster, uid) ||
-                    cluster_place(node, asking, &placement, NULL) < 0)
+                    cluster_place(node, asking, NULL, &placement, NULL) < 0)
                         return;
                 CHECK_EQ(cluster_allocation(node, asking, &placement, uid, &allocation), 0);
                 CHECK_EQ(cluster_pod_hold(cluster, uid, &allocation, asking, true), 0);
