@@ -28,7 +28,6 @@ static int numa_of(const char *bus_id)
 static nvmlReturn_t gpu_read(const struct nvml *nvml, unsigned index, struct gpu *ret_gpu)
 {
         struct gpu gpu = { .index = index, .is_healthy = true };
-        unsigned int mode = 0, pending = 0;
         int major = 0, minor = 0;
         nvmlMemory_t memory = { 0 };
         nvmlPciInfo_t pci = { 0 };
@@ -47,8 +46,6 @@ static nvmlReturn_t gpu_read(const struct nvml *nvml, unsigned index, struct gpu
                 r = nvml->capability(device, &major, &minor);
         if (r != NVML_SUCCESS)
                 return r;
-        if (nvml->mig && nvml->mig(device, &mode, &pending) == NVML_SUCCESS)
-                gpu.is_mig = mode != 0;
         str_copy(gpu.bus_id, sizeof gpu.bus_id, pci.busIdLegacy);
         gpu.memory_bytes = memory.total;
         gpu.numa = numa_of(gpu.bus_id);
@@ -118,6 +115,7 @@ int gpu_set_read(const struct nvml *nvml, const char *exclude, struct gpu_set *r
         if (r != NVML_SUCCESS)
                 return err_set(e, -EIO, "the driver does not tell of its GPUs (NVML error %d)",
                                (int)r);
+        gpu_set_read_parts(nvml, &set);
         *ret_set = set;
         return 0;
 }

@@ -5,9 +5,11 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "mig_profile.h"
 #include "nvml.h"
 
-enum { GPUS_MOST = 64 };
+/* Sixteen cards in seven parts each are the most that is built. */
+enum { GPUS_MOST = 64, MIG_DEVICES_MOST = 128 };
 
 struct gpu {
         unsigned index;
@@ -18,17 +20,33 @@ struct gpu {
         int numa;
         unsigned capability_major, capability_minor;
         bool is_mig, is_healthy;
+        /* As it was when last looked at; not part of what changes a set. */
+        uint64_t used_bytes;
+        unsigned busy_percent;
+};
+
+/* A part of a card that is cut: a device of its own for whoever gets it. */
+struct mig_device {
+        char uuid[56];
+        unsigned gpu; /* its card's place in the set */
+        struct mig_profile profile;
+        uint64_t memory_bytes;
 };
 
 struct gpu_set {
         struct gpu gpus[GPUS_MOST];
         unsigned count;
+        struct mig_device parts[MIG_DEVICES_MOST];
+        unsigned part_count;
 };
 
 /* Those that the list excludes are not in the set: "0,2", "0..2", "GPU-…", separated by commas; NULL:
  * none. */
 int gpu_set_read(const struct nvml *nvml, const char *exclude, struct gpu_set *ret_set,
                  struct err *e);
+
+/* Reads anew what is cut into what; true: it is not as it was. */
+bool gpu_set_read_parts(const struct nvml *nvml, struct gpu_set *set);
 
 /* Does the list name this GPU? -EINVAL: the list is malformed. */
 int gpu_is_excluded(const char *list, const struct gpu *gpu, struct err *e);

@@ -21,10 +21,8 @@ struct session {
         bool has_events; /* not every card and driver has them */
 };
 
-static void post(struct gpu_probe *probe, const struct gpu_set *set, const struct err *e)
+static void keep(struct gpu_probe *probe, const struct gpu_set *set, const struct err *e)
 {
-        const uint64_t one = 1;
-
         pthread_mutex_lock(&probe->lock);
         probe->has_set = set;
         if (set)
@@ -32,6 +30,13 @@ static void post(struct gpu_probe *probe, const struct gpu_set *set, const struc
         else
                 probe->e = *e;
         pthread_mutex_unlock(&probe->lock);
+}
+
+static void post(struct gpu_probe *probe, const struct gpu_set *set, const struct err *e)
+{
+        const uint64_t one = 1;
+
+        keep(probe, set, e);
         if (write(probe->news_fd, &one, sizeof one) < 0)
                 return; /* full: the reader has not taken the last one, and will take this */
 }
@@ -102,19 +107,32 @@ static void take_event(struct session *session, struct gpu_probe *probe)
                         gpu_health_trouble(&session->health[i], clock_now_ns());
 }
 
+/* false: it does not answer. A card that is cut says of its parts only how busy they are. */
+static bool read_use(const struct nvml *nvml, struct gpu *gpu)
+{
+        nvmlUtilization_t busy = { 0 };
+        nvmlMemory_t memory;
+        nvmlDevice_t device;
+
+        if (nvml->handle(gpu->index, &device) != NVML_SUCCESS ||
+            nvml->memory(device, &memory) != NVML_SUCCESS)
+                return false;
+        nvml->utilization(device, &busy);
+        gpu->used_bytes = memory.used;
+        gpu->busy_percent = busy.gpu;
+        return true;
+}
+
 /* Asks each GPU; true: one is in another state than before. */
 static bool look(struct session *session, const struct gpu_probe *probe)
 {
-        bool has_changed = false;
+        bool has_changed = gpu_set_read_parts(&session->nvml, &session->set);
 
         for (unsigned i = 0; i < session->set.count; i++) {
                 struct gpu *gpu = &session->set.gpus[i];
-                nvmlMemory_t memory;
-                nvmlDevice_t device;
                 bool is_healthy;
 
-                if (session->nvml.handle(gpu->index, &device) != NVML_SUCCESS ||
-                    session->nvml.memory(device, &memory) != NVML_SUCCESS)
+                if (!read_use(&session->nvml, gpu))
                         gpu_health_trouble(&session->health[i], clock_now_ns());
                 is_healthy = gpu_health_is_good(&session->health[i], probe->quiet_ms * NS_PER_MS,
                                                 clock_now_ns());
@@ -132,6 +150,8 @@ static void run(struct gpu_probe *probe, struct session *session)
                 take_event(session, probe);
                 if (look(session, probe))
                         post(probe, &session->set, NULL);
+                else
+                        keep(probe, &session->set, NULL);
                 beat(probe);
         }
         if (session->has_events)

@@ -24,12 +24,17 @@ struct gpu_watch {
         bool has_set, is_hanging;
 };
 
+static void apply_hang(const struct gpu_watch *watch, struct gpu_set *set)
+{
+        for (unsigned i = 0; watch->is_hanging && i < set->count; i++)
+                set->gpus[i].is_healthy = false;
+}
+
 static void tell(struct gpu_watch *watch)
 {
         struct gpu_set set = watch->set;
 
-        for (unsigned i = 0; watch->is_hanging && i < set.count; i++)
-                set.gpus[i].is_healthy = false;
+        apply_hang(watch, &set);
         if (watch->has_set)
                 watch->options.on_change(watch->options.owner, &set);
 }
@@ -100,6 +105,16 @@ int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
         loop_timer_set(loop, &watch->look, LOOK_MS * NS_PER_MS);
         *ret_watch = watch;
         return 0;
+}
+
+bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set)
+{
+        struct err e;
+
+        if (!gpu_probe_take(&watch->probe, ret_set, &e))
+                return false;
+        apply_hang(watch, ret_set);
+        return true;
 }
 
 void gpu_watch_free(struct gpu_watch *watch)

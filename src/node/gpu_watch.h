@@ -22,5 +22,7 @@ struct gpu_watch_options {
 
 int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
                   struct gpu_watch **ret_watch);
+/* What the driver's thread saw last, use included; false: nothing yet. */
+bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set);
 /* A thread that hangs in the driver is left behind: end the process soon. NULL is fine. */
 void gpu_watch_free(struct gpu_watch *watch);

@@ -12,7 +12,7 @@
 #include "log.h"
 #include "loop_process.h"
 #include "node_options.h"
-#include "plugin.h"
+#include "offers.h"
 #include "registration.h"
 #include "registration_text.h"
 #include "scope.h"
@@ -27,8 +27,8 @@ struct node {
         struct loop *loop;
         struct loop_signals signals;
         struct folder_watch folder;
-        struct plugin *plugins[NODE_RESOURCES_MOST]; /* none until the GPUs are known */
-        struct kube_client *client;                  /* NULL: no registration */
+        struct offers *offers;      /* NULL until the GPUs are known */
+        struct kube_client *client; /* NULL: no registration */
         struct registration *registration;
         struct share_book *shares; /* NULL without a cluster */
         bool is_troubled;          /* said so already */
@@ -45,31 +45,16 @@ static void on_signal(struct loop_signals *signals, int number)
 
 static void on_look(struct folder_watch *folder)
 {
-        struct node *node = container_of(folder, struct node, folder);
-
-        for (unsigned i = 0; i < NODE_RESOURCES_MOST && node->plugins[i]; i++)
-                plugin_look(node->plugins[i]);
-}
-
-static struct slots slots_now(const struct node *node)
-{
-        unsigned healthy = 0;
-
-        for (unsigned i = 0; i < node->set.count; i++)
-                healthy += node->set.gpus[i].is_healthy;
-        return (struct slots){ .count = node->set.count * node->options.split_count,
-                               .healthy = healthy * node->options.split_count };
+        offers_look(container_of(folder, struct node, folder)->offers);
 }
 
 /* The GPUs are known: kubelet and the API server are told of them. */
 static int start_telling(struct node *node, struct err *e)
 {
-        const struct slots slots = slots_now(node);
-        int r = 0;
+        int r = offers_new(node->loop, &node->options, &node->offers);
 
-        for (unsigned i = 0; node->options.resources[i] && r == 0; i++)
-                r = plugin_new(node->loop, node->options.plugin_path, node->options.resources[i],
-                               &slots, &node->plugins[i]);
+        if (r == 0)
+                r = offers_update(node->offers, &node->set);
         if (r < 0)
                 return err_set(e, r, "cannot serve kubelet in '%s': %s", node->options.plugin_path,
                                strerror(-r));
@@ -97,9 +82,8 @@ static void log_health(const struct gpu_set *before, const struct gpu_set *now)
 static void on_gpus(void *owner, const struct gpu_set *set)
 {
         struct node *node = owner;
-        const bool is_first = !node->plugins[0];
+        const bool is_first = !node->offers;
         struct err e = { 0 };
-        struct slots slots;
 
         log_health(&node->set, set);
         node->set = *set;
@@ -112,9 +96,8 @@ static void on_gpus(void *owner, const struct gpu_set *set)
                 }
                 return;
         }
-        slots = slots_now(node);
-        for (unsigned i = 0; i < NODE_RESOURCES_MOST && node->plugins[i]; i++)
-                plugin_set_slots(node->plugins[i], &slots);
+        if (offers_update(node->offers, &node->set) < 0)
+                log_warn("out of memory: kubelet is not told of all that changed");
         if (node->registration)
                 registration_set_devices(node->registration,
                                          registration_devices(&node->set, &node->options));
@@ -186,8 +169,7 @@ static void node_end(struct node *node)
                 return;
         gpu_watch_free(node->gpus);
         folder_watch_close(&node->folder);
-        for (unsigned i = 0; i < NODE_RESOURCES_MOST; i++)
-                plugin_free(node->plugins[i]);
+        offers_free(node->offers);
         registration_free(node->registration);
         share_book_close(node->shares);
         kube_client_free(node->client);

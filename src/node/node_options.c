@@ -17,6 +17,8 @@ enum {
         CORES_SCALING,
         MEMORY_FACTOR,
         EXCLUDE,
+        MIG_STRATEGY,
+        MEMORY_UNITS,
         RESOURCE,
         PLUGIN_PATH,
         NODE_NAME,
@@ -36,6 +38,13 @@ static const struct cli_option rows[] = {
                             "MiB in one unit of a pod's memory request, 1 by default", NULL },
         [EXCLUDE] = { "exclude-devices", "LIST",
                       "GPUs to leave alone: indices 0,2 or 0..2, or UUIDs", NULL },
+        [MIG_STRATEGY] = { "mig-strategy", "HOW",
+                           "offer MIG devices by profile (mixed, the default), as vGPUs (single) "
+                           "or not (none)",
+                           "none single mixed" },
+        [MEMORY_UNITS] = { "memory-units", "yes|no",
+                           "offer gpu.das.com/mem, one for each GB of the GPUs; yes by default",
+                           "yes no" },
         [RESOURCE] = { "resource-name", "NAME",
                        "advertise this count resource instead of all; may be repeated", NULL },
         [PLUGIN_PATH] = { "device-plugin-path", "DIR",
@@ -101,6 +110,44 @@ static int take_seconds(const char *text, int row, unsigned *ret_ms, struct err 
         return r;
 }
 
+/* The position of the word among those that the row offers. */
+static int take_word(const char *text, int row, unsigned *ret_place, struct err *e)
+{
+        const char *words = rows[row].completion;
+        unsigned place = 0;
+
+        for (const char *at = words; *at; place++) {
+                const size_t length = strcspn(at, " ");
+
+                if (strlen(text) == length && strncmp(at, text, length) == 0) {
+                        *ret_place = place;
+                        return 0;
+                }
+                at += length + strspn(at + length, " ");
+        }
+        return err_set(e, -EINVAL, "--%s '%.60s' is none of: %s", rows[row].name, text, words);
+}
+
+static int take_mig_strategy(const char *text, struct node_options *options, struct err *e)
+{
+        unsigned place = MIG_STRATEGY_MIXED;
+        int r = take_word(text, MIG_STRATEGY, &place, e);
+
+        if (r == 0)
+                options->mig_strategy = place;
+        return r;
+}
+
+static int take_yes(const char *text, int row, bool *ret_is_yes, struct err *e)
+{
+        unsigned place = 0;
+        int r = take_word(text, row, &place, e);
+
+        if (r == 0)
+                *ret_is_yes = place == 0;
+        return r;
+}
+
 static int take(struct node_options *options, int row, const char *value, struct err *e)
 {
         switch (row) {
@@ -123,6 +170,10 @@ static int take(struct node_options *options, int row, const char *value, struct
         case EXCLUDE:
                 options->exclude = value;
                 return gpu_is_excluded(value, &(struct gpu){ 0 }, e) < 0 ? -EINVAL : 0;
+        case MIG_STRATEGY:
+                return take_mig_strategy(value, options, e);
+        case MEMORY_UNITS:
+                return take_yes(value, row, &options->offers_memory, e);
         case PLUGIN_PATH:
                 options->plugin_path = value;
                 return 0;
@@ -154,7 +205,9 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
                                         .split_count = 10,
                                         .memory_factor = 1,
                                         .memory_scaling = 1,
-                                        .cores_scaling = 1 };
+                                        .cores_scaling = 1,
+                                        .mig_strategy = MIG_STRATEGY_MIXED,
+                                        .offers_memory = true };
         struct cli_scan scan = {
                 .program = "vgpu-node", .rows = rows, .argc = argc - 1, .argv = argv + 1
         };

@@ -7,6 +7,13 @@
 
 enum { NODE_RESOURCES_MOST = 8 };
 
+/* Under which names the parts of cards that are cut are offered. */
+enum mig_strategy {
+        MIG_STRATEGY_NONE,   /* not at all */
+        MIG_STRATEGY_SINGLE, /* in the place of vGPUs, where all parts are equal */
+        MIG_STRATEGY_MIXED,  /* of their profiles */
+};
+
 struct node_options {
         const char *plugin_path; /* kubelet's folder of device plugins */
         const char *node_name;   /* NULL: no registration with the API server */
@@ -16,6 +23,8 @@ struct node_options {
         const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;
+        enum mig_strategy mig_strategy;
+        bool offers_memory;         /* gpu.das.com/mem */
         unsigned quiet_ms, hang_ms; /* as gpu_watch.h has them; 0: its defaults */
 };
 

@@ -5,6 +5,20 @@
 #include <stddef.h>
 #include <string.h>
 
+/* All three or none: a driver has MIG or has it not. */
+static void load_mig(void *library, struct nvml *nvml)
+{
+        void *mode = dlsym(library, "nvmlDeviceGetMigMode");
+        void *count = dlsym(library, "nvmlDeviceGetMaxMigDeviceCount");
+        void *handle = dlsym(library, "nvmlDeviceGetMigDeviceHandleByIndex");
+
+        if (!mode || !count || !handle)
+                return;
+        memcpy(&nvml->mig, &mode, sizeof mode);
+        memcpy(&nvml->mig_count, &count, sizeof count);
+        memcpy(&nvml->mig_handle, &handle, sizeof handle);
+}
+
 bool nvml_load(struct nvml *ret_nvml)
 {
         struct nvml nvml = { 0 };
@@ -22,6 +36,7 @@ bool nvml_load(struct nvml *ret_nvml)
                 { &nvml.pci, "nvmlDeviceGetPciInfo_v3" },
                 { &nvml.capability, "nvmlDeviceGetCudaComputeCapability" },
                 { &nvml.index, "nvmlDeviceGetIndex" },
+                { &nvml.utilization, "nvmlDeviceGetUtilizationRates" },
                 { &nvml.events_create, "nvmlEventSetCreate" },
                 { &nvml.events_free, "nvmlEventSetFree" },
                 { &nvml.events_register, "nvmlDeviceRegisterEvents" },
@@ -38,8 +53,7 @@ bool nvml_load(struct nvml *ret_nvml)
                         return false;
                 memcpy(rows[i].to, &function, sizeof function);
         }
-        function = dlsym(library, "nvmlDeviceGetMigMode");
-        memcpy(&nvml.mig, &function, sizeof function);
+        load_mig(library, &nvml);
         *ret_nvml = nvml;
         return true;
 }

@@ -20,7 +20,10 @@ struct nvml {
         __typeof__(nvmlEventSetFree) *events_free;
         __typeof__(nvmlDeviceRegisterEvents) *events_register;
         __typeof__(nvmlEventSetWait_v2) *events_wait;
-        __typeof__(nvmlDeviceGetMigMode) *mig; /* NULL: a driver before MIG */
+        __typeof__(nvmlDeviceGetMigMode) *mig;                       /* NULL: a driver before MIG */
+        __typeof__(nvmlDeviceGetMaxMigDeviceCount) *mig_count;       /* as mig */
+        __typeof__(nvmlDeviceGetMigDeviceHandleByIndex) *mig_handle; /* as mig */
+        __typeof__(nvmlDeviceGetUtilizationRates) *utilization;
 };
 
 /* false: there is no driver, or it is older than any that we know. */

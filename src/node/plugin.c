@@ -99,8 +99,8 @@ static void on_registered(void *owner, enum grpc_status status, const char *text
         }
         plugin->registered_ns = clock_now_ns();
         backoff_reset(&plugin->backoff);
-        log_info("%s: registered with kubelet, %u vGPUs", plugin->resource,
-                 plugin->service.slots.count);
+        log_info("%s: registered with kubelet, %u of them", plugin->resource,
+                 slots_count(&plugin->service.slots));
 }
 
 static void plugin_register(struct plugin *plugin)
@@ -170,9 +170,14 @@ void plugin_look(struct plugin *plugin)
         plugin_restart(plugin);
 }
 
-void plugin_set_slots(struct plugin *plugin, const struct slots *slots)
+const char *plugin_resource(const struct plugin *plugin)
 {
-        plugin_service_set_slots(&plugin->service, slots);
+        return plugin->resource;
+}
+
+void plugin_set_offer(struct plugin *plugin, const struct offer *offer)
+{
+        plugin_service_set_offer(&plugin->service, offer);
 }
 
 /* "nvidia.com/vgpu" → "vgpu-nvidia.com-vgpu.sock", in kubelet's folder. */
@@ -209,8 +214,8 @@ static int plugin_connect(struct plugin *plugin)
         return r;
 }
 
-int plugin_new(struct loop *loop, const char *folder, const char *resource,
-               const struct slots *slots, struct plugin **ret_plugin)
+int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
+               struct plugin **ret_plugin)
 {
         struct plugin *plugin = calloc(1, sizeof *plugin);
         int r;
@@ -220,8 +225,9 @@ int plugin_new(struct loop *loop, const char *folder, const char *resource,
         plugin->loop = loop;
         plugin->retry.on_due = on_retry;
         plugin->backoff = (struct backoff){ .first_ms = 200, .most_ms = 5000 };
-        plugin_service_init(&plugin->service, resource, slots);
-        r = plugin_name(plugin, folder, resource);
+        r = plugin_name(plugin, folder, offer->resource);
+        if (r == 0)
+                r = plugin_service_init(&plugin->service, plugin->resource, offer);
         if (r == 0)
                 r = plugin_connect(plugin);
         if (r < 0) {
@@ -242,6 +248,7 @@ void plugin_free(struct plugin *plugin)
                 grpc_request_cancel(plugin->request);
         http_client_free(plugin->kubelet);
         grpc_server_free(plugin->server);
+        plugin_service_done(&plugin->service);
         if (plugin->own.inode)
                 unlink(plugin->socket_path);
         free(plugin->resource);

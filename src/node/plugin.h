@@ -4,18 +4,20 @@
 
 #include "err.h"
 #include "loop.h"
-#include "slots.h"
+#include "offer_list.h"
 
 struct plugin;
 
 /* folder: kubelet's, which need not exist yet. Trouble is logged; it goes on trying. */
-int plugin_new(struct loop *loop, const char *folder, const char *resource,
-               const struct slots *slots, struct plugin **ret_plugin);
+int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
+               struct plugin **ret_plugin);
 
 /* Something changed in kubelet's folder, or it is time to look: is all still as it should be? */
 void plugin_look(struct plugin *plugin);
 
-/* The slots are others now, or others are healthy: kubelet is told. */
-void plugin_set_slots(struct plugin *plugin, const struct slots *slots);
+const char *plugin_resource(const struct plugin *plugin);
+
+/* Is this what kubelet was told? If not, it is told. Of the same resource, kinds may differ. */
+void plugin_set_offer(struct plugin *plugin, const struct offer *offer);
 
 void plugin_free(struct plugin *plugin); /* tells kubelet by ending its stream; NULL is fine */

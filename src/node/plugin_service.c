@@ -1,19 +1,29 @@
-/* The methods of a device plugin. Allocate gives nothing by itself: which share a container has is
- * known by its identity, at its start, and not by the slots that kubelet happened to take. It only marks
- * the container, so that vgpu-runtime does not start it without its share. */
+/* The methods of a device plugin. For vGPUs Allocate gives nothing by itself: which share a container has
+ * is known by its identity, at its start, and not by the slots that kubelet happened to take. It only marks
+ * the container, so that vgpu-runtime does not start it without its share. A MIG device is the one that
+ * kubelet took. GB of memory are counted, and come with nothing. */
 #include "plugin_service.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "container_place.h"
+#include "scope.h"
+#include "str.h"
 
-void plugin_service_init(struct plugin_service *service, const char *resource,
-                         const struct slots *slots)
+int plugin_service_init(struct plugin_service *service, const char *resource,
+                        const struct offer *offer)
 {
-        *service = (struct plugin_service){ .resource = resource, .slots = *slots };
+        *service = (struct plugin_service){ .resource = resource, .kind = offer->kind };
         for (unsigned i = 0; i < WATCHERS_MOST; i++)
                 service->watchers[i].service = service;
+        return slots_copy(&offer->slots, &service->slots);
+}
+
+void plugin_service_done(struct plugin_service *service)
+{
+        slots_done(&service->slots);
 }
 
 bool plugin_service_is_heard(const struct plugin_service *service)
@@ -33,9 +43,16 @@ static void send_list(const struct plugin_service *service, struct grpc_call *ca
         slots_list_free(list);
 }
 
-void plugin_service_set_slots(struct plugin_service *service, const struct slots *slots)
+void plugin_service_set_offer(struct plugin_service *service, const struct offer *offer)
 {
-        service->slots = *slots;
+        struct slots slots;
+
+        service->kind = offer->kind;
+        /* Without memory they stay as they are until the next change. */
+        if (slots_is_equal(&service->slots, &offer->slots) || slots_copy(&offer->slots, &slots) < 0)
+                return;
+        slots_done(&service->slots);
+        service->slots = slots;
         for (unsigned i = 0; i < WATCHERS_MOST; i++)
                 if (service->watchers[i].call)
                         send_list(service, service->watchers[i].call);
@@ -86,13 +103,75 @@ static const char *stranger(const struct plugin_service *service,
         return NULL;
 }
 
+/* One container's answer, and what it points to. */
+struct given {
+        V1beta1__ContainerAllocateResponse answer;
+        V1beta1__StringPair mark, visible, *marks[1], *visibles[1];
+        char *ids;
+};
+
+/* For runtimes that go by it; vgpu-runtime asks whose container it is, and comes to the same. */
+static int give_devices(struct given *given, const V1beta1__ContainerAllocateRequest *container)
+{
+        struct str ids = { 0 };
+
+        for (size_t i = 0; i < container->n_devices_ids; i++)
+                if (str_appendf(&ids, "%s%s", i ? "," : "", container->devices_ids[i]) < 0) {
+                        str_done(&ids);
+                        return -ENOMEM;
+                }
+        given->ids = ids.text;
+        v1beta1__string_pair__init(&given->visible);
+        given->visible.key = (char *)"NVIDIA_VISIBLE_DEVICES";
+        given->visible.value = given->ids ? given->ids : (char *)"void";
+        given->visibles[0] = &given->visible;
+        given->answer.envs = given->visibles;
+        given->answer.n_envs = 1;
+        return 0;
+}
+
+static int give(const struct plugin_service *service, struct given *given,
+                const V1beta1__ContainerAllocateRequest *container)
+{
+        v1beta1__container_allocate_response__init(&given->answer);
+        if (service->kind == OFFER_MEMORY)
+                return 0;
+        v1beta1__string_pair__init(&given->mark);
+        given->mark.key = (char *)ANNOTATION_REQUESTED;
+        given->mark.value = (char *)service->resource;
+        given->marks[0] = &given->mark;
+        given->answer.annotations = given->marks;
+        given->answer.n_annotations = 1;
+        return service->kind == OFFER_MIG ? give_devices(given, container) : 0;
+}
+
+static void answer_allocate(const struct plugin_service *service, struct grpc_call *call,
+                            const V1beta1__AllocateRequest *request)
+{
+        const size_t count = request->n_container_requests;
+        V1beta1__AllocateResponse answer = V1BETA1__ALLOCATE_RESPONSE__INIT;
+        autofree struct given *given = calloc(count + 1, sizeof *given);
+        autofree V1beta1__ContainerAllocateResponse **answers = calloc(count + 1, sizeof *answers);
+        int r = given && answers ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < count && r == 0; i++) {
+                r = give(service, &given[i], request->container_requests[i]);
+                answers[i] = &given[i].answer;
+        }
+        answer.container_responses = answers;
+        answer.n_container_responses = count;
+        if (r == 0)
+                grpc_answer(call, &answer.base);
+        else
+                grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        for (size_t i = 0; given && i < count; i++)
+                free(given[i].ids);
+}
+
 static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCMessage *message)
 {
-        struct plugin_service *service = owner;
+        const struct plugin_service *service = owner;
         const V1beta1__AllocateRequest *request = (const void *)message;
-        V1beta1__AllocateResponse answer = V1BETA1__ALLOCATE_RESPONSE__INIT;
-        V1beta1__ContainerAllocateResponse marked = V1BETA1__CONTAINER_ALLOCATE_RESPONSE__INIT;
-        V1beta1__StringPair mark = V1BETA1__STRING_PAIR__INIT, *marks[] = { &mark };
         const char *id = stranger(service, request);
         char text[160];
 
@@ -100,19 +179,7 @@ static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCM
                 snprintf(text, sizeof text, "'%.60s' is no %s of this node", id, service->resource);
                 return grpc_finish(call, GRPC_INVALID_ARGUMENT, text);
         }
-        mark.key = ANNOTATION_REQUESTED;
-        mark.value = (char *)service->resource;
-        marked.annotations = marks;
-        marked.n_annotations = 1;
-        answer.container_responses =
-                calloc(request->n_container_requests + 1, sizeof *answer.container_responses);
-        if (!answer.container_responses)
-                return grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-        for (size_t i = 0; i < request->n_container_requests; i++)
-                answer.container_responses[i] = &marked;
-        answer.n_container_responses = request->n_container_requests;
-        grpc_answer(call, &answer.base);
-        free(answer.container_responses);
+        answer_allocate(service, call, request);
 }
 
 const struct grpc_method plugin_service_methods[] = {

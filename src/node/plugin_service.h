@@ -4,12 +4,13 @@
 #include <stdbool.h>
 
 #include "grpc_server.h"
-#include "slots.h"
+#include "offer_list.h"
 
 enum { WATCHERS_MOST = 4 }; /* kubelet has one, and one more while it restarts */
 
 struct plugin_service {
         const char *resource; /* for sentences */
+        enum offer_kind kind;
         struct slots slots;
         struct plugin_watcher {
                 struct plugin_service *service;
@@ -19,7 +20,10 @@ struct plugin_service {
 
 extern const struct grpc_method plugin_service_methods[]; /* their owner is the service */
 
-void plugin_service_init(struct plugin_service *service, const char *resource,
-                         const struct slots *slots);
-void plugin_service_set_slots(struct plugin_service *service, const struct slots *slots);
+/* The resource's name stays the caller's. */
+int plugin_service_init(struct plugin_service *service, const char *resource,
+                        const struct offer *offer);
+void plugin_service_done(struct plugin_service *service); /* zeroed is fine */
+/* Tells all who listen, if it is not what they know. */
+void plugin_service_set_offer(struct plugin_service *service, const struct offer *offer);
 bool plugin_service_is_heard(const struct plugin_service *service); /* does anybody listen? */

@@ -1,5 +1,6 @@
-/* slots: what kubelet counts. A slot is a place for one vGPU on this node, on no card in particular:
- * the scheduler chose the card, and kubelet's choice of a slot must not contradict it. */
+/* slots: what kubelet counts of one resource: ids and their health. A vGPU's slot is on no card in
+ * particular (the scheduler chose the card, and kubelet's choice of a slot must not contradict it); a GB
+ * of memory belongs to a card; a MIG device is itself. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,12 +8,26 @@
 
 #include "deviceplugin.pb-c.h"
 
-enum { SLOT_ID_BYTES = 16 };
+enum { SLOT_ID_BYTES = 64 }; /* kubelet's word: 63 characters */
+
+struct slot_group {
+        char name[SLOT_ID_BYTES - 12]; /* what its ids begin with; a number follows */
+        unsigned count;                /* ids are name0 …; 0: one, whose id is the name */
+        unsigned healthy;              /* the first so many */
+        int numa;                      /* −1: on no card in particular */
+};
 
 struct slots {
-        unsigned count;   /* ids are vgpu-0 … */
-        unsigned healthy; /* the first so many; a sick card takes its number away from the end */
+        struct slot_group *groups;
+        unsigned group_count;
 };
+
+/* Adds a group at the end; -ENOMEM. */
+int slots_add(struct slots *slots, const char *name, unsigned count, unsigned healthy, int numa);
+int slots_copy(const struct slots *from, struct slots *ret_slots);
+void slots_done(struct slots *slots); /* zeroed is fine */
+bool slots_is_equal(const struct slots *a, const struct slots *b);
+unsigned slots_count(const struct slots *slots);
 
 /* Is it an id of ours? */
 bool slots_has(const struct slots *slots, const char *id);

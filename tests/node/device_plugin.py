@@ -24,7 +24,8 @@ class Node:
         self.log = open(folder / "log", "a+", encoding="utf-8")
         self.process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:8", "--", f"{bin_dir}/vgpu-node",
-             "deviceplugin", f"--device-plugin-path={folder}/plugins", *options], stderr=self.log)
+             "deviceplugin", f"--device-plugin-path={folder}/plugins", "--memory-units=no",
+             *options], stderr=self.log)
 
     def status(self, key):
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():

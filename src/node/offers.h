@@ -1,0 +1,18 @@
+/* offers: one device plugin for each resource that the node offers, as its GPUs are now. */
+#pragma once
+
+#include "err.h"
+#include "gpu.h"
+#include "loop.h"
+#include "node_options.h"
+
+struct offers;
+
+/* The options stay the caller's. Nothing is offered before offers_update(). */
+int offers_new(struct loop *loop, const struct node_options *options, struct offers **ret_offers);
+/* Tells kubelet of the GPUs as they are. A resource that is gone is taken back. -ENOMEM: some of it was
+ * told; another call may tell the rest. */
+int offers_update(struct offers *offers, const struct gpu_set *set);
+/* Something changed in kubelet's folder, or it is time to look. */
+void offers_look(struct offers *offers);
+void offers_free(struct offers *offers); /* NULL is fine */

@@ -1,0 +1,140 @@
+"""offers BIN LIB DESCRIPTORS: MIG devices and GB of memory, as kubelet is told of them."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import grpc
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+import mig  # noqa: E402
+from fake_kubelet import FakeKubelet  # noqa: E402
+from peer import Messages, Tap, differs, eventually  # noqa: E402
+
+MEMORY = "gpu.das.com/mem"
+
+
+class Bench:
+    """A machine of two A100, kubelet, and vgpu-node between them."""
+
+    def __init__(self, bin_dir, lib_dir, descriptors, folder):
+        self.bin_dir, self.lib_dir, self.folder = bin_dir, lib_dir, folder
+        self.machine = str(folder / "machine")
+        self.sim("create", "--preset", "a100-40gb", "--gpus", "2")
+        (folder / "plugins").mkdir()
+        self.kubelet = FakeKubelet(Messages(descriptors), folder / "plugins")
+        self.kubelet.start()
+
+    def sim(self, verb, *words):
+        subprocess.run([f"{self.bin_dir}/vgpu", "sim", verb, "--machine", self.machine, *words],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def node(self, *options):
+        environment = {**os.environ, "VGPU_SIM": self.machine, "LD_LIBRARY_PATH": self.lib_dir}
+        return subprocess.Popen(
+            [f"{self.bin_dir}/vgpu-node", f"--device-plugin-path={self.folder}/plugins",
+             f"--state-dir={self.folder}/state", "--health-recovery=2",
+             "--resource-name=nvidia.com/vgpu", *options], env=environment,
+            stderr=subprocess.DEVNULL)
+
+    def listed(self, resource):
+        """Health by id, as last told; None: not registered."""
+        end = self.kubelet.endpoints.get(resource)
+        return end.lists[-1] if end and end.lists else None
+
+    def healthy(self, resource):
+        return sum(h == "Healthy" for h in (self.listed(resource) or {}).values())
+
+    def becomes(self, resource, count):
+        return [] if eventually(lambda: self.healthy(resource) == count, 20) else \
+            [f"{self.healthy(resource)} healthy of {resource}: {self.listed(resource)}"]
+
+
+def memory(tap, bench):
+    tap.check("each GB of each card is one", bench.becomes(MEMORY, 80))
+    before = sorted(bench.listed(MEMORY))
+    answer = bench.kubelet.endpoints[MEMORY].allocate(before[:3])
+    tap.check("Allocate gives nothing with it, not even a mark", differs(
+        [given.ByteSize() for given in answer.container_responses], [0]))
+    bench.sim("inject", "lose", "1")
+    tap.check("a card that is lost takes its own away", bench.becomes(MEMORY, 40))
+    tap.check("… under the same ids", differs(sorted(bench.listed(MEMORY)), before))
+    bench.sim("inject", "restore", "1")
+    tap.check("… and back they are", bench.becomes(MEMORY, 80))
+    bench.kubelet.stop()
+    bench.kubelet.start()
+    tap.check("after a restart of kubelet all are listed, under the same ids",
+              bench.becomes(MEMORY, 80) or differs(sorted(bench.listed(MEMORY)), before))
+
+
+def profiles(tap, bench):
+    mig.cut(bench.lib_dir, bench.machine, 0, [1, 1, 3])
+    uuids = mig.devices(bench.lib_dir, bench.machine, 0)
+    tap.check("a card that is cut while we run is offered by its profiles",
+              bench.becomes("nvidia.com/mig-1g.5gb", 2) + bench.becomes("nvidia.com/mig-3g.20gb", 1))
+    tap.check("… under both names", bench.becomes("mig.das.com/1g.5gb", 2))
+    tap.check("… its id is the device's UUID", differs(
+        sorted([*bench.listed("nvidia.com/mig-1g.5gb"), *bench.listed("nvidia.com/mig-3g.20gb")]),
+        sorted(uuids)))
+    tap.check("… the vGPUs are the other card's", bench.becomes("nvidia.com/vgpu", 10))
+    end = bench.kubelet.endpoints["nvidia.com/mig-1g.5gb"]
+    ids = sorted(bench.listed("nvidia.com/mig-1g.5gb"))
+    given = end.allocate(ids).container_responses[0]
+    tap.check("Allocate makes the device visible that kubelet chose, and marks the container",
+              differs(({e.key: e.value for e in given.envs}, [a.key for a in given.annotations]),
+                      ({"NVIDIA_VISIBLE_DEVICES": ",".join(ids)}, ["vgpu.io/requested"])))
+    try:
+        end.allocate(["MIG-no-such"])
+        refusal = None
+    except grpc.RpcError as error:
+        refusal = error.code().name
+    tap.check("a device that is not of this node is refused", differs(refusal, "INVALID_ARGUMENT"))
+    bench.sim("inject", "lose", "0")
+    tap.check("devices of a lost card are sick", bench.becomes("nvidia.com/mig-1g.5gb", 0))
+    tap.check("… and still listed", differs(sorted(bench.listed("nvidia.com/mig-1g.5gb")), ids))
+    bench.sim("inject", "restore", "0")
+    tap.check("… and well again", bench.becomes("nvidia.com/mig-1g.5gb", 2))
+
+
+def strategies(tap, bench):
+    node = bench.node("--mig-strategy=none", "--memory-units=no")
+    tap.check("with none there are the vGPUs of the whole card only",
+              bench.becomes("nvidia.com/vgpu", 10) or
+              differs(sorted(bench.kubelet.endpoints), ["nvidia.com/vgpu"]))
+    node.terminate()
+    node.wait(20)
+    bench.sim("destroy")
+    bench.sim("create", "--preset", "a100-40gb", "--gpus", "2")
+    for gpu in range(2):
+        mig.cut(bench.lib_dir, bench.machine, gpu, [2, 2, 2])
+    bench.kubelet.stop()
+    bench.kubelet.start()
+    node = bench.node("--mig-strategy=single", "--memory-units=no")
+    tap.check("with single equal devices are counted as vGPUs", bench.becomes("nvidia.com/vgpu", 6))
+    ids = sorted(bench.listed("nvidia.com/vgpu"))
+    given = bench.kubelet.endpoints["nvidia.com/vgpu"].allocate(ids[:1]).container_responses[0]
+    tap.check("… and Allocate gives the device", differs(
+        [(e.key, e.value) for e in given.envs], [("NVIDIA_VISIBLE_DEVICES", ids[0])]))
+    node.terminate()
+    tap.check("it ends in order", differs(node.wait(20), 0))
+
+
+def main(bin_dir, lib_dir, descriptors):
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as name:
+        bench = Bench(bin_dir, lib_dir, descriptors, pathlib.Path(name))
+        node = bench.node()
+        memory(tap, bench)
+        profiles(tap, bench)
+        node.terminate()
+        node.wait(20)
+        bench.kubelet.stop()
+        bench.kubelet.start()
+        strategies(tap, bench)
+        bench.kubelet.stop()
+    tap.done()
+
+
+main(*sys.argv[1:])
