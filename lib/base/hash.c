@@ -8,12 +8,12 @@
 enum { SLOTS_FIRST = 16 };
 
 /* FNV-1a. */
-static uint64_t digest_of(const char *key)
+static uint64_t digest_of(const char *key, size_t count)
 {
         uint64_t digest = UINT64_C(0xcbf29ce484222325);
 
-        for (; *key; key++)
-                digest = (digest ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
+        for (size_t i = 0; i < count; i++)
+                digest = (digest ^ (unsigned char)key[i]) * UINT64_C(0x100000001b3);
         return digest;
 }
 
@@ -22,16 +22,22 @@ static struct hash_link **slot_of(const struct hash *hash, uint64_t digest)
         return &hash->slots[digest & (hash->slot_count - 1)];
 }
 
-struct hash_link *hash_find(const struct hash *hash, const char *key)
+struct hash_link *hash_find_bytes(const struct hash *hash, const char *key, size_t count)
 {
-        const uint64_t digest = digest_of(key);
+        const uint64_t digest = digest_of(key, count);
 
         if (hash->slot_count == 0)
                 return NULL;
         for (struct hash_link *link = *slot_of(hash, digest); link; link = link->next)
-                if (link->digest == digest && strcmp(link->key, key) == 0)
+                if (link->digest == digest && strncmp(link->key, key, count) == 0 &&
+                    link->key[count] == '\0')
                         return link;
         return NULL;
+}
+
+struct hash_link *hash_find(const struct hash *hash, const char *key)
+{
+        return hash_find_bytes(hash, key, strlen(key));
 }
 
 static void link_put(struct hash *hash, struct hash_link *link)
@@ -68,7 +74,7 @@ int hash_add(struct hash *hash, struct hash_link *link, const char *key)
         if (hash->count >= hash->slot_count && hash_grow(hash) < 0)
                 return -ENOMEM;
         link->key = key;
-        link->digest = digest_of(key);
+        link->digest = digest_of(key, strlen(key));
         link_put(hash, link);
         hash->count++;
         return 0;

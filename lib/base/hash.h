@@ -17,6 +17,8 @@ struct hash { /* zeroed is empty */
 };
 
 struct hash_link *hash_find(const struct hash *hash, const char *key); /* or NULL */
+/* The same by a key that ends without NUL. */
+struct hash_link *hash_find_bytes(const struct hash *hash, const char *key, size_t count);
 /* The key must not be there. 0 or -ENOMEM. */
 int hash_add(struct hash *hash, struct hash_link *link, const char *key);
 void hash_remove(struct hash *hash, struct hash_link *link);

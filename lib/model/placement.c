@@ -38,7 +38,7 @@ void placement_use_add(struct placement_use *to, const struct placement_use *mor
         to->exclusive = (uint16_t)(to->exclusive + more->exclusive);
 }
 
-static void use_take(struct placement_use *from, const struct placement_use *less)
+void placement_use_take(struct placement_use *from, const struct placement_use *less)
 {
         from->memory_mib -= less->memory_mib;
         from->cores -= less->cores;
@@ -132,7 +132,7 @@ static bool attempt_go_on(void *context, uint64_t chosen)
         search->placement->chosen[number] = chosen;
         if (concurrent_place(search, attempt->index + 1))
                 return true;
-        need_apply(search, need, chosen, use_take);
+        need_apply(search, need, chosen, placement_use_take);
         return false;
 }
 
@@ -226,7 +226,7 @@ static int init_place(struct search *search, unsigned *ret_need)
                 for (unsigned c = 0; c < search->node->card_count; c++)
                         placement_use_raise(&search->placement->peak[c], &search->now[c]);
                 if (need->phase == PLACEMENT_INIT)
-                        need_apply(search, need, chosen, use_take);
+                        need_apply(search, need, chosen, placement_use_take);
         }
         return 0;
 }
@@ -276,7 +276,10 @@ int placement_find(const struct placement_node *node, const struct placement_pod
 
         memset(ret_placement, 0, sizeof *ret_placement);
         order_make(&search);
-        if (!concurrent_place(&search, 0) || search.is_out || init_place(&search, &need) < 0)
+        const bool is_placed = concurrent_place(&search, 0) && !search.is_out;
+
+        ret_placement->steps = search.steps;
+        if (!is_placed || init_place(&search, &need) < 0)
                 return full_say(&search, e);
         return 0;
 }

@@ -70,6 +70,7 @@ struct placement_node {
 struct placement {
         uint64_t chosen[PLACEMENT_NEEDS]; /* bit per card, by need */
         struct placement_use peak[PLACEMENT_CARDS];
+        unsigned steps; /* what it took to find out, also that there is none */
 };
 
 /* -ENOSPC: the pod does not fit; the sentence says what is short. */
@@ -80,6 +81,7 @@ int placement_find(const struct placement_node *node, const struct placement_pod
 struct placement_use placement_use_of(const struct placement_need *need,
                                       const struct placement_card *card);
 void placement_use_add(struct placement_use *to, const struct placement_use *more);
+void placement_use_take(struct placement_use *from, const struct placement_use *less);
 /* Each figure at its higher. */
 void placement_use_raise(struct placement_use *peak, const struct placement_use *other);
 /* How full the node is with the placement, 0…1000: memory and cores, whichever is more. */

@@ -110,6 +110,8 @@ int asking_read(const json_t *pod, bool with_gpu, struct asking *ret_asking, str
                 if (r < 0)
                         return r;
         }
+        ret_asking->priority = (int32_t)json_integer_value(
+                json_object_get(json_object_get(pod, "spec"), "priority"));
         choices_read(pod, ret_asking);
         return 0;
 }

@@ -10,6 +10,7 @@ enum { ASKING_NAME = 64, ASKING_CHOICE = 256 };
 
 struct asking {
         struct placement_pod pod;
+        int32_t priority;
         char containers[PLACEMENT_NEEDS][ASKING_NAME]; /* by need */
         char node_policy[16]; /* "binpack", "spread", "none"; "": the scheduler's own */
         /* Words separated by commas, in a card's type or UUID; "": any. */

@@ -9,12 +9,14 @@
 #include "log.h"
 #include "scope.h"
 #include "str.h"
+#include "volcano.h"
 
 struct binding {
         struct state *state;
         struct kube_client *client;
         struct http_exchange *exchange;
         struct kube_call *call;
+        char *volcano; /* the decision once more, for Volcano; NULL: it does not look at this node */
         char uid[64], namespace_name[64], pod[256];
 };
 
@@ -30,6 +32,7 @@ static void answer(struct http_exchange *exchange, const char *error)
 static void binding_end(struct binding *binding, const char *error)
 {
         answer(binding->exchange, error);
+        free(binding->volcano);
         free(binding);
 }
 
@@ -80,11 +83,16 @@ static void on_posted(void *owner, const struct kube_answer *posted)
 
 static json_t *body_make(const struct binding *binding, const char *node, const char *allocation)
 {
-        return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:{s:s}}, s:{s:s, s:s, s:s}}", "apiVersion",
-                         "v1", "kind", "Binding", "metadata", "name", binding->pod, "namespace",
-                         binding->namespace_name, "uid", binding->uid, "annotations",
-                         ALLOCATION_ANNOTATION, allocation, "target", "apiVersion", "v1", "kind",
-                         "Node", "name", node);
+        json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:{s:s}}, s:{s:s, s:s, s:s}}",
+                                 "apiVersion", "v1", "kind", "Binding", "metadata", "name",
+                                 binding->pod, "namespace", binding->namespace_name, "uid",
+                                 binding->uid, "annotations", ALLOCATION_ANNOTATION, allocation,
+                                 "target", "apiVersion", "v1", "kind", "Node", "name", node);
+        json_t *annotations = json_object_get(json_object_get(body, "metadata"), "annotations");
+
+        if (binding->volcano)
+                json_object_set_new(annotations, VOLCANO_DECISION, json_string(binding->volcano));
+        return body;
 }
 
 /* Where on the node, set aside from now on. The text is the caller's. */
@@ -102,11 +110,13 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
                         asking ? "the node" : "the pod");
                 return NULL;
         }
-        if (cluster_place(node, asking, &placement, e) < 0)
+        if (cluster_place(node, asking, binding->uid, &placement, e) < 0)
                 return NULL;
         if (cluster_allocation(node, asking, &placement, binding->uid, &allocation) == 0) {
                 if (cluster_pod_hold(cluster, binding->uid, &allocation, asking, true) == 0)
                         text = allocation_format(&allocation);
+                if (node->is_volcanos)
+                        binding->volcano = volcano_decision_format(&allocation);
                 allocation_done(&allocation);
         }
         if (!text)

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster_claim.h"
+#include "cluster_internal.h"
+#include "cluster_number.h"
 #include "list.h"
 #include "str.h"
 
@@ -16,7 +19,7 @@ static struct cluster_node *node_find(const struct cluster *cluster, const char 
 }
 
 /* A pod may be seen before its node: then the node is a name. */
-static struct cluster_node *node_take(struct cluster *cluster, const char *name)
+struct cluster_node *cluster_node_take(struct cluster *cluster, const char *name)
 {
         struct cluster_node *node = node_find(cluster, name);
         const size_t bytes = strlen(name) + 1;
@@ -28,35 +31,38 @@ static struct cluster_node *node_take(struct cluster *cluster, const char *name)
                 return NULL;
         memcpy(node->name, name, bytes);
         node->cards = (struct vec)VEC_OF(struct node_card);
-        if (hash_add(&cluster->nodes, &node->link, node->name) == 0)
+        if (cluster_node_number(cluster, node) == 0 &&
+            hash_add(&cluster->nodes, &node->link, node->name) == 0)
                 return node;
         free(node);
         return NULL;
 }
 
-static void node_free_if_unused(struct cluster *cluster, struct cluster_node *node)
+void cluster_node_free_if_unused(struct cluster *cluster, struct cluster_node *node)
 {
-        if (node->is_known || node->pods)
+        if (node->is_known || node->pods || node->claims)
                 return;
+        cluster_node_unnumber(cluster, node);
         hash_remove(&cluster->nodes, &node->link);
         vec_done(&node->cards);
         free(node->places);
         free(node);
 }
 
-static struct placement_card *place_find(const struct cluster_node *node, const char *uuid)
+int cluster_card_find(const struct cluster_node *node, const char *uuid)
 {
         for (size_t i = 0; i < node->cards.count; i++)
                 if (strcmp(((struct node_card *)vec_at(&node->cards, i))->uuid, uuid) == 0)
-                        return &node->places[i];
-        return NULL;
+                        return (int)i;
+        return -1;
 }
 
 static void charges_add(const struct cluster_node *node, const struct cluster_pod *pod, int sign)
 {
         for (unsigned i = 0; i < pod->charge_count; i++) {
                 const struct placement_use *use = &pod->charges[i].use;
-                struct placement_card *place = place_find(node, pod->charges[i].uuid);
+                const int card = cluster_card_find(node, pod->charges[i].uuid);
+                struct placement_card *place = card < 0 ? NULL : &node->places[card];
 
                 if (!place)
                         continue; /* the card is gone; what was held of it went along */
@@ -88,7 +94,7 @@ int cluster_node_set(struct cluster *cluster, const char *name, struct vec *card
 {
         const size_t count = cards->count < PLACEMENT_CARDS ? cards->count : PLACEMENT_CARDS;
         struct placement_card *places = calloc(count ? count : 1, sizeof *places);
-        struct cluster_node *node = places ? node_take(cluster, name) : NULL;
+        struct cluster_node *node = places ? cluster_node_take(cluster, name) : NULL;
 
         if (!node) {
                 free(places);
@@ -102,8 +108,16 @@ int cluster_node_set(struct cluster *cluster, const char *name, struct vec *card
         node->places = places;
         node->is_known = true;
         places_fill(node);
-        cluster->changes++;
+        cluster_node_touch(cluster, node);
         return 0;
+}
+
+void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos)
+{
+        struct hash_link *link = hash_find(&cluster->nodes, name);
+
+        if (link)
+                container_of(link, struct cluster_node, link)->is_volcanos = is_volcanos;
 }
 
 void cluster_node_remove(struct cluster *cluster, const char *name)
@@ -114,12 +128,23 @@ void cluster_node_remove(struct cluster *cluster, const char *name)
                 return;
         node->is_known = false;
         vec_done(&node->cards);
-        node_free_if_unused(cluster, node);
+        cluster_node_touch(cluster, node);
+        cluster_node_free_if_unused(cluster, node);
 }
 
 const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name)
 {
         const struct cluster_node *node = node_find(cluster, name);
+
+        return node && node->is_known ? node : NULL;
+}
+
+const struct cluster_node *cluster_node_find_bytes(const struct cluster *cluster, const char *name,
+                                                   size_t count)
+{
+        const struct hash_link *link = hash_find_bytes(&cluster->nodes, name, count);
+        const struct cluster_node *node =
+                link ? container_of(link, struct cluster_node, link) : NULL;
 
         return node && node->is_known ? node : NULL;
 }
@@ -136,6 +161,11 @@ const struct cluster_pod *cluster_pod_find(const struct cluster *cluster, const 
         return pod_find(cluster, uid);
 }
 
+struct cluster_pod *cluster_pod_change(struct cluster *cluster, const char *uid)
+{
+        return pod_find(cluster, uid);
+}
+
 void cluster_pod_release(struct cluster *cluster, const char *uid)
 {
         struct cluster_pod *pod = pod_find(cluster, uid);
@@ -144,12 +174,13 @@ void cluster_pod_release(struct cluster *cluster, const char *uid)
                 return;
         hash_remove(&cluster->pods, &pod->link);
         charges_add(pod->node, pod, -1);
+        cluster_node_touch(cluster, pod->node);
         *pod->before = pod->next;
         if (pod->next)
                 pod->next->before = pod->before;
-        node_free_if_unused(cluster, pod->node);
+        cluster_node_free_if_unused(cluster, pod->node);
+        free(pod->names);
         free(pod);
-        cluster->changes++;
 }
 
 static struct placement_use use_of(const struct allocation_part *part)
@@ -215,7 +246,7 @@ static void charges_make(struct cluster_pod *pod, const struct allocation *alloc
 int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allocation *allocation,
                      const struct asking *asking, bool is_assumed)
 {
-        struct cluster_node *node = node_take(cluster, allocation->node);
+        struct cluster_node *node = cluster_node_take(cluster, allocation->node);
         struct cluster_pod *pod =
                 calloc(1, sizeof *pod + allocation->parts.count * sizeof pod->charges[0]);
 
@@ -225,6 +256,7 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
         }
         str_copy(pod->uid, sizeof pod->uid, uid);
         pod->is_assumed = is_assumed;
+        cluster_pod_inherit(pod, cluster_pod_find(cluster, uid));
         pod->node = node;
         charges_make(pod, allocation, asking);
         /* The new one is on the node before the old one goes, so that the node stays. */
@@ -234,28 +266,43 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
                 pod->next->before = &pod->next;
         node->pods = pod;
         charges_add(node, pod, 1);
+        cluster_node_touch(cluster, node);
         cluster_pod_release(cluster, uid);
         return hash_add(&cluster->pods, &pod->link, pod->uid);
 }
 
-int cluster_place(const struct cluster_node *node, const struct asking *asking,
+uint64_t cluster_allowed(const struct cluster_node *node, const struct asking *asking)
+{
+        uint64_t allowed = 0;
+
+        for (unsigned i = 0; i < node->cards.count; i++) {
+                const struct node_card *card = vec_at(&node->cards, i);
+
+                if (asking_allows(asking, card->type, card->uuid))
+                        allowed |= UINT64_C(1) << i;
+        }
+        return allowed;
+}
+
+int cluster_place(const struct cluster_node *node, const struct asking *asking, const char *uid,
                   struct placement *ret_placement, struct err *e)
 {
+        struct placement_card cards[PLACEMENT_CARDS];
         struct placement_node place = {
                 .cards = node->places,
                 .card_count = (unsigned)node->cards.count,
+                .allowed = cluster_allowed(node, asking),
         };
 
         if (node->cards.count == 0)
                 return err_set(e, -ENOENT, "no GPU is registered");
-        for (unsigned i = 0; i < place.card_count; i++) {
-                const struct node_card *card = vec_at(&node->cards, i);
-
-                if (asking_allows(asking, card->type, card->uuid))
-                        place.allowed |= UINT64_C(1) << i;
-        }
         if (!place.allowed)
                 return err_set(e, -ENOSPC, "none of its GPUs is of the wanted type or UUID");
+        if (node->claims) {
+                memcpy(cards, node->places, place.card_count * sizeof cards[0]);
+                cluster_claims_add(node, asking->priority, uid, cards);
+                place.cards = cards;
+        }
         return placement_find(&place, &asking->pod, ret_placement, e);
 }
 
@@ -292,10 +339,16 @@ void cluster_done(struct cluster *cluster)
 {
         struct hash_link *link;
 
+        while ((link = hash_any(&cluster->claims)))
+                cluster_claim_drop(cluster, link->key);
         while ((link = hash_any(&cluster->pods)))
                 cluster_pod_release(cluster, container_of(link, struct cluster_pod, link)->uid);
         while ((link = hash_any(&cluster->nodes)))
                 cluster_node_remove(cluster, link->key);
+        hash_done(&cluster->claims);
         hash_done(&cluster->pods);
         hash_done(&cluster->nodes);
+        free(cluster->numbered);
+        cluster->numbered = NULL;
+        cluster->numbered_room = 0;
 }

@@ -13,7 +13,11 @@ struct cluster_node {
         struct vec cards;              /* of struct node_card */
         struct placement_card *places; /* the same, for placement; with what is used */
         struct cluster_pod *pods;      /* that hold something here */
+        struct cluster_claim *claims;  /* of pods for which room is kept here */
         bool is_known;                 /* its object was seen, with a registration */
+        bool is_volcanos;              /* Volcano's scheduler places pods here too */
+        unsigned number;               /* below the cluster's node count; may be given to another */
+        uint64_t version;              /* another after each change; no two nodes have the same */
         char name[];
 };
 
@@ -27,20 +31,32 @@ struct cluster_pod {
         struct cluster_pod *next, **before; /* on its node */
         struct cluster_node *node;
         bool is_assumed; /* decided, and not yet seen so */
+        bool is_leaving; /* it is being deleted: what it holds comes free by itself */
+        int32_t priority;
+        int64_t started_s;
+        uint64_t guarded_ns; /* until then a budget forbids to evict it; 0: nobody said so */
+        char *names;         /* its namespace, NUL, its name; NULL: the watch has not told */
         char uid[64];
         unsigned charge_count;
         struct cluster_charge charges[];
 };
 
 struct cluster { /* zeroed is empty */
-        struct hash nodes, pods;
-        uint64_t changes; /* counts; whoever waits for room looks at it */
+        struct hash nodes, pods, claims;
+        struct cluster_node **numbered; /* nodes by number */
+        size_t numbered_room;
+        uint64_t changes; /* counts */
 };
 
 /* A node as it says it is; cards is a vec of struct node_card and is taken over. 0 or -ENOMEM. */
 int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards);
+/* Whether decisions for that node are told to Volcano too; a node that is not known stays so. */
+void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos);
 void cluster_node_remove(struct cluster *cluster, const char *name);
 const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name);
+/* The same by a name that ends without NUL. */
+const struct cluster_node *cluster_node_find_bytes(const struct cluster *cluster, const char *name,
+                                                   size_t count);
 
 /* A pod holds what its allocation says; replaces what was known of the pod. The asking tells which
  * containers run at the same time. */
@@ -49,9 +65,13 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
 void cluster_pod_release(struct cluster *cluster, const char *uid);
 const struct cluster_pod *cluster_pod_find(const struct cluster *cluster, const char *uid);
 
-/* Where the pod would go on the node. -ENOENT: the node has no GPUs that we know of; -ENOSPC. */
-int cluster_place(const struct cluster_node *node, const struct asking *asking,
+/* Where the pod would go on the node. -ENOENT: the node has no GPUs that we know of; -ENOSPC. Room that
+ * is kept for pods of the same or a higher priority is not had; `uid` is whose own claim does not count
+ * (NULL: nobody's). */
+int cluster_place(const struct cluster_node *node, const struct asking *asking, const char *uid,
                   struct placement *ret_placement, struct err *e);
+/* The node's cards that the pod may have, bit per card. */
+uint64_t cluster_allowed(const struct cluster_node *node, const struct asking *asking);
 /* The placement as an allocation, to be done by allocation_done(). 0 or -ENOMEM. */
 int cluster_allocation(const struct cluster_node *node, const struct asking *asking,
                        const struct placement *placement, const char *pod_uid,

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "http_server.h"
 #include "list.h"
-#include "scope.h"
+#include "scheduler_metrics.h"
 #include "verbs.h"
 
 struct extender {
@@ -18,6 +18,8 @@ struct extender {
         struct kube_client *client;
         struct http_server *http;
         struct verbs verbs;
+        struct scheduler_metrics metrics;
+        bool with_gpu;
         struct timer drain;
         void (*on_drained)(void *owner);
         void *owner;
@@ -28,53 +30,92 @@ static void reply_text(struct http_exchange *exchange, int status, const char *t
         http_reply(exchange, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-static void reply_json(struct http_exchange *exchange, json_t *json)
+/* What the pod asks for; NULL: nothing that can be, or out of memory, and e says which. */
+static struct shape *shape_read(struct extender *extender, const struct args *args, struct err *e)
 {
-        autofree char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+        struct asking asking;
+        struct shape *shape;
 
-        json_decref(json);
-        if (text)
-                http_reply(exchange, 200, "application/json", text, strlen(text));
-        else
-                reply_text(exchange, 500, "out of memory\n");
+        if (asking_read(args->pod, extender->with_gpu, &asking, e) < 0)
+                return NULL;
+        shape = shapes_find(state_shapes(extender->state), &asking);
+        if (!shape)
+                err_set(e, -ENOMEM, "out of memory");
+        return shape;
 }
 
 /* Bind names the pod only: what it asks for is known from here, or from the watch. */
-static void pod_note(struct extender *extender, const json_t *args)
+static void pod_note(struct extender *extender, const struct args *args, struct shape *shape)
 {
-        const json_t *pod = json_object_get(args, "Pod");
         const char *uid =
-                json_string_value(json_object_get(json_object_get(pod, "metadata"), "uid"));
-        struct asking asking;
+                json_string_value(json_object_get(json_object_get(args->pod, "metadata"), "uid"));
 
-        if (uid && asking_read(pod, extender->verbs.with_gpu, &asking, NULL) == 0 &&
-            asking.pod.need_count > 0)
-                state_note_asking(extender->state, uid, &asking);
+        if (uid && shape->asking.pod.need_count > 0)
+                state_note_asking(extender->state, uid, shape);
 }
 
-static void verb_filter(struct extender *extender, const json_t *args,
-                        struct http_exchange *exchange)
+static int look_simulate(struct extender *extender, const struct args *args, struct str *reply)
 {
-        json_t *result;
+        struct err e = { 0 };
+        struct shape *shape = shape_read(extender, args, &e);
+        size_t passed;
 
-        pod_note(extender, args);
-        result = verbs_filter(&extender->verbs, args);
-        if (json_array_size(json_object_get(result, "NodeNames")) == 0)
+        return shape ? verbs_filter(&extender->verbs, args, shape, reply, &passed)
+                     : verbs_filter_error(e.text, reply);
+}
+
+static int look_filter(struct extender *extender, const struct args *args, struct str *reply)
+{
+        struct err e = { 0 };
+        struct shape *shape = shape_read(extender, args, &e);
+        size_t passed = 0;
+
+        if (!shape)
+                return verbs_filter_error(e.text, reply);
+        pod_note(extender, args, shape);
+        const int r = verbs_filter(&extender->verbs, args, shape, reply, &passed);
+
+        if (passed == 0)
                 state_note_refusal(extender->state);
-        reply_json(exchange, result);
+        return r;
 }
 
-/* What filter would say, with nothing remembered: for autoscalers. */
-static void verb_simulate(struct extender *extender, const json_t *args,
-                          struct http_exchange *exchange)
+static int look_prioritize(struct extender *extender, const struct args *args, struct str *reply)
 {
-        reply_json(exchange, verbs_filter(&extender->verbs, args));
+        struct shape *shape = shape_read(extender, args, NULL);
+
+        return shape ? verbs_prioritize(&extender->verbs, args, shape, reply)
+                     : str_append(reply, "[]");
 }
 
-static void verb_prioritize(struct extender *extender, const json_t *args,
-                            struct http_exchange *exchange)
+/* Those that only look at nodes by name: answered as text. Simulate is filter with nothing remembered,
+ * for autoscalers. */
+static const struct {
+        const char *path;
+        int (*look)(struct extender *extender, const struct args *args, struct str *reply);
+        enum scheduler_verb verb;
+} looks[] = { { "/filter", look_filter, VERB_FILTER },
+              { "/prioritize", look_prioritize, VERB_PRIORITIZE },
+              { "/simulate", look_simulate, VERB_SIMULATE } };
+
+static void look_run(struct extender *extender, size_t look, struct http_exchange *exchange)
 {
-        reply_json(exchange, verbs_prioritize(&extender->verbs, args));
+        size_t count;
+        const char *body = http_body(exchange, &count);
+        struct str reply = { 0 };
+        struct err e = { 0 };
+        struct args args;
+
+        if (args_read(body, count, &args, &e) < 0) {
+                reply_text(exchange, 400, e.text);
+                return;
+        }
+        if (looks[look].look(extender, &args, &reply) == 0)
+                http_reply(exchange, 200, "application/json", reply.text, reply.length);
+        else
+                reply_text(exchange, 500, "out of memory\n");
+        str_done(&reply);
+        args_done(&args);
 }
 
 static void verb_bind(struct extender *extender, const json_t *args, struct http_exchange *exchange)
@@ -82,31 +123,65 @@ static void verb_bind(struct extender *extender, const json_t *args, struct http
         binding_begin(extender->state, extender->client, args, exchange);
 }
 
+/* Those that do something: their arguments are a tree. */
 static const struct {
         const char *path;
         void (*run)(struct extender *extender, const json_t *args, struct http_exchange *exchange);
-} verbs[] = { { "/filter", verb_filter },
-              { "/prioritize", verb_prioritize },
-              { "/bind", verb_bind },
-              { "/simulate", verb_simulate } };
+        enum scheduler_verb verb;
+} verbs[] = { { "/bind", verb_bind, VERB_BIND } };
 
 static void verb_run(struct extender *extender, size_t verb, struct http_exchange *exchange)
 {
         size_t count;
         const char *body = http_body(exchange, &count);
-        json_t *args;
+        json_t *args = json_loadb(body, count, 0, NULL);
 
-        /* Half a picture would place two pods on one card. */
-        if (!state_is_synced(extender->state)) {
-                reply_text(exchange, 503, "the cluster is not known yet\n");
-                return;
-        }
-        args = json_loadb(body, count, 0, NULL);
         if (json_is_object(args))
                 verbs[verb].run(extender, args, exchange);
         else
                 reply_text(exchange, 400, "the body is no JSON object\n");
         json_decref(args);
+}
+
+static void metrics_reply(struct extender *extender, struct http_exchange *exchange)
+{
+        struct str text = { 0 };
+
+        if (scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
+                                    state_is_synced(extender->state), &text) == 0)
+                http_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", text.text,
+                           text.length);
+        else
+                reply_text(exchange, 500, "out of memory\n");
+        str_done(&text);
+}
+
+/* True: the path is a verb's, and it was answered, now or later. */
+static bool verb_find(struct extender *extender, const char *path, struct http_exchange *exchange)
+{
+        const struct verb_clock clock = verb_clock_now();
+        size_t look = 0, verb = 0;
+
+        while (look < sizeof looks / sizeof looks[0] && strcmp(path, looks[look].path) != 0)
+                look++;
+        while (verb < sizeof verbs / sizeof verbs[0] && strcmp(path, verbs[verb].path) != 0)
+                verb++;
+        const bool is_look = look < sizeof looks / sizeof looks[0];
+
+        if (!is_look && verb == sizeof verbs / sizeof verbs[0])
+                return false;
+        /* Half a picture would place two pods on one card. */
+        if (!state_is_synced(extender->state)) {
+                reply_text(exchange, 503, "the cluster is not known yet\n");
+                return true;
+        }
+        if (is_look)
+                look_run(extender, look, exchange);
+        else
+                verb_run(extender, verb, exchange);
+        scheduler_metrics_add(&extender->metrics, is_look ? looks[look].verb : verbs[verb].verb,
+                              &clock);
+        return true;
 }
 
 static void on_request(void *owner, struct http_exchange *exchange)
@@ -118,22 +193,20 @@ static void on_request(void *owner, struct http_exchange *exchange)
                 reply_text(exchange, http_fault(exchange), "the request is refused\n");
                 return;
         }
-        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-                if (strcmp(path, verbs[i].path) == 0) {
-                        verb_run(extender, i, exchange);
-                        return;
-                }
-        }
+        if (verb_find(extender, path, exchange))
+                return;
         if (strcmp(path, "/healthz") == 0)
                 reply_text(exchange, 200, "ok\n");
+        else if (strcmp(path, "/metrics") == 0)
+                metrics_reply(extender, exchange);
         else if (strcmp(path, "/readyz") == 0)
                 reply_text(exchange, state_is_synced(extender->state) ? 200 : 503,
                            state_is_synced(extender->state) ? "ok\n"
                                                             : "the cluster is not known yet\n");
         else
-                reply_text(
-                        exchange, 404,
-                        "there is /filter, /prioritize, /bind, /simulate, /healthz and /readyz\n");
+                reply_text(exchange, 404,
+                           "there is /filter, /prioritize, /bind, /simulate, /healthz, /readyz and "
+                           "/metrics\n");
 }
 
 static void on_drain(struct timer *timer)
@@ -161,9 +234,8 @@ int extender_new(struct loop *loop, struct state *state, struct kube_client *cli
                 .loop = loop,
                 .state = state,
                 .client = client,
-                .verbs = { .cluster = state_cluster(state),
-                           .with_gpu = options->with_gpu,
-                           .is_spread = options->is_spread },
+                .verbs = { .cluster = state_cluster(state), .is_spread = options->is_spread },
+                .with_gpu = options->with_gpu,
                 .drain = { .on_due = on_drain },
         };
         r = http_server_new(loop, &limits, &(struct http_service){ on_request, extender },

@@ -55,8 +55,8 @@ static void help(void)
                "An extender of kube-scheduler: knows every card's free memory, cores and slots, "
                "filters and\nscores nodes for pods that ask for shares of GPUs, and binds them "
                "with "
-               "the decision. Serves\n/filter, /prioritize, /bind, /simulate, /healthz and "
-               "/readyz.\n\nOptions:\n");
+               "the decision. Serves\n/filter, /prioritize, /bind, /simulate, /healthz, "
+               "/readyz and /metrics.\n\nOptions:\n");
         cli_option_print(options);
         printf("  %-26s %s\n", "--help", "print this text");
 }

@@ -11,7 +11,9 @@
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
+#include "pod_allocation.h"
 #include "str.h"
+#include "volcano.h"
 
 #define REGISTRATION "nvidia.com/node-device-register"
 #define ROOM         "vgpu.io/room"
@@ -22,12 +24,13 @@ enum { REFUSAL_MS = 3000, TOUCH_MS = 20 };
 /* A pod that is not placed yet. */
 struct waiting {
         struct hash_link link;
+        struct shape *shape;
         char uid[64];
-        struct asking asking;
 };
 
 struct state {
         struct cluster cluster;
+        struct shapes shapes;
         struct hash waiting;
         struct kube_client *client;
         struct kube_watch *nodes, *pods;
@@ -124,17 +127,22 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
         }
         if (cluster_node_set(&state->cluster, name->name, &cards) < 0)
                 log_error("out of memory: node %s is not known", name->name);
+        else
+                cluster_node_set_volcano(&state->cluster, name->name,
+                                         annotation_get(object, VOLCANO_REGISTER) != NULL);
         vec_done(&cards);
 }
 
 static void waiting_forget(struct state *state, const char *uid)
 {
         struct hash_link *link = hash_find(&state->waiting, uid);
+        struct waiting *waiting = link ? container_of(link, struct waiting, link) : NULL;
 
-        if (!link)
+        if (!waiting)
                 return;
         hash_remove(&state->waiting, link);
-        free(container_of(link, struct waiting, link));
+        shape_release(&state->shapes, waiting->shape);
+        free(waiting);
 }
 
 /* A pod that ended holds nothing, though its object stays. */
@@ -145,22 +153,20 @@ static bool pod_has_ended(const json_t *pod)
         return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-/* Its own decision, for this node: one that was copied from elsewhere is none. */
 static void pod_hold(struct state *state, const json_t *pod, const struct kube_name *name,
-                     const char *text, const struct asking *asking)
+                     const struct asking *asking)
 {
         struct allocation allocation;
         struct err e = { 0 };
+        const int r = pod_allocation_read(pod, &allocation, &e);
 
-        if (allocation_parse(text, &allocation, &e) < 0) {
+        if (r == -ENOENT)
+                return;
+        if (r < 0) {
                 log_warn("pod %s/%s: %s", name->namespace_name, name->name, e.text);
                 return;
         }
-        if (strcmp(allocation.pod_uid, name->uid) != 0 ||
-            strcmp(allocation.node, text_at(pod, "spec", "nodeName")) != 0)
-                log_warn("pod %s/%s: its allocation is another pod's or another node's",
-                         name->namespace_name, name->name);
-        else if (cluster_pod_hold(&state->cluster, name->uid, &allocation, asking, false) < 0)
+        if (cluster_pod_hold(&state->cluster, name->uid, &allocation, asking, false) < 0)
                 log_error("out of memory: pod %s/%s is not accounted for", name->namespace_name,
                           name->name);
         allocation_done(&allocation);
@@ -171,8 +177,8 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
 {
         struct state *state = owner;
         const bool is_gone = change == KUBE_DELETED || pod_has_ended(object);
-        const char *text = is_gone ? NULL : annotation_get(object, ALLOCATION_ANNOTATION);
         struct asking asking;
+        struct shape *shape;
 
         if (is_gone) {
                 pod_release(state, name->uid);
@@ -182,12 +188,13 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         if (asking_read(object, state->with_gpu, &asking, NULL) < 0 || asking.pod.need_count == 0)
                 return;
         if (*text_at(object, "spec", "nodeName") == '\0') {
-                state_note_asking(state, name->uid, &asking);
+                shape = shapes_find(&state->shapes, &asking);
+                if (shape)
+                        state_note_asking(state, name->uid, shape);
                 return;
         }
         waiting_forget(state, name->uid);
-        if (text)
-                pod_hold(state, object, name, text, &asking);
+        pod_hold(state, object, name, &asking);
 }
 
 static void on_nodes_synced(void *owner)
@@ -221,6 +228,7 @@ int state_new(struct kube_client *client, bool with_gpu, struct state **ret_stat
         pods.path = "/api/v1/pods";
         pods.on_change = on_pod;
         pods.on_synced = on_pods_synced;
+        shapes_init(&state->shapes);
         state->client = client;
         state->with_gpu = with_gpu;
         state->touch.on_due = on_touch;
@@ -247,6 +255,7 @@ void state_free(struct state *state)
         while ((link = hash_any(&state->waiting)))
                 waiting_forget(state, link->key);
         hash_done(&state->waiting);
+        shapes_done(&state->shapes);
         cluster_done(&state->cluster);
         free(state);
 }
@@ -261,14 +270,19 @@ struct cluster *state_cluster(struct state *state)
         return &state->cluster;
 }
 
+struct shapes *state_shapes(struct state *state)
+{
+        return &state->shapes;
+}
+
 const struct asking *state_asking(const struct state *state, const char *pod_uid)
 {
         const struct hash_link *link = hash_find(&state->waiting, pod_uid);
 
-        return link ? &container_of(link, struct waiting, link)->asking : NULL;
+        return link ? &container_of(link, struct waiting, link)->shape->asking : NULL;
 }
 
-void state_note_asking(struct state *state, const char *pod_uid, const struct asking *asking)
+void state_note_asking(struct state *state, const char *pod_uid, struct shape *shape)
 {
         struct hash_link *link = hash_find(&state->waiting, pod_uid);
         struct waiting *waiting = link ? container_of(link, struct waiting, link) : NULL;
@@ -283,5 +297,8 @@ void state_note_asking(struct state *state, const char *pod_uid, const struct as
                         return;
                 }
         }
-        waiting->asking = *asking;
+        shape_hold(shape);
+        if (waiting->shape)
+                shape_release(&state->shapes, waiting->shape);
+        waiting->shape = shape;
 }

@@ -3,6 +3,7 @@
 
 #include "cluster.h"
 #include "kube_client.h"
+#include "shape.h"
 
 struct state;
 
@@ -13,11 +14,12 @@ void state_free(struct state *state); /* NULL is fine */
 /* Nodes and pods have been told once: decisions can be made. */
 bool state_is_synced(const struct state *state);
 struct cluster *state_cluster(struct state *state);
+struct shapes *state_shapes(struct state *state);
 
 /* What a pod asks for that is not placed yet; NULL: it is not known. */
 const struct asking *state_asking(const struct state *state, const char *pod_uid);
 /* A pod that kube-scheduler told of before the watch did. */
-void state_note_asking(struct state *state, const char *pod_uid, const struct asking *asking);
+void state_note_asking(struct state *state, const char *pod_uid, struct shape *shape);
 
 /* A pod found no node. kube-scheduler tries it again when a pod goes, often before we hear of that, and
  * then not for minutes: so where room appears just after a refusal, its node is touched, which makes

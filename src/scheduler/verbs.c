@@ -2,84 +2,136 @@
 #include "verbs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "scope.h"
 
 enum { SCORE_MOST = 10, FULLNESS_MOST = 1000 };
 
-static json_t *filter_result(json_t *names, json_t *failed, const char *error)
+static const char unknown[] = "\"no GPU is registered\"";
+
+/* "name", after a comma if something stands before it. */
+static int name_append(struct str *to, char before, const char *name, size_t count)
 {
-        return json_pack("{s:n, s:o, s:o, s:{}, s:s}", "Nodes", "NodeNames", names, "FailedNodes",
-                         failed, "FailedAndUnresolvableNodes", "Error", error);
+        int r = to->length > 0 && to->text[to->length - 1] != before
+                        ? str_append_bytes(to, ",\"", 2)
+                        : str_append_bytes(to, "\"", 1);
+
+        if (r == 0)
+                r = str_append_bytes(to, name, count);
+        return r == 0 ? str_append_bytes(to, "\"", 1) : r;
 }
 
-json_t *verbs_filter(const struct verbs *verbs, const json_t *args)
+static int result_append(struct str *reply, const struct str *failed, const char *error)
 {
-        const json_t *names = json_object_get(args, "NodeNames");
-        json_t *passed = json_array(), *failed = json_object(), *name;
-        struct asking asking;
-        struct err e = { 0 };
-        size_t i;
+        json_t *string = json_string(error);
+        autofree char *text = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 
-        if (!json_is_array(names))
-                return filter_result(passed, failed,
-                                     "NodeNames is missing: the extender must be nodeCacheCapable");
-        if (asking_read(json_object_get(args, "Pod"), verbs->with_gpu, &asking, &e) < 0)
-                return filter_result(passed, failed, e.text);
-        json_array_foreach(names, i, name)
-        {
-                const char *text = json_string_value(name);
-                const struct cluster_node *node =
-                        text ? cluster_node_find(verbs->cluster, text) : NULL;
-                struct placement placement;
+        json_decref(string);
+        if (!text)
+                return -ENOMEM;
+        return str_appendf(reply,
+                           "],\"FailedNodes\":{%s},\"FailedAndUnresolvableNodes\":{},\"Error\":%s}",
+                           failed->text ? failed->text : "", text);
+}
 
-                if (!text)
+static int begin_append(struct str *reply)
+{
+        return str_append(reply, "{\"Nodes\":null,\"NodeNames\":[");
+}
+
+int verbs_filter_error(const char *error, struct str *reply)
+{
+        const int r = begin_append(reply);
+
+        return r == 0 ? result_append(reply, &(struct str){ 0 }, error) : r;
+}
+
+/* Why not; NULL: there is room. */
+static const char *reason_of(const struct verbs *verbs, struct shape *shape, const char *name,
+                             size_t count)
+{
+        const struct cluster_node *node = cluster_node_find_bytes(verbs->cluster, name, count);
+        const struct shape_answer *answer = node ? shape_ask(shape, node) : NULL;
+
+        if (shape->asking.pod.need_count == 0)
+                return NULL;
+        if (!node)
+                return unknown;
+        if (!answer)
+                return "\"out of memory\"";
+        return answer->reason ? shape_reason(shape, answer) : NULL;
+}
+
+int verbs_filter(const struct verbs *verbs, const struct args *args, struct shape *shape,
+                 struct str *reply, size_t *ret_passed)
+{
+        const char *at = args->names, *name;
+        struct str failed = { 0 };
+        size_t count;
+        int r = begin_append(reply);
+
+        *ret_passed = 0;
+        while (r == 0 && args_next(args, &at, &name, &count)) {
+                const char *reason = reason_of(verbs, shape, name, count);
+
+                if (!reason) {
+                        r = name_append(reply, '[', name, count);
+                        ++*ret_passed;
                         continue;
-                if (asking.pod.need_count == 0 ||
-                    (node && cluster_place(node, &asking, &placement, &e) == 0))
-                        json_array_append(passed, name);
-                else
-                        json_object_set_new(failed, text,
-                                            json_string(node ? e.text : "no GPU is registered"));
+                }
+                r = name_append(&failed, '\0', name, count);
+                if (r == 0)
+                        r = str_append_bytes(&failed, ":", 1);
+                if (r == 0)
+                        r = str_append(&failed, reason);
         }
-        return filter_result(passed, failed, "");
+        if (r == 0)
+                r = result_append(reply, &failed,
+                                  args->names ? ""
+                                              : "NodeNames is missing: the extender must be "
+                                                "nodeCacheCapable");
+        str_done(&failed);
+        return r;
 }
 
 /* Full nodes first, so that whole ones stay free; or the other way. */
-static int node_score(const struct verbs *verbs, const struct asking *asking, const char *name)
+static unsigned node_score(const struct verbs *verbs, struct shape *shape, const char *name,
+                           size_t count)
 {
-        const struct cluster_node *node = cluster_node_find(verbs->cluster, name);
-        struct placement placement;
+        const struct cluster_node *node = cluster_node_find_bytes(verbs->cluster, name, count);
+        const struct shape_answer *answer = node ? shape_ask(shape, node) : NULL;
+        const char *policy = shape->asking.node_policy;
+        const bool is_spread = *policy ? strcmp(policy, "spread") == 0 : verbs->is_spread;
 
-        if (!node || cluster_place(node, asking, &placement, NULL) < 0)
+        if (!answer || answer->reason || strcmp(policy, "none") == 0)
                 return 0;
-        const struct placement_node place = { .cards = node->places,
-                                              .card_count = (unsigned)node->cards.count };
-        const unsigned full = placement_fullness(&place, &placement);
-        const unsigned score =
-                (full > FULLNESS_MOST ? FULLNESS_MOST : full) * SCORE_MOST / FULLNESS_MOST;
-        const bool is_spread = *asking->node_policy ? strcmp(asking->node_policy, "spread") == 0
-                                                    : verbs->is_spread;
+        const unsigned score = answer->fullness * SCORE_MOST / FULLNESS_MOST;
 
-        if (strcmp(asking->node_policy, "none") == 0)
-                return 0;
-        return (int)(is_spread ? SCORE_MOST - score : score);
+        return is_spread ? SCORE_MOST - score : score;
 }
 
-json_t *verbs_prioritize(const struct verbs *verbs, const json_t *args)
+int verbs_prioritize(const struct verbs *verbs, const struct args *args, struct shape *shape,
+                     struct str *reply)
 {
-        json_t *scores = json_array(), *name;
-        struct asking asking;
-        size_t i;
+        static const char *const scores[SCORE_MOST + 1] = { "0}", "1}", "2}", "3}", "4}", "5}",
+                                                            "6}", "7}", "8}", "9}", "10}" };
+        const char *at = args->names, *name, *before = "[{\"Host\":\"";
+        size_t count;
+        int r = 0;
 
-        if (asking_read(json_object_get(args, "Pod"), verbs->with_gpu, &asking, NULL) < 0)
-                return scores;
-        json_array_foreach(json_object_get(args, "NodeNames"), i, name)
-        {
-                const char *text = json_string_value(name);
-
-                if (text)
-                        json_array_append_new(scores, json_pack("{s:s, s:i}", "Host", text, "Score",
-                                                                node_score(verbs, &asking, text)));
+        while (r == 0 && args_next(args, &at, &name, &count)) {
+                r = str_append(reply, before);
+                if (r == 0)
+                        r = str_append_bytes(reply, name, count);
+                if (r == 0)
+                        r = str_append(reply, "\",\"Score\":");
+                if (r == 0)
+                        r = str_append(reply, scores[node_score(verbs, shape, name, count)]);
+                before = ",{\"Host\":\"";
         }
-        return scores;
+        if (r == 0)
+                r = str_append(reply, *before == '[' ? "[]" : "]");
+        return r;
 }

@@ -1,15 +1,20 @@
 /* The extender's verbs that only look: JSON of kube-scheduler in, JSON out. */
 #pragma once
 
-#include "cluster.h"
+#include "args.h"
+#include "shape.h"
+#include "str.h"
 
 struct verbs {
         const struct cluster *cluster;
-        bool with_gpu;  /* nvidia.com/gpu is ours too */
         bool is_spread; /* of nodes, where a pod does not say */
 };
 
-/* ExtenderFilterResult; never NULL but when memory is short. A bad argument is its "Error". */
-json_t *verbs_filter(const struct verbs *verbs, const json_t *args);
-/* HostPriorityList, 0…10. */
-json_t *verbs_prioritize(const struct verbs *verbs, const json_t *args);
+/* Appends an ExtenderFilterResult. A shape is what the pod asks for. 0 or -ENOMEM. */
+int verbs_filter(const struct verbs *verbs, const struct args *args, struct shape *shape,
+                 struct str *reply, size_t *ret_passed);
+/* The same for a pod of which nothing can be said but this. */
+int verbs_filter_error(const char *error, struct str *reply);
+/* Appends a HostPriorityList, 0…10. */
+int verbs_prioritize(const struct verbs *verbs, const struct args *args, struct shape *shape,
+                     struct str *reply);

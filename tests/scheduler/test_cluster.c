@@ -57,7 +57,7 @@ static int hold(struct cluster *cluster, const char *uid, const char *node_name,
         struct allocation allocation;
         struct placement placement;
         struct err e = { 0 };
-        const int r = cluster_place(node, asking, &placement, &e);
+        const int r = cluster_place(node, asking, NULL, &placement, &e);
 
         if (r < 0)
                 return r;
@@ -67,15 +67,39 @@ static int hold(struct cluster *cluster, const char *uid, const char *node_name,
         return 0;
 }
 
-static json_t *ask(json_t *(*verb)(const struct verbs *, const json_t *),
-                   const struct cluster *cluster, const char *limits)
+/* What a verb answers about the nodes a, b and bare. */
+static json_t *ask(bool is_filter, const struct cluster *cluster, const char *limits)
 {
         const struct verbs verbs = { .cluster = cluster };
-        json_t *args = json_pack("{s:o, s:n, s:[s,s,s]}", "Pod", pod_of(limits), "Nodes",
+        json_t *tree = json_pack("{s:o, s:n, s:[s,s,s]}", "Pod", pod_of(limits), "Nodes",
                                  "NodeNames", "a", "b", "bare");
-        json_t *answer = verb(&verbs, args);
+        char *text = json_dumps(tree, 0);
+        struct err e = { 0 };
+        struct str reply = { 0 };
+        struct shapes shapes;
+        struct asking asking;
+        struct args args;
+        size_t passed = 0;
+        int r;
 
-        json_decref(args);
+        shapes_init(&shapes);
+        CHECK_EQ(args_read(text, strlen(text), &args, &e), 0);
+        if (asking_read(args.pod, false, &asking, &e) < 0)
+                r = verbs_filter_error(e.text, &reply);
+        else if (is_filter)
+                r = verbs_filter(&verbs, &args, shapes_find(&shapes, &asking), &reply, &passed);
+        else
+                r = verbs_prioritize(&verbs, &args, shapes_find(&shapes, &asking), &reply);
+        json_t *answer = json_loads(reply.text, 0, NULL);
+
+        CHECK_EQ(r, 0);
+        CHECK(answer != NULL);
+        CHECK_EQ(passed, json_array_size(json_object_get(answer, "NodeNames")));
+        args_done(&args);
+        str_done(&reply);
+        shapes_done(&shapes);
+        free(text);
+        json_decref(tree);
         return answer;
 }
 
@@ -85,7 +109,7 @@ TEST(filter_says_who_and_why_not)
 
         node_set(&cluster, "a", TWO_CARDS);
         node_set(&cluster, "b", "[" CARD("0", "GPU-2", "300") "]");
-        json_t *answer = ask(verbs_filter, &cluster, "{\"nvidia.com/gpumem\":\"500\"}");
+        json_t *answer = ask(true, &cluster, "{\"nvidia.com/gpumem\":\"500\"}");
         const json_t *names = json_object_get(answer, "NodeNames");
         const json_t *failed = json_object_get(answer, "FailedNodes");
 
@@ -96,7 +120,7 @@ TEST(filter_says_who_and_why_not)
         CHECK_STR(json_string_value(json_object_get(failed, "bare")), "no GPU is registered");
         CHECK_STR(json_string_value(json_object_get(answer, "Error")), "");
         json_decref(answer);
-        answer = ask(verbs_filter, &cluster, "{\"nvidia.com/gpucores\":\"200\"}");
+        answer = ask(true, &cluster, "{\"nvidia.com/gpucores\":\"200\"}");
         CHECK(strstr(json_string_value(json_object_get(answer, "Error")), "not between"));
         json_decref(answer);
         cluster_done(&cluster);
@@ -110,7 +134,7 @@ TEST(fuller_nodes_come_first)
         node_set(&cluster, "a", TWO_CARDS);
         node_set(&cluster, "b", TWO_CARDS);
         CHECK_EQ(hold(&cluster, "u1", "b", &asking), 0);
-        json_t *answer = ask(verbs_prioritize, &cluster, "{\"nvidia.com/gpumem\":\"100\"}");
+        json_t *answer = ask(false, &cluster, "{\"nvidia.com/gpumem\":\"100\"}");
         const json_t *a = json_array_get(answer, 0), *b = json_array_get(answer, 1);
 
         CHECK(json_integer_value(json_object_get(b, "Score")) >

@@ -1,0 +1,14 @@
+/* kube_event: an Event on a pod, for whoever runs kubectl describe. */
+#pragma once
+
+#include "kube_client.h"
+
+struct kube_event {
+        const char *namespace_name, *pod, *uid; /* whom it is about */
+        const char *component;                  /* who says so */
+        const char *type;                       /* "Normal", "Warning" */
+        const char *reason, *message;
+};
+
+/* Posted and forgotten: an Event that does not arrive is no reason to stop. */
+void kube_event_post(struct kube_client *client, const struct kube_event *event);

@@ -1,0 +1,40 @@
+/* Numbers and versions of nodes. */
+#include "cluster_number.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What was answered about the node before holds no longer. */
+void cluster_node_touch(struct cluster *cluster, struct cluster_node *node)
+{
+        node->version = ++cluster->changes;
+}
+
+/* Numbers are dense, so that answers about nodes are arrays. */
+int cluster_node_number(struct cluster *cluster, struct cluster_node *node)
+{
+        if (cluster->nodes.count == cluster->numbered_room) {
+                const size_t room = cluster->numbered_room ? 2 * cluster->numbered_room : 64;
+                struct cluster_node **bigger =
+                        reallocarray(cluster->numbered, room, sizeof cluster->numbered[0]);
+
+                if (!bigger)
+                        return -ENOMEM;
+                cluster->numbered = bigger;
+                cluster->numbered_room = room;
+        }
+        node->number = (unsigned)cluster->nodes.count;
+        cluster->numbered[node->number] = node;
+        cluster_node_touch(cluster, node);
+        return 0;
+}
+
+/* The last one takes the number that is free. */
+void cluster_node_unnumber(struct cluster *cluster, const struct cluster_node *node)
+{
+        struct cluster_node *last = cluster->numbered[cluster->nodes.count - 1];
+
+        last->number = node->number;
+        cluster->numbered[last->number] = last;
+        cluster_node_touch(cluster, last);
+}

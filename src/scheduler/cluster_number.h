@@ -1,0 +1,11 @@
+/* Numbers and versions of nodes, by which answers about them are remembered. */
+#pragma once
+
+#include "cluster.h"
+
+/* For one that is about to be added to the cluster's nodes. 0 or -ENOMEM. */
+int cluster_node_number(struct cluster *cluster, struct cluster_node *node);
+/* Before it is removed from them. */
+void cluster_node_unnumber(struct cluster *cluster, const struct cluster_node *node);
+/* It has changed. */
+void cluster_node_touch(struct cluster *cluster, struct cluster_node *node);

@@ -1,0 +1,17 @@
+/* Who: which pod it is, and what it is worth beside others. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct who {
+        char uid[64], namespace_name[64], name[256];
+        char nominated[256]; /* the node that is kept for it; "": none */
+        int32_t priority;
+        bool may_preempt;
+        bool is_leaving;   /* it is being deleted */
+        int64_t started_s; /* or was made: among equals, whoever began later gives way */
+};
+
+void who_read(const json_t *pod, struct who *ret_who);

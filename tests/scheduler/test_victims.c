@@ -1,0 +1,183 @@
+/* Room that is kept for a pod, and whom it sends away for it. */
+#include "victims.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define CARD(id)                                                                                  \
+        "{\"id\":" id ",\"type\":\"A100\",\"uuid\":\"GPU-" id                                     \
+        "\",\"core\":100,\"memory\":1000,\"number\":10,\"numa\":0,\"mig\":false,\"busId\":\"0\"," \
+        "\"capability\":8,\"healthy\":true}"
+
+static struct cluster cluster;
+
+static int before(void **state)
+{
+        struct vec cards;
+
+        (void)state;
+        cluster = (struct cluster){ 0 };
+        CHECK_EQ(node_cards_parse("[" CARD("0") "," CARD("1") "]", &cards, NULL), 0);
+        CHECK_EQ(cluster_node_set(&cluster, "n", &cards), 0);
+        return 0;
+}
+
+static int after(void **state)
+{
+        (void)state;
+        cluster_done(&cluster);
+        return 0;
+}
+
+static struct asking asking_of(int priority, uint64_t memory_mib)
+{
+        struct asking asking = { .priority = priority };
+
+        asking.pod.need_count = 1;
+        asking.pod.needs[0] = (struct placement_need){ .count = 1, .memory_mib = memory_mib };
+        snprintf(asking.containers[0], sizeof asking.containers[0], "c");
+        return asking;
+}
+
+static struct who who_of(const char *uid, int priority)
+{
+        struct who who = { .priority = priority, .may_preempt = true };
+
+        snprintf(who.uid, sizeof who.uid, "%s", uid);
+        snprintf(who.namespace_name, sizeof who.namespace_name, "ns");
+        snprintf(who.name, sizeof who.name, "pod-%s", uid);
+        return who;
+}
+
+static int place(const char *uid, int priority, uint64_t memory_mib)
+{
+        const struct asking asking = asking_of(priority, memory_mib);
+        struct placement placement;
+
+        return cluster_place(cluster_node_find(&cluster, "n"), &asking, uid, &placement, NULL);
+}
+
+static void hold(const char *uid, int priority, uint64_t memory_mib)
+{
+        const struct cluster_node *node = cluster_node_find(&cluster, "n");
+        const struct asking asking = asking_of(priority, memory_mib);
+        const struct who who = who_of(uid, priority);
+        struct allocation allocation;
+        struct placement placement;
+
+        CHECK_EQ(cluster_place(node, &asking, uid, &placement, NULL), 0);
+        CHECK_EQ(cluster_allocation(node, &asking, &placement, uid, &allocation), 0);
+        CHECK_EQ(cluster_pod_hold(&cluster, uid, &allocation, &asking, false), 0);
+        allocation_done(&allocation);
+        cluster_pod_describe(&cluster, &who);
+}
+
+static int victims(const char *uid, int priority, uint64_t memory_mib, struct victims *ret_victims)
+{
+        const struct asking asking = asking_of(priority, memory_mib);
+        const struct victims_question question = { .asking = &asking, .uid = uid, .now_ns = 1000 };
+
+        return victims_find(cluster_node_find(&cluster, "n"), &question, ret_victims);
+}
+
+static void claim(const char *uid, int priority, uint64_t memory_mib)
+{
+        const struct who who = who_of(uid, priority);
+        struct victims found;
+
+        CHECK_EQ(victims(uid, priority, memory_mib, &found), 0);
+        CHECK_EQ(cluster_claim_set(&cluster, &who, "n", &found.placement, 0), 0);
+}
+
+TEST(only_lower_priorities_go_and_only_those_that_help)
+{
+        struct victims found;
+
+        hold("a", 5, 900);
+        hold("b", 1, 600);
+        hold("c", 1, 300);
+        CHECK_EQ(victims("p", 1, 500, &found), -ENOSPC);
+        CHECK_EQ(victims("p", 2, 500, &found), 0);
+        CHECK_EQ(found.count, 1);
+        CHECK_STR(found.pods[0]->uid, "b");
+        CHECK_STR(found.pods[0]->names, "ns");
+        CHECK_STR(found.pods[0]->names + 3, "pod-b");
+}
+
+TEST(who_leaves_anyway_is_waited_for)
+{
+        struct who who = who_of("b", 1);
+        struct victims found;
+
+        hold("a", 1, 900);
+        hold("b", 1, 900);
+        who.is_leaving = true;
+        cluster_pod_describe(&cluster, &who);
+        CHECK_EQ(victims("p", 2, 500, &found), 0);
+        CHECK_EQ(found.count, 0);
+        who.is_leaving = false; /* an older word of it changes nothing */
+        cluster_pod_describe(&cluster, &who);
+        CHECK_EQ(victims("p", 2, 500, &found), 0);
+        CHECK_EQ(found.count, 0);
+}
+
+TEST(kept_room_is_kept_from_the_same_and_lower_priorities)
+{
+        hold("a", 1, 900);
+        hold("b", 1, 900);
+        claim("p", 5, 500);
+        cluster_pod_release(&cluster, "a");
+        cluster_pod_release(&cluster, "b");
+        CHECK_EQ(place("x", 1, 600), 0); /* on the other card */
+        hold("x", 1, 600);
+        CHECK_EQ(place("y", 1, 600), -ENOSPC);
+        CHECK_EQ(place("y", 5, 600), -ENOSPC);
+        CHECK_EQ(place("y", 5, 400), 0);
+        CHECK_EQ(place("y", 6, 600), 0); /* a higher one may */
+        CHECK_EQ(place("p", 5, 500), 0);
+        cluster_claim_drop(&cluster, "p");
+        CHECK_EQ(place("y", 1, 600), 0);
+        CHECK(!cluster_claim_find(&cluster, "p"));
+}
+
+TEST(a_guarded_pod_is_not_sent_away)
+{
+        struct victims found;
+
+        hold("a", 1, 900);
+        hold("b", 2, 900);
+        ((struct cluster_pod *)cluster_pod_find(&cluster, "a"))->guarded_ns = 2000;
+        CHECK_EQ(victims("p", 5, 500, &found), 0);
+        CHECK_EQ(found.count, 1);
+        CHECK_STR(found.pods[0]->uid, "b");
+}
+
+TEST(a_node_with_a_claim_outlives_its_object)
+{
+        hold("a", 1, 900);
+        claim("p", 5, 500);
+        cluster_pod_release(&cluster, "a");
+        cluster_node_remove(&cluster, "n");
+        CHECK(cluster_claim_find(&cluster, "p") != NULL);
+        cluster_claim_drop(&cluster, "p");
+        CHECK(!cluster_node_find(&cluster, "n"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest cases[] = {
+                cmocka_unit_test_setup_teardown(only_lower_priorities_go_and_only_those_that_help,
+                                                before, after),
+                cmocka_unit_test_setup_teardown(who_leaves_anyway_is_waited_for, before, after),
+                cmocka_unit_test_setup_teardown(
+                        kept_room_is_kept_from_the_same_and_lower_priorities, before, after),
+                cmocka_unit_test_setup_teardown(a_guarded_pod_is_not_sent_away, before, after),
+                cmocka_unit_test_setup_teardown(a_node_with_a_claim_outlives_its_object, before,
+                                                after),
+        };
+
+        return cmocka_run_group_tests(cases, NULL, NULL);
+}
