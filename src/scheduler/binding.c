@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster_claim.h"
 #include "log.h"
 #include "scope.h"
 #include "str.h"
@@ -70,6 +71,7 @@ static void on_posted(void *owner, const struct kube_answer *posted)
         struct binding *binding = owner;
 
         if (posted->status == 201 || posted->status == 200) {
+                cluster_claim_drop(state_cluster(binding->state), binding->uid);
                 binding_end(binding, "");
                 return;
         }

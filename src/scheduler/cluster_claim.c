@@ -113,3 +113,19 @@ void cluster_pod_describe(struct cluster *cluster, const struct who *who)
         pod->started_s = who->started_s;
         pod->is_leaving = pod->is_leaving || who->is_leaving; /* there is no way back */
 }
+
+void cluster_pod_guard(struct cluster *cluster, const char *uid, uint64_t until_ns)
+{
+        struct cluster_pod *pod = cluster_pod_change(cluster, uid);
+
+        if (pod)
+                pod->guarded_ns = until_ns;
+}
+
+void cluster_pod_leave(struct cluster *cluster, const char *uid)
+{
+        struct cluster_pod *pod = cluster_pod_change(cluster, uid);
+
+        if (pod)
+                pod->is_leaving = true;
+}

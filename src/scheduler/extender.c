@@ -10,6 +10,8 @@
 #include "http_server.h"
 #include "list.h"
 #include "scheduler_metrics.h"
+#include "scope.h"
+#include "verb_preempt.h"
 #include "verbs.h"
 
 struct extender {
@@ -19,6 +21,7 @@ struct extender {
         struct http_server *http;
         struct verbs verbs;
         struct scheduler_metrics metrics;
+        struct preempting *preempting;
         bool with_gpu;
         struct timer drain;
         void (*on_drained)(void *owner);
@@ -28,6 +31,17 @@ struct extender {
 static void reply_text(struct http_exchange *exchange, int status, const char *text)
 {
         http_reply(exchange, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+static void reply_json(struct http_exchange *exchange, json_t *json)
+{
+        autofree char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+        json_decref(json);
+        if (text)
+                http_reply(exchange, 200, "application/json", text, strlen(text));
+        else
+                reply_text(exchange, 500, "out of memory\n");
 }
 
 /* What the pod asks for; NULL: nothing that can be, or out of memory, and e says which. */
@@ -54,6 +68,15 @@ static void pod_note(struct extender *extender, const struct args *args, struct 
                 state_note_asking(extender->state, uid, shape);
 }
 
+static const struct cluster_claim *claim_of(const struct extender *extender,
+                                            const struct args *args)
+{
+        const char *uid =
+                json_string_value(json_object_get(json_object_get(args->pod, "metadata"), "uid"));
+
+        return uid ? cluster_claim_find(state_cluster(extender->state), uid) : NULL;
+}
+
 static int look_simulate(struct extender *extender, const struct args *args, struct str *reply)
 {
         struct err e = { 0 };
@@ -73,10 +96,15 @@ static int look_filter(struct extender *extender, const struct args *args, struc
         if (!shape)
                 return verbs_filter_error(e.text, reply);
         pod_note(extender, args, shape);
-        const int r = verbs_filter(&extender->verbs, args, shape, reply, &passed);
+        struct verbs own = extender->verbs;
 
-        if (passed == 0)
+        own.claim = claim_of(extender, args);
+        const int r = verbs_filter(&own, args, shape, reply, &passed);
+
+        if (passed == 0) {
                 state_note_refusal(extender->state);
+                preempting_consider(extender->preempting, args, &shape->asking);
+        }
         return r;
 }
 
@@ -123,12 +151,26 @@ static void verb_bind(struct extender *extender, const json_t *args, struct http
         binding_begin(extender->state, extender->client, args, exchange);
 }
 
-/* Those that do something: their arguments are a tree. */
+static void verb_preempt_run(struct extender *extender, const json_t *args,
+                             struct http_exchange *exchange)
+{
+        struct asking asking;
+        struct err e = { 0 };
+
+        if (asking_read(json_object_get(args, "Pod"), extender->with_gpu, &asking, &e) < 0) {
+                reply_text(exchange, 400, e.text);
+                return;
+        }
+        reply_json(exchange,
+                   verb_preempt(state_cluster(extender->state), args, &asking, clock_now_ns()));
+}
+
+/* Those that do something, or say more than which nodes: their arguments are a tree. */
 static const struct {
         const char *path;
         void (*run)(struct extender *extender, const json_t *args, struct http_exchange *exchange);
         enum scheduler_verb verb;
-} verbs[] = { { "/bind", verb_bind, VERB_BIND } };
+} verbs[] = { { "/bind", verb_bind, VERB_BIND }, { "/preempt", verb_preempt_run, VERB_PREEMPT } };
 
 static void verb_run(struct extender *extender, size_t verb, struct http_exchange *exchange)
 {
@@ -205,7 +247,8 @@ static void on_request(void *owner, struct http_exchange *exchange)
                                                             : "the cluster is not known yet\n");
         else
                 reply_text(exchange, 404,
-                           "there is /filter, /prioritize, /bind, /simulate, /healthz, /readyz and "
+                           "there is /filter, /prioritize, /bind, /preempt, /simulate, /healthz, "
+                           "/readyz and "
                            "/metrics\n");
 }
 
@@ -235,6 +278,7 @@ int extender_new(struct loop *loop, struct state *state, struct kube_client *cli
                 .state = state,
                 .client = client,
                 .verbs = { .cluster = state_cluster(state), .is_spread = options->is_spread },
+                .preempting = options->preempting,
                 .with_gpu = options->with_gpu,
                 .drain = { .on_due = on_drain },
         };

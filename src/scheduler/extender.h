@@ -2,6 +2,7 @@
 #pragma once
 
 #include "address.h"
+#include "preempting.h"
 #include "state.h"
 #include "tls.h"
 
@@ -10,6 +11,7 @@ struct extender;
 struct extender_options {
         const struct address *address;
         struct tls_context *tls; /* NULL: plain, for loopback */
+        struct preempting *preempting;
         bool with_gpu, is_spread;
 };
 

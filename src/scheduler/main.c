@@ -39,6 +39,7 @@ struct scheduler {
         struct kube_config config;
         struct kube_client *client;
         struct state *state;
+        struct preempting *preempting;
         struct tls_keeper *keeper;
         struct extender *extender;
 };
@@ -53,10 +54,11 @@ static void help(void)
 {
         printf("Usage: vgpu-scheduler [OPTION]…\n\n"
                "An extender of kube-scheduler: knows every card's free memory, cores and slots, "
-               "filters and\nscores nodes for pods that ask for shares of GPUs, and binds them "
-               "with "
-               "the decision. Serves\n/filter, /prioritize, /bind, /simulate, /healthz, "
-               "/readyz and /metrics.\n\nOptions:\n");
+               "filters and\nscores nodes for pods that ask for shares of GPUs, binds them with "
+               "the "
+               "decision, and sends away\npods of lower priority where there is no room. Serves "
+               "/filter, /prioritize, /bind, /preempt,\n/simulate, /healthz, /readyz and "
+               "/metrics.\n\nOptions:\n");
         cli_option_print(options);
         printf("  %-26s %s\n", "--help", "print this text");
 }
@@ -164,9 +166,12 @@ static int start(struct scheduler *scheduler, struct err *e)
                 r = tls_keeper_new(scheduler->loop, &keeping, &scheduler->keeper, e);
         if (r == 0)
                 r = state_new(scheduler->client, scheduler->with_gpu, &scheduler->state);
+        if (r == 0)
+                r = preempting_new(scheduler->state, scheduler->client, &scheduler->preempting);
         if (r < 0)
                 return r;
         extending.address = &address;
+        extending.preempting = scheduler->preempting;
         extending.tls = scheduler->keeper ? tls_keeper_context(scheduler->keeper) : NULL;
         return extender_new(scheduler->loop, scheduler->state, scheduler->client, &extending,
                             &scheduler->extender, e);
@@ -176,6 +181,7 @@ static void finish(struct scheduler *scheduler)
 {
         extender_free(scheduler->extender);
         tls_keeper_free(scheduler->keeper);
+        preempting_free(scheduler->preempting);
         state_free(scheduler->state);
         if (scheduler->client)
                 kube_client_free(scheduler->client);

@@ -5,7 +5,8 @@
 
 #include "clock.h"
 
-static const char *const verb_names[VERBS] = { "filter", "prioritize", "simulate", "bind" };
+static const char *const verb_names[VERBS] = { "filter", "prioritize", "simulate", "bind",
+                                               "preempt" };
 
 struct verb_clock verb_clock_now(void)
 {

@@ -4,7 +4,7 @@
 #include "cluster.h"
 #include "histogram.h"
 
-enum scheduler_verb { VERB_FILTER, VERB_PRIORITIZE, VERB_SIMULATE, VERB_BIND, VERBS };
+enum scheduler_verb { VERB_FILTER, VERB_PRIORITIZE, VERB_SIMULATE, VERB_BIND, VERB_PREEMPT, VERBS };
 
 struct scheduler_metrics {               /* zeroed is empty */
         struct histogram seconds[VERBS]; /* as the clock has it */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "cluster_claim.h"
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
@@ -39,6 +40,8 @@ struct state {
         struct timer touch;
         struct kube_call *touching;
         char roomy[256]; /* the node that is touched next */
+        void (*on_waiting)(void *owner, const struct who *who, const struct asking *asking);
+        void *owner;
 };
 
 static const char *text_at(const json_t *object, const char *first, const char *second)
@@ -83,13 +86,32 @@ static void on_touch(struct timer *timer)
         json_decref(body);
 }
 
-static void room_appeared(struct state *state, const char *node)
+void state_ask_again(struct state *state, const char *node)
 {
-        if (!state->refused_ns || clock_now_ns() - state->refused_ns > REFUSAL_MS * NS_PER_MS)
+        if (!*node)
                 return;
         state->refused_ns = 0;
         str_copy(state->roomy, sizeof state->roomy, node);
         loop_timer_set(kube_client_loop(state->client), &state->touch, TOUCH_MS * NS_PER_MS);
+}
+
+/* A pod that preempts was refused long before its victims have gone. */
+static void room_appeared(struct state *state, const struct cluster_node *node)
+{
+        if (node->claims ||
+            (state->refused_ns && clock_now_ns() - state->refused_ns <= REFUSAL_MS * NS_PER_MS))
+                state_ask_again(state, node->name);
+}
+
+/* Room that was kept for a pod, which is gone, is room for others. */
+static void claim_drop(struct state *state, const char *uid)
+{
+        const struct cluster_claim *claim = cluster_claim_find(&state->cluster, uid);
+
+        if (!claim)
+                return;
+        state_ask_again(state, claim->node->name);
+        cluster_claim_drop(&state->cluster, uid);
 }
 
 void state_note_refusal(struct state *state)
@@ -103,7 +125,7 @@ static void pod_release(struct state *state, const char *uid)
 
         if (!pod)
                 return;
-        room_appeared(state, pod->node->name);
+        room_appeared(state, pod->node);
         cluster_pod_release(&state->cluster, uid);
 }
 
@@ -179,27 +201,29 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         const bool is_gone = change == KUBE_DELETED || pod_has_ended(object);
         struct asking asking;
         struct shape *shape;
+        struct who who;
 
         if (is_gone) {
                 pod_release(state, name->uid);
+                claim_drop(state, name->uid);
                 waiting_forget(state, name->uid);
                 return;
         }
         if (asking_read(object, state->with_gpu, &asking, NULL) < 0 || asking.pod.need_count == 0)
                 return;
+        who_read(object, &who);
         if (*text_at(object, "spec", "nodeName") == '\0') {
                 shape = shapes_find(&state->shapes, &asking);
                 if (shape)
                         state_note_asking(state, name->uid, shape);
+                if (state->on_waiting)
+                        state->on_waiting(state->owner, &who, &asking);
                 return;
         }
         waiting_forget(state, name->uid);
         pod_hold(state, object, name, &asking);
-}
-
-static void on_nodes_synced(void *owner)
-{
-        ((struct state *)owner)->has_nodes = true;
+        cluster_pod_describe(&state->cluster, &who);
+        cluster_claim_drop(&state->cluster, name->uid);
 }
 
 static void on_pods_synced(void *owner)
@@ -213,27 +237,37 @@ static void on_trouble(void *owner, const struct err *e)
         log_warn("%s", e->text);
 }
 
+/* Pods are told after the nodes: where room is to be kept for one, its node is known. */
+static void on_nodes_synced(void *owner)
+{
+        struct state *state = owner;
+        const struct kube_watch_options pods = { .path = "/api/v1/pods",
+                                                 .on_change = on_pod,
+                                                 .on_synced = on_pods_synced,
+                                                 .on_trouble = on_trouble,
+                                                 .owner = state };
+
+        state->has_nodes = true;
+        if (!state->pods && kube_watch_new(state->client, &pods, &state->pods) < 0)
+                log_error("out of memory: pods are not watched");
+}
+
 int state_new(struct kube_client *client, bool with_gpu, struct state **ret_state)
 {
         struct state *state = calloc(1, sizeof *state);
-        struct kube_watch_options nodes = { .path = "/api/v1/nodes",
-                                            .on_change = on_node,
-                                            .on_synced = on_nodes_synced,
-                                            .on_trouble = on_trouble,
-                                            .owner = state };
-        struct kube_watch_options pods = nodes;
+        const struct kube_watch_options nodes = { .path = "/api/v1/nodes",
+                                                  .on_change = on_node,
+                                                  .on_synced = on_nodes_synced,
+                                                  .on_trouble = on_trouble,
+                                                  .owner = state };
 
         if (!state)
                 return -ENOMEM;
-        pods.path = "/api/v1/pods";
-        pods.on_change = on_pod;
-        pods.on_synced = on_pods_synced;
         shapes_init(&state->shapes);
         state->client = client;
         state->with_gpu = with_gpu;
         state->touch.on_due = on_touch;
-        if (kube_watch_new(client, &nodes, &state->nodes) < 0 ||
-            kube_watch_new(client, &pods, &state->pods) < 0) {
+        if (kube_watch_new(client, &nodes, &state->nodes) < 0) {
                 state_free(state);
                 return -ENOMEM;
         }
@@ -258,6 +292,15 @@ void state_free(struct state *state)
         shapes_done(&state->shapes);
         cluster_done(&state->cluster);
         free(state);
+}
+
+void state_on_waiting(struct state *state,
+                      void (*on_waiting)(void *owner, const struct who *who,
+                                         const struct asking *asking),
+                      void *owner)
+{
+        state->on_waiting = on_waiting;
+        state->owner = owner;
 }
 
 bool state_is_synced(const struct state *state)

@@ -4,6 +4,7 @@
 #include "cluster.h"
 #include "kube_client.h"
 #include "shape.h"
+#include "who.h"
 
 struct state;
 
@@ -25,3 +26,11 @@ void state_note_asking(struct state *state, const char *pod_uid, struct shape *s
  * then not for minutes: so where room appears just after a refusal, its node is touched, which makes
  * kube-scheduler ask again. */
 void state_note_refusal(struct state *state);
+/* The node is touched shortly, so that kube-scheduler asks again for the pods that wait. */
+void state_ask_again(struct state *state, const char *node);
+
+/* Told of every pod that is not placed, when the watch tells of it; NULL: nobody. */
+void state_on_waiting(struct state *state,
+                      void (*on_waiting)(void *owner, const struct who *who,
+                                         const struct asking *asking),
+                      void *owner);

@@ -48,6 +48,15 @@ int verbs_filter_error(const char *error, struct str *reply)
         return r == 0 ? result_append(reply, &(struct str){ 0 }, error) : r;
 }
 
+/* Others have the pod's own claim against them, and the shape is everybody's. */
+static bool claim_fits(const struct verbs *verbs, const struct shape *shape)
+{
+        struct placement placement;
+
+        return cluster_place(verbs->claim->node, &shape->asking, verbs->claim->uid, &placement,
+                             NULL) == 0;
+}
+
 /* Why not; NULL: there is room. */
 static const char *reason_of(const struct verbs *verbs, struct shape *shape, const char *name,
                              size_t count)
@@ -59,6 +68,8 @@ static const char *reason_of(const struct verbs *verbs, struct shape *shape, con
                 return NULL;
         if (!node)
                 return unknown;
+        if (verbs->claim && verbs->claim->node == node && claim_fits(verbs, shape))
+                return NULL;
         if (!answer)
                 return "\"out of memory\"";
         return answer->reason ? shape_reason(shape, answer) : NULL;

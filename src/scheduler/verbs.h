@@ -2,12 +2,14 @@
 #pragma once
 
 #include "args.h"
+#include "cluster_claim.h"
 #include "shape.h"
 #include "str.h"
 
 struct verbs {
         const struct cluster *cluster;
-        bool is_spread; /* of nodes, where a pod does not say */
+        bool is_spread;                    /* of nodes, where a pod does not say */
+        const struct cluster_claim *claim; /* of the pod that is asked about; NULL: none */
 };
 
 /* Appends an ExtenderFilterResult. A shape is what the pod asks for. 0 or -ENOMEM. */

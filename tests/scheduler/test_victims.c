@@ -1,5 +1,5 @@
 /* Room that is kept for a pod, and whom it sends away for it. */
-#include "victims.h"
+#include "verb_preempt.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -166,9 +166,42 @@ TEST(a_node_with_a_claim_outlives_its_object)
         CHECK(!cluster_node_find(&cluster, "n"));
 }
 
+/* kube-scheduler sends "c" away for its own reasons: of ours one more must go, or none will do. */
+TEST(preempt_adds_the_least_to_what_kube_scheduler_chose)
+{
+        const struct asking asking = asking_of(5, 900), much = asking_of(5, 1001);
+        json_t *args =
+                json_pack("{s:{s:{s:s}}, s:{s:{s:[{s:s}], s:i}, s:{s:[], s:i}}}", "Pod", "metadata",
+                          "uid", "p", "NodeNameToMetaVictims", "n", "Pods", "UID", "c",
+                          "NumPDBViolations", 1, "gone", "Pods", "NumPDBViolations", 0);
+        json_t *answer;
+
+        hold("a", 6, 1000);
+        hold("b", 1, 600);
+        hold("c", 1, 300);
+        answer = verb_preempt(&cluster, args, &asking, 0);
+        const json_t *nodes = json_object_get(answer, "NodeNameToMetaVictims");
+        const json_t *pods = json_object_get(json_object_get(nodes, "n"), "Pods");
+
+        CHECK_EQ(json_object_size(nodes), 1);
+        CHECK_EQ(json_array_size(pods), 2);
+        CHECK_STR(json_string_value(json_object_get(json_array_get(pods, 0), "UID")), "c");
+        CHECK_STR(json_string_value(json_object_get(json_array_get(pods, 1), "UID")), "b");
+        CHECK_EQ(json_integer_value(
+                         json_object_get(json_object_get(nodes, "n"), "NumPDBViolations")),
+                 1);
+        json_decref(answer);
+        answer = verb_preempt(&cluster, args, &much, 0);
+        CHECK_EQ(json_object_size(json_object_get(answer, "NodeNameToMetaVictims")), 0);
+        json_decref(answer);
+        json_decref(args);
+}
+
 int main(void)
 {
         const struct CMUnitTest cases[] = {
+                cmocka_unit_test_setup_teardown(preempt_adds_the_least_to_what_kube_scheduler_chose,
+                                                before, after),
                 cmocka_unit_test_setup_teardown(only_lower_priorities_go_and_only_those_that_help,
                                                 before, after),
                 cmocka_unit_test_setup_teardown(who_leaves_anyway_is_waited_for, before, after),

@@ -1,61 +1,7 @@
 """kube-scheduler with vgpu-scheduler as its extender, on nodes that nobody runs."""
 
-import contextlib
-import json
-
-from daemons import KUBECONFIG, daemon
 from lab import case, expect, pod
-
-ADDRESS = "127.0.0.1:9510"
-EXTENDER = [{
-    "urlPrefix": f"http://{ADDRESS}", "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 10,
-    "bindVerb": "bind", "nodeCacheCapable": True,
-    "managedResources": [{"name": name, "ignoredByScheduler": True} for name in (
-        "nvidia.com/vgpu", "nvidia.com/gpumem", "nvidia.com/gpucores", "nvidia.com/vgpu-number",
-        "nvidia.com/vgpu-cores", "nvidia.com/vgpu-memory")]}]
-
-
-def scheduler():
-    return daemon("vgpu-scheduler", "--plain", "--listen", ADDRESS, "--kubeconfig", KUBECONFIG,
-                  ready=f"http://{ADDRESS}/readyz")
-
-
-def gpus(name, count, memory=40000):
-    return json.dumps([{"id": i, "type": "NVIDIA A100-SXM4-40GB", "uuid": f"GPU-{name}-{i}", "core": 100,
-                        "memory": memory, "number": 10, "numa": 0, "mig": False, "busId": f"0000:0{i}:00.0",
-                        "capability": 8, "healthy": True} for i in range(count)])
-
-
-@contextlib.contextmanager
-def nodes(cluster, count, cards=2):
-    names = cluster.add_nodes(count, {}, prefix=cluster.namespace)
-    for name in names:
-        cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
-            "nvidia.com/node-device-register": gpus(name, cards)}}})
-    try:
-        yield
-    finally:
-        cluster.remove_nodes(names)
-
-
-def allocation(entry):
-    return json.loads(entry["metadata"]["annotations"]["vgpu.io/allocation"])
-
-
-def bound(cluster):
-    return [entry for entry in cluster.list("v1", "Pod", cluster.namespace) if entry["spec"].get("nodeName")]
-
-
-def used(entries):
-    """MiB and cores by card, by what the pods say."""
-    sums = {}
-    for entry in entries:
-        for parts in allocation(entry)["containers"].values():
-            for part in parts:
-                memory, cores = sums.get(part["uuid"], (0, 0))
-                sums[part["uuid"]] = memory + part["memory"], cores + part["cores"]
-    return sums
-
+from placing import EXTENDER, allocation, bound, nodes, scheduler, used
 
 @case("pods share cards until they are full; the one too many says why, and follows when there is room",
       profile="light")

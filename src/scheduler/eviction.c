@@ -1,0 +1,180 @@
+/* POST …/pods/NAME/eviction, for one victim after another: first all for show, then all in earnest. */
+#include "eviction.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube_event.h"
+#include "log.h"
+#include "str.h"
+
+struct target {
+        char uid[64], namespace_name[64], name[256];
+};
+
+struct eviction {
+        struct kube_client *client;
+        struct cluster *cluster;
+        struct who preemptor;
+        void (*on_done)(void *owner, const char *blocked_uid);
+        void *owner;
+        struct kube_call *call;
+        bool is_earnest;
+        size_t next, count;
+        struct target targets[];
+};
+
+static int next_send(struct eviction *eviction);
+
+static void event_post(const struct eviction *eviction, const char *type, const char *reason,
+                       const char *namespace_name, const char *name, const char *uid,
+                       const char *message)
+{
+        const struct kube_event event = { .namespace_name = namespace_name,
+                                          .pod = name,
+                                          .uid = uid,
+                                          .component = "vgpu-scheduler",
+                                          .type = type,
+                                          .reason = reason,
+                                          .message = message };
+
+        kube_event_post(eviction->client, &event);
+}
+
+static void preemptor_tell(const struct eviction *eviction, const char *type, const char *reason,
+                           const char *message)
+{
+        event_post(eviction, type, reason, eviction->preemptor.namespace_name,
+                   eviction->preemptor.name, eviction->preemptor.uid, message);
+}
+
+static void gone_tell(const struct eviction *eviction, const struct target *target)
+{
+        const struct who *preemptor = &eviction->preemptor;
+        char message[512];
+
+        snprintf(message, sizeof message,
+                 "Preempted by pod %s/%.200s of priority %d, which needs its GPU",
+                 preemptor->namespace_name, preemptor->name, preemptor->priority);
+        event_post(eviction, "Normal", "Preempted", target->namespace_name, target->name,
+                   target->uid, message);
+        snprintf(message, sizeof message, "Evicts pod %s/%.200s for its GPU",
+                 target->namespace_name, target->name);
+        preemptor_tell(eviction, "Normal", "Preempting", message);
+}
+
+static void blocked_tell(const struct eviction *eviction, const struct target *target,
+                         const struct kube_answer *answer)
+{
+        char message[512];
+
+        snprintf(message, sizeof message, "Pod %s/%.100s may not be evicted: %.200s",
+                 target->namespace_name, target->name, answer->message);
+        preemptor_tell(eviction, "Warning", "PreemptionBlocked", message);
+}
+
+static void on_answer(void *owner, const struct kube_answer *answer)
+{
+        struct eviction *eviction = owner;
+        const struct target *target = &eviction->targets[eviction->next];
+        /* Not there any more, or another pod of the same name: it has gone. */
+        const bool is_gone = answer->status == 404 || answer->status == 409;
+
+        eviction->call = NULL;
+        if (!is_gone && (answer->status < 200 || answer->status > 299)) {
+                log_info("pod %s/%s may not be evicted: %s", target->namespace_name, target->name,
+                         answer->message);
+                blocked_tell(eviction, target, answer);
+                eviction->on_done(eviction->owner, target->uid);
+                return;
+        }
+        if (eviction->is_earnest) {
+                cluster_pod_leave(eviction->cluster, target->uid);
+                if (!is_gone)
+                        gone_tell(eviction, target);
+        }
+        eviction->next++;
+        if (eviction->next == eviction->count && !eviction->is_earnest) {
+                eviction->is_earnest = true;
+                eviction->next = 0;
+        }
+        if (eviction->next == eviction->count)
+                eviction->on_done(eviction->owner, NULL);
+        else if (next_send(eviction) < 0)
+                eviction->on_done(eviction->owner, eviction->targets[eviction->next].uid);
+}
+
+static json_t *body_make(const struct target *target, bool is_earnest)
+{
+        json_t *options = json_pack("{s:{s:s}}", "preconditions", "uid", target->uid);
+
+        if (options && !is_earnest)
+                json_object_set_new(options, "dryRun", json_pack("[s]", "All"));
+        return json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "apiVersion", "policy/v1", "kind",
+                         "Eviction", "metadata", "namespace", target->namespace_name, "name",
+                         target->name, "deleteOptions", options);
+}
+
+static int next_send(struct eviction *eviction)
+{
+        const struct target *target = &eviction->targets[eviction->next];
+        json_t *body = body_make(target, eviction->is_earnest);
+        char path[448];
+        /* One try: "too many requests" is a budget's answer here. */
+        const struct kube_request request = {
+                .method = "POST", .path = path, .body = body, .tries = 1
+        };
+
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/eviction",
+                 target->namespace_name, target->name);
+        const int r = body ? kube_client_call(eviction->client, &request, on_answer, eviction,
+                                              &eviction->call)
+                           : -ENOMEM;
+
+        json_decref(body);
+        return r;
+}
+
+static void target_fill(struct target *target, const struct cluster_pod *pod)
+{
+        str_copy(target->uid, sizeof target->uid, pod->uid);
+        str_copy(target->namespace_name, sizeof target->namespace_name, pod->names);
+        str_copy(target->name, sizeof target->name, strchr(pod->names, '\0') + 1);
+}
+
+int eviction_new(struct kube_client *client, struct cluster *cluster, const struct who *preemptor,
+                 const struct victims *victims,
+                 void (*on_done)(void *owner, const char *blocked_uid), void *owner,
+                 struct eviction **ret_eviction)
+{
+        struct eviction *eviction =
+                calloc(1, sizeof *eviction + victims->count * sizeof eviction->targets[0]);
+
+        if (!eviction)
+                return -ENOMEM;
+        eviction->client = client;
+        eviction->cluster = cluster;
+        eviction->preemptor = *preemptor;
+        eviction->on_done = on_done;
+        eviction->owner = owner;
+        eviction->count = victims->count;
+        for (unsigned i = 0; i < victims->count; i++)
+                target_fill(&eviction->targets[i], victims->pods[i]);
+        if (next_send(eviction) < 0) {
+                eviction_free(eviction);
+                return -ENOMEM;
+        }
+        *ret_eviction = eviction;
+        return 0;
+}
+
+void eviction_free(struct eviction *eviction)
+{
+        if (!eviction)
+                return;
+        if (eviction->call)
+                kube_call_cancel(eviction->call);
+        free(eviction);
+}

@@ -1,0 +1,16 @@
+/* Eviction: victims are asked to go, one after another, by the API server's leave: PodDisruptionBudgets
+ * are honoured. All are tried without effect first, so that nobody goes in vain. */
+#pragma once
+
+#include "kube_client.h"
+#include "victims.h"
+
+struct eviction;
+
+/* Tells once, never from inside this call: NULL when all are on their way, else the pod that may not be
+ * evicted now. The eviction stays the caller's. -ENOMEM: nothing was begun. */
+int eviction_new(struct kube_client *client, struct cluster *cluster, const struct who *preemptor,
+                 const struct victims *victims,
+                 void (*on_done)(void *owner, const char *blocked_uid), void *owner,
+                 struct eviction **ret_eviction);
+void eviction_free(struct eviction *eviction); /* NULL is fine; also from inside on_done */

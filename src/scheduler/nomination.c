@@ -1,0 +1,77 @@
+/* The node that is kept for a pod. */
+#include "nomination.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "log.h"
+#include "victims.h"
+
+struct writing {
+        struct kube_call *call;
+        char pod[256];
+};
+
+static void on_written(void *owner, const struct kube_answer *answer)
+{
+        struct writing *writing = owner;
+
+        if (answer->status != 200 && answer->status != 404)
+                log_warn("pod %s cannot be nominated: %s", writing->pod, answer->message);
+        free(writing);
+}
+
+void nomination_write(struct kube_client *client, const struct who *who, const char *node)
+{
+        struct writing *writing = calloc(1, sizeof *writing);
+        json_t *body = json_pack("{s:{s:s}, s:{s:s?}}", "metadata", "uid", who->uid, "status",
+                                 "nominatedNodeName", node);
+        char path[448];
+        const struct kube_request request = { .method = "PATCH",
+                                              .path = path,
+                                              .body = body,
+                                              .content_type = "application/merge-patch+json",
+                                              .tries = 2 };
+
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/status", who->namespace_name,
+                 who->name);
+        if (writing)
+                snprintf(writing->pod, sizeof writing->pod, "%s", who->name);
+        if (!writing || !body ||
+            kube_client_call(client, &request, on_written, writing, &writing->call) < 0)
+                free(writing);
+        json_decref(body);
+}
+
+static int room_find(const struct cluster_node *node, const struct who *who,
+                     const struct asking *asking, uint64_t now_ns, struct placement *ret_placement)
+{
+        const struct victims_question question = {
+                .asking = asking, .uid = who->uid, .is_patient = true, .now_ns = now_ns
+        };
+        struct victims *victims = malloc(sizeof *victims);
+        const int r = victims ? victims_find(node, &question, victims) : -1;
+
+        if (r == 0)
+                *ret_placement = victims->placement;
+        free(victims);
+        return r;
+}
+
+bool nomination_is_good(const struct cluster_node *node, const struct who *who,
+                        const struct asking *asking, uint64_t now_ns)
+{
+        struct placement placement;
+
+        return node->is_known && room_find(node, who, asking, now_ns, &placement) == 0;
+}
+
+void nomination_follow(struct cluster *cluster, const struct who *who, const struct asking *asking,
+                       uint64_t now_ns)
+{
+        const struct cluster_node *node = cluster_node_find(cluster, who->nominated);
+        struct placement placement;
+
+        if (node && room_find(node, who, asking, now_ns, &placement) == 0)
+                cluster_claim_set(cluster, who, node->name, &placement, now_ns);
+}

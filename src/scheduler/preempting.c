@@ -1,0 +1,260 @@
+/* Who goes for whom: one run per pod that preempts. */
+#include "preempting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "eviction.h"
+#include "list.h"
+#include "log.h"
+#include "nomination.h"
+#include "str.h"
+#include "victims.h"
+
+enum {
+        SEARCH_MS = 20,  /* others wait meanwhile: the best node of those looked at is taken */
+        ROUNDS_MOST = 8, /* of victims that a budget protects after all */
+        GUARDED_S = 10,  /* how long a protected pod is left alone */
+        OFFERED_S = 10,  /* after so long without, kube-scheduler does not want the node any more */
+};
+
+struct preempting {
+        struct state *state;
+        struct kube_client *client;
+        struct hash runs;
+        struct timer again;
+        char blocked[256]; /* a node on which a budget stood in the way */
+        bool is_active;
+};
+
+/* A pod whose victims are being evicted. */
+struct run {
+        struct hash_link link;
+        struct preempting *preempting;
+        struct who who;
+        struct asking asking;
+        char *names; /* of the nodes that kube-scheduler offered, as args have them */
+        struct eviction *eviction;
+        unsigned rounds;
+};
+
+static void run_begin(struct run *run);
+
+static void run_free(struct run *run)
+{
+        hash_remove(&run->preempting->runs, &run->link);
+        eviction_free(run->eviction);
+        free(run->names);
+        free(run);
+}
+
+/* The best node and who goes there, of those who are not protected at that time. NULL: none. */
+static const struct cluster_node *node_choose(struct preempting *preempting, const struct run *run,
+                                              uint64_t now_ns, struct victims *best)
+{
+        const struct args args = { .names = run->names, .names_end = strchr(run->names, '\0') };
+        const uint64_t begin_ns = clock_now_ns();
+        const struct victims_question question = { .asking = &run->asking,
+                                                   .uid = run->who.uid,
+                                                   .now_ns = now_ns };
+        const struct cluster_node *chosen = NULL;
+        struct victims *found = malloc(sizeof *found);
+        const char *at = args.names, *name;
+        size_t count;
+
+        while (found && args_next(&args, &at, &name, &count)) {
+                const struct cluster_node *node =
+                        cluster_node_find_bytes(state_cluster(preempting->state), name, count);
+
+                if (!node || victims_find(node, &question, found) < 0)
+                        continue;
+                if (!chosen || preemption_cost_compare(&found->cost, &best->cost) < 0) {
+                        chosen = node;
+                        *best = *found;
+                }
+                if (best->count == 0 || clock_now_ns() - begin_ns > SEARCH_MS * NS_PER_MS)
+                        break;
+        }
+        free(found);
+        return chosen;
+}
+
+static void on_again(struct timer *timer)
+{
+        struct preempting *preempting = container_of(timer, struct preempting, again);
+
+        state_ask_again(preempting->state, preempting->blocked);
+}
+
+/* It stays pending; budgets change, and nobody would tell kube-scheduler. */
+static void run_give_up(struct run *run)
+{
+        struct preempting *preempting = run->preempting;
+        struct victims *victims = malloc(sizeof *victims);
+        const struct cluster_node *node =
+                victims ? node_choose(preempting, run, UINT64_MAX, victims) : NULL;
+
+        if (run->rounds > 0)
+                nomination_write(preempting->client, &run->who, NULL);
+        if (node) {
+                str_copy(preempting->blocked, sizeof preempting->blocked, node->name);
+                loop_timer_set(kube_client_loop(preempting->client), &preempting->again,
+                               GUARDED_S * NS_PER_S);
+        }
+        free(victims);
+        run_free(run);
+}
+
+static void on_evicted(void *owner, const char *blocked_uid)
+{
+        struct run *run = owner;
+        struct cluster *cluster = state_cluster(run->preempting->state);
+        const struct cluster_claim *claim = cluster_claim_find(cluster, run->who.uid);
+
+        if (!blocked_uid || !claim) { /* done, or the pod is gone or placed meanwhile */
+                run_free(run);
+                return;
+        }
+        cluster_pod_guard(cluster, blocked_uid, clock_now_ns() + GUARDED_S * NS_PER_S);
+        cluster_claim_drop(cluster, run->who.uid);
+        eviction_free(run->eviction);
+        run->eviction = NULL;
+        if (++run->rounds == ROUNDS_MOST || !run->preempting->is_active)
+                run_give_up(run);
+        else
+                run_begin(run);
+}
+
+static void run_begin(struct run *run)
+{
+        struct preempting *preempting = run->preempting;
+        struct victims *victims = malloc(sizeof *victims);
+        const struct cluster_node *node =
+                victims ? node_choose(preempting, run, clock_now_ns(), victims) : NULL;
+
+        if (!node) {
+                run_give_up(run);
+        } else if (cluster_claim_set(state_cluster(preempting->state), &run->who, node->name,
+                                     &victims->placement, clock_now_ns()) < 0) {
+                run_free(run);
+        } else {
+                str_copy(run->who.nominated, sizeof run->who.nominated, node->name);
+                nomination_write(preempting->client, &run->who, node->name);
+                log_info("pod %s/%s of priority %d: %u go for it on node %s",
+                         run->who.namespace_name, run->who.name, run->who.priority, victims->count,
+                         node->name);
+                if (victims->count == 0 ||
+                    eviction_new(preempting->client, state_cluster(preempting->state), &run->who,
+                                 victims, on_evicted, run, &run->eviction) < 0)
+                        run_free(run);
+        }
+        free(victims);
+}
+
+static bool is_offered(const struct args *args, const char *node)
+{
+        const char *at = args->names, *name;
+        size_t count;
+
+        while (args_next(args, &at, &name, &count))
+                if (strlen(node) == count && memcmp(node, name, count) == 0)
+                        return true;
+        return false;
+}
+
+/* Is it known already who leaves for this pod? */
+static bool is_waiting(struct preempting *preempting, const struct args *args,
+                       const struct who *who, const struct asking *asking)
+{
+        struct cluster *cluster = state_cluster(preempting->state);
+        struct cluster_claim *claim = cluster_claim_find(cluster, who->uid);
+        const uint64_t now_ns = clock_now_ns();
+
+        if (hash_find(&preempting->runs, who->uid))
+                return true;
+        if (!claim)
+                return false;
+        if (is_offered(args, claim->node->name))
+                claim->offered_ns = now_ns;
+        if (now_ns - claim->offered_ns < OFFERED_S * NS_PER_S &&
+            nomination_is_good(claim->node, who, asking, now_ns))
+                return true;
+        cluster_claim_drop(cluster, who->uid);
+        return false;
+}
+
+void preempting_consider(struct preempting *preempting, const struct args *args,
+                         const struct asking *asking)
+{
+        struct run *run;
+        struct who who;
+
+        who_read(args->pod, &who);
+        if (!preempting->is_active || !who.may_preempt || !*who.uid || !args->names ||
+            asking->pod.need_count == 0 || is_waiting(preempting, args, &who, asking))
+                return;
+        run = calloc(1, sizeof *run);
+        if (!run)
+                return;
+        run->preempting = preempting;
+        run->who = who;
+        run->asking = *asking;
+        run->names = strndup(args->names, (size_t)(args->names_end - args->names));
+        if (!run->names || hash_add(&preempting->runs, &run->link, run->who.uid) < 0) {
+                free(run->names);
+                free(run);
+                return;
+        }
+        run_begin(run);
+}
+
+/* A pod that waits, as the watch tells: its room is kept, also after a restart; and if kube-scheduler took
+ * the nomination away while the room is kept, it is written again. */
+static void on_waiting(void *owner, const struct who *who, const struct asking *asking)
+{
+        struct preempting *preempting = owner;
+        const struct cluster_claim *claim =
+                cluster_claim_find(state_cluster(preempting->state), who->uid);
+
+        if (!claim && *who->nominated)
+                nomination_follow(state_cluster(preempting->state), who, asking, clock_now_ns());
+        else if (claim && !*who->nominated && preempting->is_active)
+                nomination_write(preempting->client, who, claim->node->name);
+}
+
+void preempting_set_active(struct preempting *preempting, bool is_active)
+{
+        preempting->is_active = is_active;
+}
+
+int preempting_new(struct state *state, struct kube_client *client,
+                   struct preempting **ret_preempting)
+{
+        struct preempting *preempting = calloc(1, sizeof *preempting);
+
+        if (!preempting)
+                return -ENOMEM;
+        preempting->state = state;
+        preempting->client = client;
+        preempting->again.on_due = on_again;
+        preempting->is_active = true;
+        state_on_waiting(state, on_waiting, preempting);
+        *ret_preempting = preempting;
+        return 0;
+}
+
+void preempting_free(struct preempting *preempting)
+{
+        struct hash_link *link;
+
+        if (!preempting)
+                return;
+        state_on_waiting(preempting->state, NULL, NULL);
+        loop_timer_clear(kube_client_loop(preempting->client), &preempting->again);
+        while ((link = hash_any(&preempting->runs)))
+                run_free(container_of(link, struct run, link));
+        hash_done(&preempting->runs);
+        free(preempting);
+}

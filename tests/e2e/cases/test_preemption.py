@@ -1,0 +1,141 @@
+"""Pods of higher priority get room on cards by sending away as few as possible."""
+
+import contextlib
+
+from lab import case, expect, pod
+from placing import EXTENDER, bound, nodes, scheduler
+
+VALUES = {"low": 10, "middle": 50, "high": 1000, "polite": 1000}
+
+
+@contextlib.contextmanager
+def priorities(cluster):
+    names = {}
+    for name, value in VALUES.items():
+        names[name] = f"{cluster.namespace}-{name}"
+        cluster.apply({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": value,
+                       "preemptionPolicy": "Never" if name == "polite" else "PreemptLowerPriority",
+                       "metadata": {"name": names[name]}})
+    # The API server's admission hears of them a little later.
+    cluster.wait("priorities are known", lambda: cluster.request(
+        "POST", cluster.path("v1", "Pod", cluster.namespace),
+        pod("probe", priorityClassName=names["high"]), dryRun="All"))
+    try:
+        yield names
+    finally:
+        for name in names.values():
+            cluster.delete("scheduling.k8s.io/v1", "PriorityClass", name)
+
+
+def gpu_pod(name, memory, priority, cores=0, labels=None, **spec):
+    made = pod(name, limits={"nvidia.com/vgpu": "1", "nvidia.com/gpumem": str(memory),
+                             "nvidia.com/gpucores": str(cores)}, priorityClassName=priority, **spec)
+    made["metadata"]["labels"] = labels or {}
+    return made
+
+
+def placed(cluster):
+    return sorted(entry["metadata"]["name"] for entry in bound(cluster)
+                  if "deletionTimestamp" not in entry["metadata"])
+
+
+def fill(cluster, pods):
+    """One after another, so that each finds its card by what is there."""
+    for number, entry in enumerate(pods):
+        cluster.create(entry)
+        cluster.wait(f"{entry['metadata']['name']} is bound", lambda: len(bound(cluster)) == number + 1, 60)
+
+
+@case("a pod of higher priority sends away one pod, the least that helps, when only GPU memory is short",
+      profile="light")
+def least(cluster):
+    with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        # Two cards of 40000: 30000+10000 and 20000+20000.
+        fill(cluster, [gpu_pod("middle-30", 30000, names["middle"]), gpu_pod("low-10", 10000, names["low"]),
+                       gpu_pod("low-20", 20000, names["low"]), gpu_pod("other-20", 20000, names["middle"])])
+        cluster.create(gpu_pod("high", 15000, names["high"]))
+        cluster.wait("the high one has its place", lambda: "high" in placed(cluster), 60)
+        expect(placed(cluster) == ["high", "low-10", "middle-30", "other-20"], placed(cluster))
+        expect(any(event.startswith("Preempted: Preempted by pod") for event in cluster.events("low-20")),
+               cluster.events("low-20"))
+        expect(any(event.startswith("Preempting: Evicts pod") for event in cluster.events("high")),
+               cluster.events("high"))
+
+
+@case("a pod with preemptionPolicy Never waits, and so does one that is not above the others", profile="light")
+def never(cluster):
+    with nodes(cluster, 1, cards=1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        fill(cluster, [gpu_pod("low", 40000, names["low"])])
+        cluster.create(gpu_pod("polite", 1000, names["polite"]))
+        cluster.create(gpu_pod("equal", 1000, names["low"]))
+        for name in ("polite", "equal"):
+            cluster.wait(f"{name} says why it waits", lambda: any(
+                "too few GPUs" in event for event in cluster.events(name)), 60)
+        expect(placed(cluster) == ["low"], placed(cluster))
+        # Were it allowed, it would have been done by the same answer: the next pod shows it.
+        cluster.create(gpu_pod("rude", 1000, names["high"]))
+        cluster.wait("the one that may preempts", lambda: "rude" in placed(cluster), 60)
+        expect("low" not in placed(cluster), placed(cluster))
+
+
+@case("a PodDisruptionBudget protects its pods: others go, or the pod waits", profile="light")
+def budget(cluster):
+    with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        fill(cluster, [gpu_pod("guarded", 40000, names["low"], labels={"app": "guarded"}),
+                       gpu_pod("free", 40000, names["middle"])])
+        for name in ("guarded", "free"):
+            cluster.patch("v1", "Pod", name, {"status": {
+                "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
+                cluster.namespace, "status")
+        cluster.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "guard"},
+                       "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}})
+        cluster.wait("the budget is known", lambda: cluster.get(
+            "policy/v1", "PodDisruptionBudget", "guard", cluster.namespace)["status"].get("currentHealthy") == 1)
+        cluster.create(gpu_pod("first", 30000, names["high"]))
+        cluster.wait("the unguarded one goes, though it is worth more", lambda: placed(cluster) ==
+                     ["first", "guarded"], 60)
+        cluster.create(gpu_pod("second", 30000, names["high"]))
+        cluster.wait("the second says who is protected", lambda: any(
+            event.startswith("PreemptionBlocked:") for event in cluster.events("second")), 60)
+        expect(placed(cluster) == ["first", "guarded"], placed(cluster))
+        cluster.delete("policy/v1", "PodDisruptionBudget", "guard", cluster.namespace)
+        cluster.wait("without the budget it gets its place", lambda: placed(cluster) == ["first", "second"], 90)
+
+
+@case("the room is kept for the pod while its victims leave, from the same and lower priorities",
+      profile="light")
+def kept(cluster):
+    with nodes(cluster, 1, cards=1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        fill(cluster, [gpu_pod("slow", 30000, names["low"], terminationGracePeriodSeconds=600)])
+        node = f"{cluster.namespace}-0"
+        cluster.create(gpu_pod("high", 25000, names["high"]))
+        cluster.wait("the victim is leaving", lambda: "deletionTimestamp" in cluster.pod("slow")["metadata"], 60)
+        cluster.wait("the node is nominated", lambda: cluster.pod("high")["status"].get("nominatedNodeName")
+                     == node, 30)
+        cluster.create(gpu_pod("thief", 10000, names["middle"]))    # 10000 are free already, but not for it
+        cluster.wait("the thief is refused", lambda: any(
+            "too few GPUs" in event for event in cluster.events("thief")), 60)
+        cluster.delete("v1", "Pod", "slow", cluster.namespace, gracePeriodSeconds=0)
+        cluster.wait("both have their place", lambda: placed(cluster) == ["high", "thief"], 60)
+
+
+@case("after a restart of the scheduler the room is still kept", profile="light")
+def remembered(cluster):
+    with nodes(cluster, 1, cards=1), priorities(cluster) as names, cluster.scheduler_config(extenders=EXTENDER):
+        with scheduler() as process:
+            fill(cluster, [gpu_pod("slow", 30000, names["low"], terminationGracePeriodSeconds=600)])
+            cluster.create(gpu_pod("high", 35000, names["high"]))
+            cluster.wait("the node is nominated", lambda: cluster.pod("high")["status"].get(
+                "nominatedNodeName"), 60)
+            process.kill()
+            process.wait()
+        with scheduler():
+            cluster.create(gpu_pod("thief", 9000, names["middle"]))
+            cluster.wait("the thief is refused", lambda: any(
+                "too few GPUs" in event for event in cluster.events("thief")), 60)
+            cluster.delete("v1", "Pod", "slow", cluster.namespace, gracePeriodSeconds=0)
+            cluster.wait("the high one has its place", lambda: placed(cluster) == ["high"], 60)
