@@ -33,7 +33,7 @@ struct kube_watch {
         struct http_call *call; /* the current request, or NULL while it waits */
         struct timer timer;     /* the request's time, or the wait's */
         struct backoff backoff;
-        uint64_t began_ns;
+        uint64_t began_ns, heard_ns, troubles;
 
         struct kube_changes changes;
         char *version;      /* to watch from; NULL: list first */
@@ -129,6 +129,8 @@ static void on_head(void *owner, int status, const struct fields *head)
         struct kube_watch *watch = owner;
 
         watch->status = status;
+        if (status == 200)
+                watch->heard_ns = clock_now_ns();
         watch->asked_ms = kube_retry_after_ms(head);
 }
 
@@ -153,6 +155,7 @@ static void on_data(void *owner, const uint8_t *bytes, size_t count)
                         str_append_bytes(&watch->failure, (const char *)bytes, count);
                 return;
         }
+        watch->heard_ns = clock_now_ns();
         watch->is_taking = true;
         r = json_stream_take(&watch->stream, bytes, count, on_value, watch);
         watch->is_taking = false;
@@ -295,6 +298,7 @@ static void trouble(struct kube_watch *watch, const struct err *why)
         struct err e = *why;
         json_t *status;
 
+        watch->troubles++;
         if (e.code == 0) {
                 status = json_loadb(watch->failure.text ? watch->failure.text : "",
                                     watch->failure.length, 0, NULL);
@@ -403,4 +407,13 @@ void kube_watch_free(struct kube_watch *watch)
         if (watch->call)
                 http_call_cancel(watch->call);
         watch_free(watch);
+}
+
+struct kube_watch_state kube_watch_state(const struct kube_watch *watch)
+{
+        return (struct kube_watch_state){
+                .is_open = watch->call && watch->is_watching && watch->status == 200,
+                .heard_ns = watch->heard_ns,
+                .troubles = watch->troubles,
+        };
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "kube_changes.h"
@@ -33,3 +35,11 @@ struct kube_watch_options {
 int kube_watch_new(struct kube_client *client, const struct kube_watch_options *options,
                    struct kube_watch **ret_watch);
 void kube_watch_free(struct kube_watch *watch); /* also from inside its callbacks; NULL is fine */
+
+/* How it stands. */
+struct kube_watch_state {
+        bool is_open;      /* the API server tells of changes as they come */
+        uint64_t heard_ns; /* when it last said anything; 0: never */
+        uint64_t troubles; /* told so far */
+};
+struct kube_watch_state kube_watch_state(const struct kube_watch *watch);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "file.h"
 #include "folder_watch.h"
 #include "gpu_watch.h"
@@ -12,11 +13,13 @@
 #include "log.h"
 #include "loop_process.h"
 #include "node_options.h"
+#include "node_status.h"
 #include "offers.h"
 #include "registration.h"
 #include "registration_text.h"
 #include "scope.h"
 #include "share_book.h"
+#include "status_server.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
@@ -30,8 +33,10 @@ struct node {
         struct offers *offers;      /* NULL until the GPUs are known */
         struct kube_client *client; /* NULL: no registration */
         struct registration *registration;
-        struct share_book *shares; /* NULL without a cluster */
-        bool is_troubled;          /* said so already */
+        struct share_book *shares;    /* NULL without a cluster */
+        struct status_server *status; /* NULL: not asked for */
+        uint64_t started_ns;
+        bool is_troubled; /* said so already */
         int result;
 };
 
@@ -137,6 +142,41 @@ static int connect_cluster(struct node *node, struct err *e)
         return r < 0 ? r : open_shares(node, e);
 }
 
+static struct node_parts parts_of(const struct node *node)
+{
+        return (struct node_parts){ .options = &node->options,
+                                    .gpus = node->gpus,
+                                    .shares = node->shares,
+                                    .offers = node->offers,
+                                    .registration = node->registration,
+                                    .started_ns = node->started_ns };
+}
+
+static int print_metrics(void *owner, struct str *out)
+{
+        const struct node_parts parts = parts_of(owner);
+
+        return node_status_print(&parts, out);
+}
+
+static bool is_ready(void *owner, struct str *reasons)
+{
+        const struct node_parts parts = parts_of(owner);
+
+        return node_status_is_ready(&parts, reasons);
+}
+
+static int serve_status(struct node *node)
+{
+        const struct status_source source = { print_metrics, is_ready, node };
+
+        node->started_ns = clock_now_ns();
+        if (!node->options.metrics_address.length)
+                return 0;
+        return status_server_new(node->loop, &node->options.metrics_address, &source,
+                                 &node->status);
+}
+
 static int node_start(struct node *node, struct err *e)
 {
         const struct gpu_watch_options gpus = { .exclude = node->options.exclude,
@@ -160,6 +200,8 @@ static int node_start(struct node *node, struct err *e)
                 r = connect_cluster(node, e);
         if (r == 0)
                 r = gpu_watch_new(node->loop, &gpus, &node->gpus);
+        if (r == 0)
+                r = serve_status(node);
         return r;
 }
 
@@ -167,6 +209,7 @@ static void node_end(struct node *node)
 {
         if (!node->loop)
                 return;
+        status_server_free(node->status);
         gpu_watch_free(node->gpus);
         folder_watch_close(&node->folder);
         offers_free(node->offers);

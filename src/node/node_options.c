@@ -19,6 +19,7 @@ enum {
         EXCLUDE,
         MIG_STRATEGY,
         MEMORY_UNITS,
+        METRICS,
         RESOURCE,
         PLUGIN_PATH,
         NODE_NAME,
@@ -45,6 +46,8 @@ static const struct cli_option rows[] = {
         [MEMORY_UNITS] = { "memory-units", "yes|no",
                            "offer gpu.das.com/mem, one for each GB of the GPUs; yes by default",
                            "yes no" },
+        [METRICS] = { "metrics-listen", "ADDRESS",
+                      "serve /metrics, /healthz and /readyz there: 0.0.0.0:9394", NULL },
         [RESOURCE] = { "resource-name", "NAME",
                        "advertise this count resource instead of all; may be repeated", NULL },
         [PLUGIN_PATH] = { "device-plugin-path", "DIR",
@@ -170,6 +173,8 @@ static int take(struct node_options *options, int row, const char *value, struct
         case EXCLUDE:
                 options->exclude = value;
                 return gpu_is_excluded(value, &(struct gpu){ 0 }, e) < 0 ? -EINVAL : 0;
+        case METRICS:
+                return address_parse(value, &options->metrics_address, e);
         case MIG_STRATEGY:
                 return take_mig_strategy(value, options, e);
         case MEMORY_UNITS:

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "address.h"
 #include "err.h"
 
 enum { NODE_RESOURCES_MOST = 8 };
@@ -24,8 +25,9 @@ struct node_options {
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;
         enum mig_strategy mig_strategy;
-        bool offers_memory;         /* gpu.das.com/mem */
-        unsigned quiet_ms, hang_ms; /* as gpu_watch.h has them; 0: its defaults */
+        bool offers_memory;             /* gpu.das.com/mem */
+        struct address metrics_address; /* length 0: no metrics */
+        unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
 };
 
 /* 1: help was printed, and nothing else is to be done. < 0: the sentence is in e. Texts point into

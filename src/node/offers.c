@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "offer_list.h"
-#include "plugin.h"
 #include "vec.h"
 
 struct offers {
@@ -86,6 +85,16 @@ void offers_look(struct offers *offers)
 {
         for (size_t i = 0; i < offers->plugins.count; i++)
                 plugin_look(plugin_at(offers, i));
+}
+
+void offers_each(const struct offers *offers,
+                 void (*visit)(void *owner, const struct plugin_state *state), void *owner)
+{
+        for (size_t i = 0; i < offers->plugins.count; i++) {
+                const struct plugin_state state = plugin_state(plugin_at(offers, i));
+
+                visit(owner, &state);
+        }
 }
 
 int offers_new(struct loop *loop, const struct node_options *options, struct offers **ret_offers)

@@ -5,6 +5,7 @@
 #include "gpu.h"
 #include "loop.h"
 #include "node_options.h"
+#include "plugin.h"
 
 struct offers;
 
@@ -15,4 +16,7 @@ int offers_new(struct loop *loop, const struct node_options *options, struct off
 int offers_update(struct offers *offers, const struct gpu_set *set);
 /* Something changed in kubelet's folder, or it is time to look. */
 void offers_look(struct offers *offers);
+/* How each resource stands with kubelet. */
+void offers_each(const struct offers *offers,
+                 void (*visit)(void *owner, const struct plugin_state *state), void *owner);
 void offers_free(struct offers *offers); /* NULL is fine */

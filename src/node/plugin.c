@@ -42,6 +42,7 @@ struct plugin {
         struct backoff backoff;
         struct identity own, kubelets;
         uint64_t registered_ns; /* 0: not registered */
+        uint64_t registrations;
         bool is_listening;
 };
 
@@ -98,6 +99,7 @@ static void on_registered(void *owner, enum grpc_status status, const char *text
                 return retry_later(plugin);
         }
         plugin->registered_ns = clock_now_ns();
+        plugin->registrations++;
         backoff_reset(&plugin->backoff);
         log_info("%s: registered with kubelet, %u of them", plugin->resource,
                  slots_count(&plugin->service.slots));
@@ -173,6 +175,19 @@ void plugin_look(struct plugin *plugin)
 const char *plugin_resource(const struct plugin *plugin)
 {
         return plugin->resource;
+}
+
+struct plugin_state plugin_state(const struct plugin *plugin)
+{
+        const struct slots *slots = &plugin->service.slots;
+
+        return (struct plugin_state){
+                .resource = plugin->resource,
+                .count = slots_count(slots),
+                .healthy = slots_healthy(slots),
+                .is_registered = plugin->registered_ns && plugin_service_is_heard(&plugin->service),
+                .registrations = plugin->registrations,
+        };
 }
 
 void plugin_set_offer(struct plugin *plugin, const struct offer *offer)

@@ -2,6 +2,9 @@
  * again whenever kubelet has forgotten. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "err.h"
 #include "loop.h"
 #include "offer_list.h"
@@ -19,5 +22,13 @@ const char *plugin_resource(const struct plugin *plugin);
 
 /* Is this what kubelet was told? If not, it is told. Of the same resource, kinds may differ. */
 void plugin_set_offer(struct plugin *plugin, const struct offer *offer);
+
+struct plugin_state {
+        const char *resource;
+        unsigned count, healthy;
+        bool is_registered; /* kubelet took it, and listens */
+        uint64_t registrations;
+};
+struct plugin_state plugin_state(const struct plugin *plugin);
 
 void plugin_free(struct plugin *plugin); /* tells kubelet by ending its stream; NULL is fine */

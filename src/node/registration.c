@@ -124,6 +124,11 @@ int registration_new(struct kube_client *client, const char *node_name, char *de
         return r;
 }
 
+struct kube_watch_state registration_state(const struct registration *registration)
+{
+        return kube_watch_state(registration->watch);
+}
+
 void registration_free(struct registration *registration)
 {
         if (!registration)

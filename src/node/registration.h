@@ -3,7 +3,7 @@
 #pragma once
 
 #include "err.h"
-#include "kube_client.h"
+#include "kube_watch.h"
 
 struct registration;
 
@@ -13,3 +13,4 @@ int registration_new(struct kube_client *client, const char *node_name, char *de
 /* Other GPUs, or another state of theirs; the text becomes the registration's, NULL is ignored. */
 void registration_set_devices(struct registration *registration, char *devices);
 void registration_free(struct registration *registration); /* NULL is fine */
+struct kube_watch_state registration_state(const struct registration *registration);

@@ -103,6 +103,15 @@ unsigned slots_count(const struct slots *slots)
         return count;
 }
 
+unsigned slots_healthy(const struct slots *slots)
+{
+        unsigned healthy = 0;
+
+        for (unsigned i = 0; i < slots->group_count; i++)
+                healthy += slots->groups[i].healthy;
+        return healthy;
+}
+
 bool slots_has(const struct slots *slots, const char *id)
 {
         for (unsigned i = 0; i < slots->group_count; i++)

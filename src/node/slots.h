@@ -28,6 +28,7 @@ int slots_copy(const struct slots *from, struct slots *ret_slots);
 void slots_done(struct slots *slots); /* zeroed is fine */
 bool slots_is_equal(const struct slots *a, const struct slots *b);
 unsigned slots_count(const struct slots *slots);
+unsigned slots_healthy(const struct slots *slots);
 
 /* Is it an id of ours? */
 bool slots_has(const struct slots *slots, const char *id);

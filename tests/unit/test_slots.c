@@ -22,6 +22,7 @@ TEST(a_list_names_every_slot_and_its_health)
         CHECK(list);
         CHECK_EQ(list->n_devices, 30);
         CHECK_EQ(slots_count(&slots), 30);
+        CHECK_EQ(slots_healthy(&slots), 20);
         CHECK_STR(list->devices[0]->id, "vgpu-0");
         CHECK_STR(list->devices[19]->health, "Healthy");
         CHECK_STR(list->devices[20]->health, "Unhealthy");
