@@ -10,9 +10,10 @@ import os
 import re
 import sys
 
-ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*)\)\s*(.*)")
+ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*?)\)(?:\s+(.*))?")
 NAME = re.compile(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*\(|(\w+)\s*(?:\[[^\]]*\])*\s*$")
-ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds", "quick"}
+ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds", "quick",
+              "moves"}
 # library: its result type; the answer before initialisation, to a null pointer that the real one
 # dereferences, to what is not simulated, and after fork (-1: it works)
 LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
@@ -36,7 +37,7 @@ class Function:
         self.verdict, self.family, returns, self.name, parameters, attributes = match.groups()
         self.returns = returns.strip()
         self.parameters = [] if parameters == "void" else parameters.split(", ")
-        self.attributes = dict(a.partition("=")[::2] for a in attributes.split())
+        self.attributes = dict(a.partition("=")[::2] for a in (attributes or "").split())
         self.body = self.name
         self.suffix = ""
         self.base, _, version = self.attributes.get("getproc", "").partition("@")
@@ -351,13 +352,43 @@ def preload_quick(table, shape):
     yield from preload_test(table, shape, question, "limited" if kind == "launch" else "slow")
 
 
+def stream_of(function):
+    """The stream of a call, as lane.h names it."""
+    twins = [f" || real == real_cuda.{function.body}_{s}" for s in ("ptsz", "ptds")
+             if s in function.attributes]
+    streams = [n for p, n in zip(function.parameters, function.names()) if is_stream(p)]
+    stream = streams[0] if streams else "NULL"
+    return f"lane_stream({stream}, {twins[0][4:]})" if twins else stream
+
+
+def preload_move(table, function):
+    """The hook of a copy or fill, and the shell that asks for it."""
+    names = function.names()
+    if function.name == function.body:
+        yield f"{hook_signature(function)}\n{{"
+        yield "\tstruct admission admission;\n"
+        yield f"\tmove_admit({stream_of(function)}, (const void *)real,"
+        yield f"\t\t   {function.attributes['moves']}, &admission);"
+        yield f"\tCUresult r = real({', '.join(names)});"
+        yield "\tlane_settle(&admission, r);\n\treturn r;\n}\n"
+    shape = Shape(function, False)
+    yield f"__attribute__((noinline)) static {shape.signature('slow_' + function.name)}\n{{"
+    yield from preload_call(table, function, names)
+    yield f'__attribute__((visibility("default")))\n{shape.shell()}\n{{'
+    yield from preload_test(table, shape, "!limits_copies_count()", "slow")
+
+
 def preload_shells(table):
     """C: the exported functions of libvgpu.so: find the real one, call the hook"""
     yield f'#include "preload_{table.library}.h"'
     yield '#include "start.h"'
+    yield '#include "move.h"' if any("moves" in f.attributes for f in table.functions) else ""
     yield '#include "quick.h"\n' if any("quick" in f.attributes for f in table.functions) else ""
     for f in table.functions:
         if not is_shell(table, f):
+            continue
+        if f.verdict == "hook" and "moves" in f.attributes:
+            yield from preload_move(table, f)
             continue
         if f.verdict == "hook" and "quick" in f.attributes:
             if Shape.packs(f):

@@ -4,7 +4,6 @@
  *   launch_cost machine PATH   makes the machine to measure on
  *   launch_cost calls          "metric value" lines */
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@ static struct bench {
         CUcontext context;
         CUfunction kernel;
         CUgraphExec graph;
+        CUdeviceptr memory;
 } bench;
 
 static void must(CUresult result, const char *what)
@@ -35,17 +35,21 @@ static void must(CUresult result, const char *what)
 }
 #define MUST(call) must(call, #call)
 
+enum work { WORK_KERNEL, WORK_GRAPH, WORK_FILL };
+
 struct thread {
         pthread_t thread;
-        bool is_graph;
+        enum work work;
         CUstream stream;
         double ns; /* the fastest tenth: others on the host slow a burst down, nothing speeds it up */
 };
 
 static void submit(const struct thread *thread)
 {
-        if (thread->is_graph)
+        if (thread->work == WORK_GRAPH)
                 MUST(cuGraphLaunch(bench.graph, thread->stream));
+        else if (thread->work == WORK_FILL) /* of nothing: the call is what is measured */
+                MUST(cuMemsetD8Async(bench.memory, 0, 0, thread->stream));
         else
                 MUST(cuLaunchKernel(bench.kernel, 1, 1, 1, 32, 1, 1, 0, thread->stream, NULL,
                                     NULL));
@@ -79,9 +83,9 @@ static void *thread_run(void *closure)
         return NULL;
 }
 
-static double threads_run(unsigned count, bool is_graph)
+static double threads_run(unsigned count, enum work work)
 {
-        struct thread threads[THREADS] = { { .is_graph = is_graph }, { .is_graph = is_graph } };
+        struct thread threads[THREADS] = { { .work = work }, { .work = work } };
         double sum = 0;
 
         for (unsigned i = 0; i < count; i++)
@@ -103,6 +107,7 @@ static void bench_open(void)
         MUST(cuInit(0));
         MUST(cuDevicePrimaryCtxRetain(&bench.context, 0));
         MUST(cuCtxSetCurrent(bench.context));
+        MUST(cuMemAlloc_v2(&bench.memory, 1));
         MUST(cuModuleLoadData(&module, ptx));
         MUST(cuModuleGetFunction(&bench.kernel, module, "k1us"));
         MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -141,8 +146,9 @@ int main(int argc, char **argv)
                 return 2;
         }
         bench_open();
-        printf("launch %.2f\n", threads_run(1, false));
-        printf("launch_2_threads %.2f\n", threads_run(2, false));
-        printf("graph_launch %.2f\n", threads_run(1, true));
+        printf("launch %.2f\n", threads_run(1, WORK_KERNEL));
+        printf("launch_2_threads %.2f\n", threads_run(2, WORK_KERNEL));
+        printf("graph_launch %.2f\n", threads_run(1, WORK_GRAPH));
+        printf("fill %.2f\n", threads_run(1, WORK_FILL));
         return 0;
 }

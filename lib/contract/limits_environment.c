@@ -76,6 +76,8 @@ static int device_read(int device, struct share_device *row, struct err *e)
         if (r >= 0)
                 r = flag_read(SETTING_CONTEXT_MEMORY, device, SHARE_CONTEXT_EXEMPT, row, e);
         if (r >= 0)
+                r = flag_read(SETTING_COPIES, device, SHARE_COPIES_COUNT, row, e);
+        if (r >= 0)
                 r = number_read(SETTING_CORES, device, &row->cores_percent, e);
         if (r >= 0)
                 r = number_read(SETTING_CORES_MAX, device, &row->cores_max_percent, e);

@@ -17,6 +17,7 @@ enum setting {
         SETTING_CORES_MAX,            /* percent; 0: no limit */
         SETTING_CORES_POLICY,         /* enum share_policy */
         SETTING_PRIORITY,             /* 0: high, 1: low */
+        SETTING_COPIES,               /* 1: count as compute, 0: exempt */
         SETTING_DEVICES,       /* UUIDs, or what a container runtime has acted upon already */
         SETTING_REGION,        /* path */
         SETTING_COMPATIBILITY, /* enum setting_compatibility */

@@ -62,6 +62,15 @@ static int context_parse(const char *name, const char *text, struct setting_valu
         return word_parse(words, text, &ret->number, e);
 }
 
+static int copies_parse(const char *name, const char *text, struct setting_value *ret,
+                        struct err *e)
+{
+        static const struct word words[] = { { "exempt", 0 }, { "count", 1 }, { NULL, 0 } };
+
+        (void)name;
+        return word_parse(words, text, &ret->number, e);
+}
+
 static int cores_parse(const char *name, const char *text, struct setting_value *ret, struct err *e)
 {
         unsigned percent = 0;
@@ -174,6 +183,7 @@ static parse_fn *const setting_parse[SETTING_COUNT] = {
         [SETTING_CORES_MAX] = cores_parse,
         [SETTING_CORES_POLICY] = policy_parse,
         [SETTING_PRIORITY] = priority_parse,
+        [SETTING_COPIES] = copies_parse,
         [SETTING_DEVICES] = text_parse,
         [SETTING_REGION] = text_parse,
         [SETTING_COMPATIBILITY] = compatibility_parse,

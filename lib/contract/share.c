@@ -168,9 +168,8 @@ int share_update(struct share *share, const struct share_copy *content, struct e
         copy->checksum = copy_checksum(copy);
         /* On before, off after: an owner killed in between leaves programs looking for a limit that
          * is not there, never the other way round. */
-        const bool limits_compute = share_limits_compute(content);
-        if (limits_compute)
-                atomic_store(&share->file->limits_compute, 1);
+        const uint32_t limits_compute = share_limits_compute(content);
+        atomic_fetch_or(&share->file->limits_compute, limits_compute);
         atomic_store_explicit(&share->file->index, !used, memory_order_release);
         atomic_store(&share->file->limits_compute, limits_compute);
         return 0;
@@ -196,10 +195,18 @@ unsigned share_cap_percent(const struct share_device *device)
 }
 
 /* The whole device, guaranteed, is no limit and nothing to lend or borrow. */
-bool share_limits_compute(const struct share_copy *copy)
+uint32_t share_limits_compute(const struct share_copy *copy)
 {
-        for (unsigned i = 0; i < copy->device_count; i++)
-                if (share_cap_percent(&copy->devices[i]) && copy->devices[i].cores_percent < 100)
-                        return true;
-        return false;
+        uint32_t limits = 0;
+
+        for (unsigned i = 0; i < copy->device_count; i++) {
+                const struct share_device *device = &copy->devices[i];
+
+                if (!share_cap_percent(device) || device->cores_percent >= 100)
+                        continue;
+                limits |= SHARE_LIMITS_LAUNCHES;
+                if (device->flags & SHARE_COPIES_COUNT)
+                        limits |= SHARE_LIMITS_COPIES;
+        }
+        return limits;
 }

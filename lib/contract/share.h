@@ -33,5 +33,6 @@ int share_check(const struct share_copy *copy, struct err *e);
 
 /* Percent of the device's time that it may use at most; 0: no limit. */
 unsigned share_cap_percent(const struct share_device *device);
-/* Is compute limited, or lent and taken back, on any of its devices? */
-bool share_limits_compute(const struct share_copy *copy);
+/* Is compute limited, or lent and taken back, on any of its devices, and of which kind of work? A set of
+ * enum share_limits. */
+uint32_t share_limits_compute(const struct share_copy *copy);

@@ -25,6 +25,7 @@ enum share_flag {
         SHARE_OVERSOLD = 1,       /* beyond physical memory, managed memory follows */
         SHARE_CONTEXT_EXEMPT = 2, /* contexts do not count towards the limit */
         SHARE_LATENCY = 4,        /* latency class: shorter waits */
+        SHARE_COPIES_COUNT = 8,   /* copies and fills count as compute */
 };
 
 /* How `cores_percent` is held. */
@@ -33,6 +34,12 @@ enum share_policy {
         SHARE_POLICY_BALANCE, /* idle time may be borrowed, up to cores_max or all there is */
         SHARE_POLICY_NONE,    /* not at all */
         SHARE_POLICIES,
+};
+
+/* What the copy in use limits on some device: a set. */
+enum share_limits {
+        SHARE_LIMITS_LAUNCHES = 1,
+        SHARE_LIMITS_COPIES = 2,
 };
 
 struct share_device {
@@ -75,7 +82,7 @@ struct share_file {
         _Atomic uint64_t magic; /* written last */
         uint32_t version;
         _Atomic uint32_t index; /* the copy in use: 0 or 1 */
-        /* ≠ 0: the copy in use limits compute on some device. Read on every launch. */
+        /* enum share_limits; 0: compute is not limited. Read on every launch and copy. */
         _Atomic uint32_t limits_compute;
         uint32_t reserved_word;
         uint64_t reserved[5];

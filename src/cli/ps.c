@@ -235,6 +235,7 @@ static void compute_json(struct json_out *json, const struct share_device *devic
         json_number(json, "cores_percent", device->cores_percent);
         json_number(json, "cores_max_percent", share_cap_percent(device));
         json_bool(json, "is_latency", device->flags & SHARE_LATENCY);
+        json_bool(json, "copies_count", device->flags & SHARE_COPIES_COUNT);
         json_real(json, "cores_used_ratio", cores_used(region, gpu));
         json_number(json, "gpu_ns", compute ? atomic_load(&compute->gpu_ns) : 0);
         json_number(json, "throttled_ns", compute ? atomic_load(&compute->throttled_ns) : 0);

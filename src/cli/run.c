@@ -32,6 +32,7 @@ enum {
         CORES,
         CORES_MAX,
         PRIORITY,
+        COPIES,
 };
 
 const struct cli_option run_options[] = {
@@ -55,6 +56,9 @@ const struct cli_option run_options[] = {
         [CORES_MAX] = { "cores-max", "PERCENT", "up to this where nobody else uses it", NULL },
         [PRIORITY] = { "priority", "high|low", "high: shorter waits for its turn. Default: low",
                        "high low" },
+        [COPIES] = { "copies", "count|exempt",
+                     "do copies and fills count as GPU time, too? Default: exempt",
+                     "count exempt" },
         { 0 },
 };
 
@@ -94,6 +98,8 @@ static int limit_option(struct run_limits *limits, int option, const char *value
                 return share_compute_cores(value, &limits->compute, e);
         case CORES_MAX:
                 return share_compute_most(value, &limits->compute, e);
+        case COPIES:
+                return share_compute_copies(value, &limits->compute, e);
         default:
                 return share_compute_priority(value, &limits->compute, e);
         }

@@ -33,6 +33,10 @@ int run_share_check(const struct run_limits *limits, struct err *e)
                 return err_set(e, -EINVAL,
                                "--context-memory says what --memory counts; give "
                                "--memory SIZE too");
+        if (limits->compute.copies_count == SHARE_YES && !limits->compute.has_cores &&
+            !limits->compute.has_most)
+                return err_set(e, -EINVAL,
+                               "--copies says what --cores counts; give --cores PERCENT too");
         if (!run_share_is_wanted(limits))
                 return 0;
         if (access(SHARE_PATH, F_OK) == 0)

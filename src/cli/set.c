@@ -21,6 +21,7 @@ enum {
         CORES,
         CORES_MAX,
         PRIORITY,
+        COPIES,
 };
 
 const struct cli_option set_options[] = {
@@ -37,6 +38,8 @@ const struct cli_option set_options[] = {
         [CORES_MAX] = { "cores-max", "PERCENT",
                         "up to this where nobody else uses it; 0: nothing is borrowed", NULL },
         [PRIORITY] = { "priority", "high|low", "high: shorter waits for its turn", "high low" },
+        [COPIES] = { "copies", "count|exempt", "do copies and fills count as GPU time, too?",
+                     "count exempt" },
         { 0 },
 };
 
@@ -51,8 +54,9 @@ static void compute_print(const struct share_copy *copy)
 
         for (unsigned i = 0; i < copy->device_count; i++) {
                 share_compute_text(&copy->devices[i], text);
-                printf("%s: GPU %u time: %s%s\n", copy->name, i, text,
-                       copy->devices[i].flags & SHARE_LATENCY ? ", high priority" : "");
+                printf("%s: GPU %u time: %s%s%s\n", copy->name, i, text,
+                       copy->devices[i].flags & SHARE_LATENCY ? ", high priority" : "",
+                       copy->devices[i].flags & SHARE_COPIES_COUNT ? ", copies count" : "");
         }
 }
 
@@ -131,6 +135,8 @@ static int set_option(struct set_request *request, int option, const char *value
                 return share_compute_most(value, &request->compute, e);
         case PRIORITY:
                 return share_compute_priority(value, &request->compute, e);
+        case COPIES:
+                return share_compute_copies(value, &request->compute, e);
         case MEMORY_RATIO:
                 return share_memory_ratio(value, memory, e);
         case OVERSOLD:

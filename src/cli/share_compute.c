@@ -38,9 +38,26 @@ int share_compute_priority(const char *text, struct share_compute *compute, stru
         return 0;
 }
 
+int share_compute_copies(const char *text, struct share_compute *compute, struct err *e)
+{
+        if (strcmp(text, "count") != 0 && strcmp(text, "exempt") != 0)
+                return err_set(e, -EINVAL, "--copies is 'count' or 'exempt', not '%.60s'", text);
+        compute->copies_count = strcmp(text, "count") == 0 ? SHARE_YES : SHARE_NO;
+        return 0;
+}
+
 bool share_compute_is_said(const struct share_compute *compute)
 {
-        return compute->has_cores || compute->has_most || compute->is_latency != SHARE_UNSAID;
+        return compute->has_cores || compute->has_most || compute->is_latency != SHARE_UNSAID ||
+               compute->copies_count != SHARE_UNSAID;
+}
+
+static void flag_put(enum share_answer answer, uint32_t flag, struct share_device *device)
+{
+        if (answer == SHARE_YES)
+                device->flags |= flag;
+        if (answer == SHARE_NO)
+                device->flags &= ~flag;
 }
 
 int share_compute_put(const struct share_compute *compute, struct share_device *device,
@@ -57,10 +74,8 @@ int share_compute_put(const struct share_compute *compute, struct share_device *
         device->cores_max_percent = most;
         if (compute->has_cores || compute->has_most)
                 device->policy = most ? SHARE_POLICY_BALANCE : SHARE_POLICY_FIXED;
-        if (compute->is_latency == SHARE_YES)
-                device->flags |= SHARE_LATENCY;
-        if (compute->is_latency == SHARE_NO)
-                device->flags &= ~(uint32_t)SHARE_LATENCY;
+        flag_put(compute->is_latency, SHARE_LATENCY, device);
+        flag_put(compute->copies_count, SHARE_COPIES_COUNT, device);
         return 0;
 }
 

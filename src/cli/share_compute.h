@@ -12,12 +12,14 @@ struct share_compute {
         unsigned cores_percent;   /* 0: no limit */
         unsigned most_percent;    /* --cores-max; 0: nothing is borrowed */
         enum share_answer is_latency;
+        enum share_answer copies_count;
 };
 
-/* The values of --cores, --cores-max and --priority. */
+/* The values of --cores, --cores-max, --priority and --copies. */
 int share_compute_cores(const char *text, struct share_compute *compute, struct err *e);
 int share_compute_most(const char *text, struct share_compute *compute, struct err *e);
 int share_compute_priority(const char *text, struct share_compute *compute, struct err *e);
+int share_compute_copies(const char *text, struct share_compute *compute, struct err *e);
 
 /* Is anything asked for? */
 bool share_compute_is_said(const struct share_compute *compute);

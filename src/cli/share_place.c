@@ -281,6 +281,12 @@ static int join_check(const struct share_copy *have, const struct share_copy *wa
                                "change it with 'vgpu set %s --cores PERCENT'",
                                wanted->name, cores, wanted->name);
         }
+        if (b->cores_percent && (a->flags ^ b->flags) & SHARE_COPIES_COUNT)
+                return err_set(e, -EEXIST,
+                               "share '%s' is in use with --copies=%s; give the same, or change it "
+                               "with 'vgpu set %s --copies'",
+                               wanted->name, a->flags & SHARE_COPIES_COUNT ? "count" : "exempt",
+                               wanted->name);
         if (b->limit_bytes == SHARE_UNLIMITED)
                 return 0; /* whatever it has */
         quantity_format_bytes(a->limit_bytes, limit);

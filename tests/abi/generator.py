@@ -79,6 +79,25 @@ def check_views(tap, folder):
     return made
 
 
+def check_moves(tap, folder):
+    """A copy's hook is made from its row."""
+    (folder / "cuda.tbl").write_text(
+        "hook  copy  CUresult cuMove_v2(size_t n, CUstream s)  ptsz=7000 moves=(uint64_t)n*4\n"
+        "hook  copy  CUresult cuFill(size_t n)  ptds=7000 moves=n\n", encoding="utf-8")
+    table = generate.Table(str(folder / "cuda.tbl"), [])
+    table.families = ["copy"]
+    made = "\n".join(generate.preload_shells(table))
+    tap.check("a copy waits in its stream, and is called once", lacks(
+        made, "move_admit(lane_stream(s, real == real_cuda.cuMove_v2_ptsz), (const void *)real,\n"
+        "\t\t   (uint64_t)n*4, &admission);\n\tCUresult r = real(n, s);"))
+    tap.check("a copy without a stream waits in the null stream, a twin in the thread's own", lacks(
+        made, "move_admit(lane_stream(NULL, real == real_cuda.cuFill_ptds), (const void *)real,"))
+    tap.check("where copies do not count a shell calls the driver", lacks(
+        made, "if (__builtin_expect(real && !limits_copies_count(), 1))\n\t\treturn real(n, s);"))
+    tap.check("a twin has no hook of its own", [] if made.count("hook_cuMove_v2(cuMove_v2_fn") == 1
+              else made)
+
+
 def check_compiles(tap, folder, made):
     names = {"prototypes": "cuda_prototypes.h", "sim-header": "sim_cuda.h",
              "sim-names": "names.c", "sim-shells": "shells.c", "sim-defaults": "defaults.c"}
@@ -101,6 +120,7 @@ def main():
         (folder / "cuda.tbl").write_text(TABLE, encoding="utf-8")
         (folder / "cuda_types.h").write_text("#pragma once" + TYPES, encoding="utf-8")
         check_compiles(tap, folder, check_views(tap, folder))
+        check_moves(tap, folder)
         tap.check("a row that is none is named with its line",
                   [] if complaint(folder, "\nhook memory cuTake\n") ==
                   (1, "/cuda.tbl:2: not a row: hook memory cuTake") else "no")

@@ -62,6 +62,8 @@ TEST(every_name_is_found)
                   SHARE_POLICY_NONE },
                 { SETTING_PRIORITY, "VGPU_PRIORITY", "low", 1 },
                 { SETTING_PRIORITY, "CUDA_TASK_PRIORITY", "0", 0 },
+                { SETTING_COPIES, "VGPU_COPIES", "count", 1 },
+                { SETTING_COPIES, "VGPU_COPIES", "exempt", 0 },
                 { SETTING_COMPATIBILITY, "VGPU_COMPAT", "0", COMPATIBILITY_HOST },
                 { SETTING_COMPATIBILITY, "ENV_COMPATIBILITY_MODE", "2", COMPATIBILITY_CGROUP_2 },
                 { SETTING_COMPATIBILITY, "MANAGER_COMPATIBILITY_MODE", "201", 201 },
@@ -126,6 +128,7 @@ TEST(nonsense_names_the_variable)
         wrong(SETTING_CORES_MAX, "VGPU_CORES_MAX", "101");
         wrong(SETTING_CORES_POLICY, "VGPU_CORES_POLICY", "");
         wrong(SETTING_PRIORITY, "CUDA_TASK_PRIORITY", "2");
+        wrong(SETTING_COPIES, "VGPU_COPIES", "1");
         wrong(SETTING_COMPATIBILITY, "VGPU_COMPAT", "4");
         wrong(SETTING_COMPATIBILITY, "ENV_COMPATIBILITY_MODE", "400");
         wrong(SETTING_COMPATIBILITY, "MANAGER_COMPATIBILITY_MODE", "host");

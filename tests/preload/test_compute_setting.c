@@ -27,6 +27,7 @@ SIM_TEST(nonsense_is_no_limit_and_no_gpu)
                                               { "CUDA_DEVICE_SM_LIMIT", "101" },
                                               { "CUDA_CORE_LIMIT_0", "-3" },
                                               { "VGPU_CORES_POLICY", "sometimes" },
+                                              { "VGPU_COPIES", "all" },
                                               { "CUDA_TASK_PRIORITY", "7" } };
 
         worker_machine(NULL);

@@ -4,6 +4,7 @@
     free            frees what was allocated last
     info            prints free and total bytes
     work MS         launches the kernel "mark" again and again for so long; prints how often
+    fill MS         fills a quarter of a GiB again and again for so long; prints how often
     touch           lets a kernel write to each, and prints how many still have what was written
 """
 
@@ -67,6 +68,18 @@ def work(milliseconds):
     return count
 
 
+def fill(milliseconds):
+    address, size = ctypes.c_uint64(), ctypes.c_size_t(1 << 28)
+    cuda.cuMemAlloc_v2(ctypes.byref(address), size)
+    end, count = time.monotonic() + milliseconds / 1000, 0
+    while time.monotonic() < end:
+        cuda.cuMemsetD8Async(address, 0, size, None)
+        count += 1
+    cuda.cuCtxSynchronize()
+    cuda.cuMemFree_v2(address)
+    return count
+
+
 for line in sys.stdin:
     words = line.split()
     if words[0] == "alloc":
@@ -83,5 +96,7 @@ for line in sys.stdin:
         print(free.value, total.value, flush=True)
     elif words[0] == "work":
         print(work(int(words[1])), flush=True)
+    elif words[0] == "fill":
+        print(fill(int(words[1])), flush=True)
     elif words[0] == "touch":
         print(touch(), flush=True)

@@ -13,10 +13,10 @@ class Cores(ShareCase):
         # The kernel takes its time exactly and is not interpreted.
         self.create("--preset", "t4-16gb", "--context-memory", "0", "--kernel", "mark=2000")
 
-    def load(self, guest, milliseconds):
+    def load(self, guest, milliseconds, task="work"):
         """Percent of the time that the card was busy while the guest worked."""
         before, begin = self.stat()["gpus"][0]["busy_ns"], time.monotonic_ns()
-        guest.ask("work", milliseconds)
+        guest.ask(task, milliseconds)
         return (self.stat()["gpus"][0]["busy_ns"] - before) * 100 / (time.monotonic_ns() - begin)
 
     def test_a_part_of_the_card_s_time(self):
@@ -60,6 +60,29 @@ class Cores(ShareCase):
         self.environment["VGPU_CORES"] = "80"
         guest = self.start("--machine", self.machine, "--cores", "10", "--name", "other")
         self.assertLess(self.load(guest, 500), 22)
+
+    def test_copies_and_fills_count_where_that_is_asked_for(self):
+        guest = self.start("--machine", self.machine, "--cores", "10", "--copies=count", "--name", "train")
+        self.assertLess(self.load(guest, 400, "fill"), 25)
+        self.assertTrue(self.shares()["train"]["gpus"][0]["copies_count"])
+        self.refuses(self.run_sim("--machine", self.machine, "--cores", "10", "--name", "train", "--",
+                                  "true"), 125, "--copies=count", "vgpu set train --copies")
+        done = self.vgpu("set", "train", "--copies=exempt")
+        self.assertEqual((done.stdout, done.stderr), ("train: GPU 0 time: 10%\n", ""))
+        self.assertGreater(self.load(guest, 400, "fill"), 35)
+        done = self.vgpu("set", "train", "--copies", "count")
+        self.assertEqual((done.stdout, done.stderr), ("train: GPU 0 time: 10%, copies count\n", ""))
+        self.assertLess(self.load(guest, 400, "fill"), 25)
+
+    def test_the_environment_lets_copies_count_under_a_share(self):
+        self.environment["VGPU_COPIES"] = "count"
+        guest = self.start("--machine", self.machine, "--cores", "10", "--name", "train")
+        self.assertLess(self.load(guest, 400, "fill"), 25)
+
+    def test_what_copies_cannot_be(self):
+        self.refuses(self.vgpu("set", "train", "--copies=often"), 2, "'count' or 'exempt', not 'often'")
+        self.refuses(self.run_sim("--machine", self.machine, "--copies=count", "--", "true"), 125,
+                     "give --cores PERCENT too")
 
     def test_a_limit_that_cannot_be_means_no_gpu(self):
         environment = {**self.environment, "LD_PRELOAD": LIBRARY, "VGPU_SIM": self.machine,

@@ -10,6 +10,14 @@
  * time. Read on every launch. */
 extern const _Atomic uint32_t *limits_compute_switch;
 
+/* Copies and fills count on some device. Read on every one of them. */
+static inline bool limits_copies_count(void)
+{
+        const uint32_t limits = atomic_load_explicit(limits_compute_switch, memory_order_relaxed);
+
+        return __builtin_expect((limits & SHARE_LIMITS_COPIES) != 0, 0);
+}
+
 static inline bool limits_compute_is_on(void)
 {
         return __builtin_expect(
@@ -25,3 +33,5 @@ void limits_compute_tighten(unsigned account, const struct share_device *row);
 
 /* Thousandths of the account's device that it may use; 0: no limit. */
 unsigned limits_compute_permille(unsigned account);
+/* Do copies and fills count there? */
+bool limits_compute_has_copies(unsigned account);

@@ -1,0 +1,306 @@
+/* Copies and fills, where they count as compute: held to the limit on every route, by the counters of
+ * the machine's engines. A busy host may make the load smaller, never larger. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "moves.h"
+#include "timeline.h"
+
+/* Engines so slow that this much takes some milliseconds. */
+enum { LIMIT = 20, MOST = 32, LEAST = 4, RUN_MS = 400, ROW_MS = 60, ROW_MOST = 55 };
+#define BYTES_PER_S (BYTES * UINT64_C(1000) / 3)
+
+static struct mover mover;
+
+static void engines_slow_down(void)
+{
+        struct machine *machine = sim_machine_open();
+
+        for (unsigned i = 0; i < WORKER_GPUS; i++) {
+                struct machine_gpu *gpu = machine_gpu(machine, i);
+
+                gpu->in_bytes_per_s = gpu->out_bytes_per_s = BYTES_PER_S;
+                gpu->memory_bytes_per_s = 2 * BYTES_PER_S;
+        }
+}
+
+/* Of device memory into device memory, in every description there is. */
+static void shapes_describe(struct mover *m)
+{
+        const CUDA_MEMCPY3D deep = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                     .srcDevice = m->device,
+                                     .srcPitch = SIDE,
+                                     .srcHeight = SIDE,
+                                     .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                     .dstDevice = m->other,
+                                     .dstPitch = SIDE,
+                                     .dstHeight = SIDE,
+                                     .WidthInBytes = SIDE,
+                                     .Height = SIDE,
+                                     .Depth = 1 };
+
+        m->deep = deep;
+        memcpy(&m->peer, &deep, sizeof deep);
+        m->peer.srcContext = m->peer.dstContext = m->worker.contexts[0];
+        m->flat = (CUDA_MEMCPY2D){ .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                   .srcDevice = m->device,
+                                   .srcPitch = SIDE,
+                                   .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                   .dstDevice = m->other,
+                                   .dstPitch = SIDE,
+                                   .WidthInBytes = SIDE,
+                                   .Height = SIDE };
+        m->old_flat = (CUDA_MEMCPY2D_v1){ .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                          .srcDevice = m->old,
+                                          .srcPitch = SIDE,
+                                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                          .dstDevice = m->old_other,
+                                          .dstPitch = SIDE,
+                                          .WidthInBytes = SIDE,
+                                          .Height = SIDE };
+        m->old_deep = (CUDA_MEMCPY3D_v1){ .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                          .srcDevice = m->old,
+                                          .srcPitch = SIDE,
+                                          .srcHeight = SIDE,
+                                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                          .dstDevice = m->old_other,
+                                          .dstPitch = SIDE,
+                                          .dstHeight = SIDE,
+                                          .WidthInBytes = SIDE,
+                                          .Height = SIDE,
+                                          .Depth = 1 };
+        m->sizes[0] = BYTES;
+        m->attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+        m->batch = (CUDA_MEMCPY3D_BATCH_OP){
+                .src = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr.ptr = m->device },
+                .dst = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr.ptr = m->other },
+                .extent = { SIDE, SIDE, 1 },
+                .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+        };
+}
+
+static void begin(const char *copies)
+{
+        const CUDA_ARRAY_DESCRIPTOR line = { .Width = BYTES,
+                                             .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                             .NumChannels = 1 };
+
+        worker_machine("20");
+        if (copies)
+                setenv("VGPU_COPIES", copies, 1);
+        engines_slow_down();
+        worker_start(&mover.worker);
+        CHECK_EQ(cuMemAlloc_v2(&mover.device, BYTES), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc_v2(&mover.other, BYTES), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc(&mover.old, BYTES), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAlloc(&mover.old_other, BYTES), CUDA_SUCCESS);
+        CHECK_EQ(cuArrayCreate_v2(&mover.array, &line), CUDA_SUCCESS);
+        CHECK_EQ(cuArrayCreate_v2(&mover.other_array, &line), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocHost_v2(&mover.host, BYTES), CUDA_SUCCESS);
+        CHECK_EQ(cuMemAllocHost_v2(&mover.other_host, BYTES), CUDA_SUCCESS);
+        shapes_describe(&mover);
+}
+
+#define ONE(name, arguments)                         \
+        static CUresult move_##name(struct mover *m) \
+        {                                            \
+                return name arguments;               \
+        }
+MOVES
+#undef ONE
+
+struct move {
+        const char *name;
+        CUresult (*run)(struct mover *m);
+};
+
+static const struct move moves[] = {
+#define ONE(name, arguments) { #name, move_##name },
+        MOVES
+#undef ONE
+};
+
+/* The machine's clock, and what all engines of the first GPU have worked. */
+static struct worker_time engines_time(void)
+{
+        static struct machine *machine;
+
+        if (!machine)
+                machine = sim_machine_open();
+        const struct machine_unit *unit = machine_unit(machine, 0);
+        struct worker_time time;
+        do {
+                timeline_advance(machine, 0);
+                time = (struct worker_time){ unit->clock_ns,
+                                             unit->engines[ENGINE_COMPUTE].busy_ns +
+                                                     unit->engines[ENGINE_IN].busy_ns +
+                                                     unit->engines[ENGINE_OUT].busy_ns };
+        } while (time.clock_ns != unit->clock_ns);
+        return time;
+}
+
+/* Repeats it for so long; percent of the time that an engine was busy. */
+static double run(const struct move *move, unsigned ms)
+{
+        const struct worker_time begin = engines_time();
+        struct worker_time now;
+
+        do {
+                CUresult r = move->run(&mover);
+                if (r != CUDA_SUCCESS)
+                        fail_msg("%s: error %d", move->name, r);
+                now = engines_time();
+        } while (now.clock_ns - begin.clock_ns < ms * UINT64_C(1000000));
+        return (double)(now.busy_ns - begin.busy_ns) * 100 /
+               (double)(now.clock_ns - begin.clock_ns);
+}
+
+static const struct move *move_named(const char *name)
+{
+        for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
+                if (strcmp(moves[i].name, name) == 0)
+                        return &moves[i];
+        fail_msg("no move %s", name);
+        return NULL;
+}
+
+/* One after the other, so that none has saved anything up. */
+SIM_TEST(every_copy_and_fill_counts)
+{
+        begin("count");
+        for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+                const double load = run(&moves[i], ROW_MS);
+
+                if (load > ROW_MOST)
+                        fail_msg("%s: %.1f %% of an engine's time under a limit of %d",
+                                 moves[i].name, load, LIMIT);
+        }
+}
+
+static void check_load(double load)
+{
+        if (load > MOST || load < LEAST)
+                fail_msg("%.1f %% of an engine's time under a limit of %d", load, LIMIT);
+}
+
+SIM_TEST(copies_keep_to_the_limit)
+{
+        begin("count");
+        check_load(run(move_named("cuMemcpyHtoDAsync_v2"), RUN_MS));
+}
+
+SIM_TEST(copies_that_are_waited_for_keep_to_the_limit)
+{
+        begin("count");
+        check_load(run(move_named("cuMemcpyDtoH_v2"), RUN_MS));
+}
+
+SIM_TEST(fills_keep_to_the_limit)
+{
+        begin("count");
+        check_load(run(move_named("cuMemsetD8Async"), RUN_MS));
+}
+
+SIM_TEST(by_default_copies_are_exempt)
+{
+        begin(NULL);
+        CHECK(run(move_named("cuMemcpyHtoDAsync_v2"), RUN_MS) > 60);
+}
+
+SIM_TEST(copies_are_exempt_if_the_environment_says_so)
+{
+        begin("exempt");
+        CHECK(run(move_named("cuMemsetD8Async"), RUN_MS) > 60);
+}
+
+static CUresult kernel_and_copy(struct mover *m)
+{
+        CUresult r = cuLaunchKernel(m->worker.kernels[0][KERNEL_2MS], 1, 1, 1, 32, 1, 1, 0, STREAM,
+                                    NULL, NULL);
+
+        return r == CUDA_SUCCESS ? cuMemcpyHtoDAsync_v2(m->device, m->host, BYTES, STREAM) : r;
+}
+
+SIM_TEST(kernels_and_copies_have_one_limit)
+{
+        const struct move both = { "a kernel and a copy", kernel_and_copy };
+
+        begin("count");
+        check_load(run(&both, RUN_MS));
+}
+
+/* Deep in debt: what is captured costs nothing and is not held up. */
+SIM_TEST(a_capture_of_copies_is_not_held_up)
+{
+        struct mover *m = &mover;
+        CUgraph graph;
+        size_t nodes = 0;
+
+        begin("count");
+        run(move_named("cuMemcpyHtoDAsync_v2"), ROW_MS);
+        const struct worker_time begin_time = engines_time();
+        CHECK_EQ(cuStreamBeginCapture_v2(STREAM, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+        for (unsigned i = 0; i < 100; i++)
+                CHECK_EQ(cuMemcpyHtoDAsync_v2(m->device, m->host, BYTES, STREAM), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamEndCapture(STREAM, &graph), CUDA_SUCCESS);
+        CHECK(engines_time().clock_ns - begin_time.clock_ns < UINT64_C(200000000));
+        CHECK_EQ(cuGraphGetNodes(graph, NULL, &nodes), CUDA_SUCCESS);
+        CHECK_EQ(nodes, 100); /* nothing of ours among them */
+}
+
+/* They come with the graph, whatever is said of copies. */
+SIM_TEST(copies_of_a_graph_are_charged_with_it)
+{
+        static CUgraphExec instance;
+        struct mover *m = &mover;
+        CUgraph graph;
+
+        begin("exempt");
+        CHECK_EQ(cuStreamBeginCapture_v2(STREAM, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+        CHECK_EQ(cuMemcpyHtoDAsync_v2(m->device, m->host, BYTES, STREAM), CUDA_SUCCESS);
+        CHECK_EQ(cuStreamEndCapture(STREAM, &graph), CUDA_SUCCESS);
+        CHECK_EQ(cuGraphInstantiateWithFlags(&instance, graph, 0), CUDA_SUCCESS);
+        const struct worker_time begin_time = engines_time();
+        while (engines_time().clock_ns - begin_time.clock_ns < RUN_MS * UINT64_C(1000000))
+                CHECK_EQ(cuGraphLaunch(instance, STREAM), CUDA_SUCCESS);
+        const struct worker_time end = engines_time();
+        check_load((double)(end.busy_ns - begin_time.busy_ns) * 100 /
+                   (double)(end.clock_ns - begin_time.clock_ns));
+}
+
+SIM_TEST(data_arrives)
+{
+        char *from = NULL, *to = NULL;
+
+        begin("count");
+        from = mover.host;
+        to = mover.other_host;
+        for (unsigned i = 0; i < BYTES; i++)
+                from[i] = (char)(i * 7);
+        CHECK_EQ(cuMemcpyHtoD_v2(mover.device, from, BYTES), CUDA_SUCCESS);
+        CHECK_EQ(cuMemcpyDtoDAsync_v2(mover.other, mover.device, BYTES, NULL), CUDA_SUCCESS);
+        CHECK_EQ(cuMemcpyDtoH_v2(to, mover.other, BYTES), CUDA_SUCCESS);
+        CHECK(memcmp(from, to, BYTES) == 0);
+}
+
+SIM_TEST(a_refused_copy_costs_nothing)
+{
+        begin("count");
+        for (unsigned i = 0; i < 200; i++) /* each would be charged 2 ms at first */
+                CHECK(cuMemcpyHtoD_v2(1, mover.host, BYTES) != CUDA_SUCCESS);
+        const struct worker_time begin_time = engines_time();
+        CHECK_EQ(cuMemcpyHtoD_v2(mover.device, mover.host, BYTES), CUDA_SUCCESS);
+        CHECK(engines_time().clock_ns - begin_time.clock_ns < UINT64_C(200000000));
+}
+
+int main(void)
+{
+        return RUN(CASE(every_copy_and_fill_counts), CASE(copies_keep_to_the_limit),
+                   CASE(copies_that_are_waited_for_keep_to_the_limit),
+                   CASE(fills_keep_to_the_limit), CASE(by_default_copies_are_exempt),
+                   CASE(copies_are_exempt_if_the_environment_says_so),
+                   CASE(kernels_and_copies_have_one_limit),
+                   CASE(a_capture_of_copies_is_not_held_up),
+                   CASE(copies_of_a_graph_are_charged_with_it), CASE(data_arrives),
+                   CASE(a_refused_copy_costs_nothing));
+}
