@@ -17,15 +17,17 @@
 /* Idle for longer: the turn is better given to others. */
 #define GPU_TURN_IDLE_NS UINT64_C(150000)
 
+/* Written by the thread that begins; those that ask meanwhile see the turn before or this one. */
 struct gpu_turn {
         struct gpu_grant_file *grants; /* read-only */
         struct gpu_want_file *wants;
         const struct gpu_grant *grant;
         struct gpu_want *want;
-        struct gpu_lane *lane; /* NULL: not joined, or all were taken */
-        uint32_t pid;          /* whose lane it is: a child takes one of its own */
-        uint32_t number;       /* the grant's word when the turn began */
-        uint64_t until_ns;     /* without an arbiter: when to look for one again; 0: there is one */
+        _Atomic(struct gpu_lane *) lane; /* NULL: not joined, or all were taken */
+        uint32_t pid;                    /* whose lane it is: a child takes one of its own */
+        _Atomic uint32_t number;         /* the grant's word when the turn began */
+        /* Without an arbiter: when to look for one again; 0: there is one. */
+        _Atomic uint64_t until_ns;
 };
 
 /* Maps the pages of the device at this place in the share. The caller closes it. */
@@ -44,7 +46,8 @@ bool gpu_turn_begin(struct gpu_turn *turn);
 bool gpu_turn_look(struct gpu_turn *turn, uint64_t now_ns);
 static inline bool gpu_turn_is_on(struct gpu_turn *turn, uint64_t now_ns)
 {
-        return (atomic_load_explicit(&turn->grant->turn, memory_order_relaxed) == turn->number &&
+        return (atomic_load_explicit(&turn->grant->turn, memory_order_relaxed) ==
+                        atomic_load_explicit(&turn->number, memory_order_relaxed) &&
                 now_ns < atomic_load_explicit(&turn->grant->deadline_ns, memory_order_relaxed)) ||
                gpu_turn_look(turn, now_ns);
 }

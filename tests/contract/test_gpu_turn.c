@@ -195,6 +195,55 @@ TEST(a_child_has_a_lane_of_its_own_and_the_dead_are_buried)
         bench_close(&bench);
 }
 
+enum { ASKERS = 2, ASKED_TURNS = 200 };
+
+struct asker {
+        struct gpu_turn *turn;
+        _Atomic bool *is_over;
+        pthread_t thread;
+};
+
+/* As a keeper of turns does, and threads that launch. */
+static void *ask(void *closure)
+{
+        struct asker *asker = closure;
+        const struct gpu_turn *turn = asker->turn;
+
+        while (!atomic_load(asker->is_over)) {
+                gpu_turn_is_on(asker->turn, clock_now_ns());
+                gpu_turn_note(asker->turn, 1, gpu_turn_in_flight_ns(turn, 1));
+                if (gpu_turn_deadline_ns(turn) == GPU_NO_DEADLINE)
+                        futex_wait(&turn->grant->turn, turn->number, NS_PER_US);
+        }
+        return NULL;
+}
+
+/* Nothing to see without TSan but that it ends. */
+TEST(others_ask_while_a_thread_takes_turns)
+{
+        struct bench bench;
+        _Atomic bool is_over = false;
+        struct asker askers[ASKERS];
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
+        gpu_turn_begin(&bench.turn);
+        for (unsigned i = 0; i < ASKERS; i++) {
+                askers[i] = (struct asker){ .turn = &bench.turn, .is_over = &is_over };
+                assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+        }
+        for (unsigned i = 0; i < ASKED_TURNS; i++) {
+                gpu_turn_end(&bench.turn, true);
+                arbiter_says(&bench, GPU_OPEN, clock_now_ns() + NS_PER_S);
+                gpu_turn_begin(&bench.turn);
+                CHECK_EQ(bench.turn.number, atomic_load(&bench.grants->devices[1].turn));
+        }
+        atomic_store(&is_over, true);
+        for (unsigned i = 0; i < ASKERS; i++)
+                pthread_join(askers[i].thread, NULL);
+        bench_close(&bench);
+}
+
 TEST(a_file_of_something_else_is_refused)
 {
         struct bench bench;
@@ -217,5 +266,6 @@ int main(void)
                    CASE(a_waiting_tenant_asks_and_goes_on_when_it_is_granted),
                    CASE(an_arbiter_that_never_answers_is_missed_once_and_rung_for),
                    CASE(a_child_has_a_lane_of_its_own_and_the_dead_are_buried),
+                   CASE(others_ask_while_a_thread_takes_turns),
                    CASE(a_file_of_something_else_is_refused));
 }
