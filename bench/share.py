@@ -78,13 +78,11 @@ def wake_metrics(build, seconds=6):
     """How long after its time was paid for a launch goes on, and what waiting costs the CPU."""
     with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
         card = Card(build, folder)
-        before = os.times()
         load = card.start("wakes", seconds, card.environment(10), stdout=subprocess.PIPE, text=True)
         lines = load.communicate()[0].splitlines()
-        after = os.times()
-    late = [float(line.split()[1]) for line in lines if line.startswith("wake_us")]
-    spent = after.children_user + after.children_system - before.children_user - before.children_system
-    return {"throttle_wake_us": statistics.median(late), "throttled_cpu_percent": spent / seconds * 100}
+    late, waited, spent = zip(*(map(float, line.split()[1:]) for line in lines if line.startswith("wake_us")))
+    return {"throttle_wake_us": statistics.median(late),
+            "throttled_cpu_percent": sum(spent) / sum(waited) * 100}
 
 
 def targets(name):

@@ -129,7 +129,16 @@ static void requests(const struct load *load)
                 usleep((unsigned)((20 * NS_PER_MS - took_ns) / NS_PER_US));
 }
 
-/* Launches that must wait: how long after their time was paid for they went on is printed. */
+static uint64_t cpu_now_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Launches that must wait: how long after their time was paid for they went on is printed, how long they
+ * waited in all, and how long the process was on a CPU meanwhile. */
 static void wakes(const struct load *load)
 {
         static struct region region;
@@ -139,13 +148,15 @@ static void wakes(const struct load *load)
                 must(CUDA_ERROR_UNKNOWN, e.text);
         struct region_compute *compute = &region.file->computes[0];
         uint32_t permille = (uint32_t)atoi(getenv("VGPU_CORES")) * 10;
-        uint64_t now_ns = clock_now_ns();
+        uint64_t now_ns = clock_now_ns(), cpu_ns = cpu_now_ns();
         uint64_t owed_ns =
                 region_compute_owed_ns(compute, region_compute_rate(compute, permille), now_ns);
         launch(load, K1MS, 0);
+        cpu_ns = cpu_now_ns() - cpu_ns;
+        now_ns = clock_now_ns() - now_ns;
         if (owed_ns > 0)
-                printf("wake_us %.1f\n",
-                       (double)(int64_t)(clock_now_ns() - now_ns - owed_ns) / 1e3);
+                printf("wake_us %.1f %.1f %.1f\n", (double)(int64_t)(now_ns - owed_ns) / 1e3,
+                       (double)now_ns / 1e3, (double)cpu_ns / 1e3);
         sync_all(load);
 }
 
