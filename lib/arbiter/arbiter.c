@@ -234,6 +234,22 @@ static uint64_t step_all(struct arbiter *arbiter, uint64_t now_ns)
         return until_ns;
 }
 
+/* Whoever has no limit takes turns only where somebody beside it was given a part. */
+static void turns_ask_for(const struct arbiter *arbiter)
+{
+        for (int i = 0; i < TENANTS; i++) {
+                struct tenant *tenant = arbiter->tenants[i];
+                bool are_needed = false;
+
+                for (unsigned j = 0; tenant && j < tenant->device_count; j++)
+                        if (tenant->places[j].gpu >= 0)
+                                are_needed |= turns_are_needed(
+                                        &arbiter->gpus[tenant->places[j].gpu]->turns);
+                if (tenant)
+                        share_set_turns(&tenant->share, are_needed);
+        }
+}
+
 /* Those who lose their turn are told before those who get it. */
 static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
 {
@@ -265,6 +281,7 @@ uint64_t arbiter_step(struct arbiter *arbiter)
                 const uint64_t now_ns = clock_now_ns();
 
                 read_all(arbiter);
+                turns_ask_for(arbiter);
                 until_ns = step_all(arbiter, now_ns);
                 has_changed = tell_all(arbiter, now_ns, false);
                 has_changed |= tell_all(arbiter, now_ns, true);

@@ -12,7 +12,7 @@
 #include "futex.h"
 #include "guard.h"
 
-enum { WEIGHT_MOST = 10000, UNLIMITED_WEIGHT = 100 };
+enum { WEIGHT_MOST = 10000 };
 
 static uint64_t inode_of(const char *path)
 {
@@ -54,7 +54,10 @@ int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e
         struct tenant tenant = { 0 };
 
         snprintf(tenant.path, sizeof tenant.path, "%s", share_path);
-        int r = share_open(share_path, false, &tenant.share, e);
+        /* The share is not the arbiter's to write, but for whether there are turns to take. */
+        int r = share_open(share_path, true, &tenant.share, e);
+        if (r == -EACCES || r == -EROFS)
+                r = share_open(share_path, false, &tenant.share, e);
         if (r < 0)
                 return r;
         r = pages_open(&tenant, e);
@@ -97,12 +100,11 @@ void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_li
 {
         const struct share_copy *copy = share_current(&tenant->share);
         const struct share_device *row = &copy->devices[device];
-        const uint32_t cores = row->cores_percent;
-        const uint32_t cap = row->cores_max_percent > cores ? row->cores_max_percent : cores;
-        const uint32_t weight = row->weight ? row->weight : cores ? cores : UNLIMITED_WEIGHT;
+        const uint32_t cap = share_cap_percent(row);
 
         *ret_limits = (struct turns_limits){
-                .weight = least(weight, WEIGHT_MOST),
+                .weight = !cap ? 0
+                               : least(row->weight ? row->weight : row->cores_percent, WEIGHT_MOST),
                 .cap_ns_per_s = cap >= 100 ? 0 : cap * (NS_PER_S / 100),
                 .is_latency = row->flags & SHARE_LATENCY,
         };
@@ -168,7 +170,7 @@ void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *tur
         const struct turns_tenant *t = &turns->tenants[tenant->places[device].id];
 
         atomic_store(&grant->heartbeat_ns, now_ns);
-        atomic_store(&grant->weight, t->limits.weight);
+        atomic_store(&grant->weight, t->weight);
         atomic_store(&grant->cap_ns_per_s, t->limits.cap_ns_per_s);
         atomic_store(&grant->turns, t->turns);
         atomic_store(&grant->held_ns, t->held_ns);

@@ -171,8 +171,20 @@ int share_update(struct share *share, const struct share_copy *content, struct e
         const uint32_t limits_compute = share_limits_compute(content);
         atomic_fetch_or(&share->file->limits_compute, limits_compute);
         atomic_store_explicit(&share->file->index, !used, memory_order_release);
-        atomic_store(&share->file->limits_compute, limits_compute);
+        atomic_fetch_and(&share->file->limits_compute, limits_compute | SHARE_LIMITS_TURNS);
         return 0;
+}
+
+void share_set_turns(struct share *share, bool takes_turns)
+{
+        const uint32_t now = atomic_load(&share->file->limits_compute) & SHARE_LIMITS_TURNS;
+
+        if (!share->is_writable || (now != 0) == takes_turns)
+                return;
+        if (takes_turns)
+                atomic_fetch_or(&share->file->limits_compute, SHARE_LIMITS_TURNS);
+        else
+                atomic_fetch_and(&share->file->limits_compute, ~(uint32_t)SHARE_LIMITS_TURNS);
 }
 
 int share_find_device(const struct share_copy *copy, const char *uuid)

@@ -25,6 +25,10 @@ const struct share_copy *share_current(const struct share *share);
  * generation is set by this call. */
 int share_update(struct share *share, const struct share_copy *content, struct err *e);
 
+/* Whether its processes are to take turns with other containers, though nothing limits them. Nothing
+ * happens to a share that is not writable. */
+void share_set_turns(struct share *share, bool takes_turns);
+
 /* Position of the device in the copy, −1: not in the share. */
 int share_find_device(const struct share_copy *copy, const char *uuid);
 

@@ -40,6 +40,7 @@ enum share_policy {
 enum share_limits {
         SHARE_LIMITS_LAUNCHES = 1,
         SHARE_LIMITS_COPIES = 2,
+        SHARE_LIMITS_TURNS = 4, /* somebody beside it has a limit: said by the arbiter */
 };
 
 struct share_device {

@@ -362,6 +362,21 @@ struct turns_word turns_word(const struct turns *turns, int tenant)
         };
 }
 
+bool turns_are_needed(const struct turns *turns)
+{
+        unsigned tenants = 0, parts = 0;
+
+        for (int i = 0; i < turns->high; i++) {
+                const struct turns_tenant *tenant = &turns->tenants[i];
+
+                if (tenant->state == TURNS_ABSENT)
+                        continue;
+                tenants++;
+                parts += tenant->limits.weight || tenant->limits.cap_ns_per_s;
+        }
+        return tenants > 1 && parts > 0 && !turns->is_off;
+}
+
 bool turns_is_contended(const struct turns *turns)
 {
         for (int i = 0; i < turns->high; i++)

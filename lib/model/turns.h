@@ -25,7 +25,7 @@ enum turns_state {
 };
 
 struct turns_limits {
-        uint32_t weight;       /* 0 counts as 1 */
+        uint32_t weight;       /* percent that are its own; 0: what the others leave of 100 */
         uint64_t cap_ns_per_s; /* GPU time per second at most; 0: no cap */
         bool is_latency;       /* its waits are kept short */
 };
@@ -44,6 +44,7 @@ struct turns_report {
 struct turns_tenant {
         enum turns_state state;
         struct turns_limits limits;
+        uint32_t weight; /* by which its time counts */
         struct turns_report report;
         uint32_t number; /* grows with every change of state */
         uint64_t virtual_time;
@@ -101,3 +102,5 @@ struct turns_word turns_word(const struct turns *turns, int tenant);
 uint64_t turns_quantum_ns(const struct turns *turns);
 /* True: somebody wants a turn and has none. */
 bool turns_is_contended(const struct turns *turns);
+/* True: it is shared, and somebody was given a part of it. Otherwise nobody need take turns. */
+bool turns_are_needed(const struct turns *turns);

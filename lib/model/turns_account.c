@@ -11,12 +11,32 @@ enum {
         MARGIN = 64,        /* the tenant's own account is the exact one: ours is a 64th wider */
         BALANCE_PER_S = 10, /* a balance holds a tenth of a second's income */
         BALANCE_QUANTA = 2,
+        WHOLE = 100,
 };
 #define CROWDED_QUANTUM_MOST_NS (10 * NS_PER_S)
 
 static uint64_t weight_of(const struct turns_tenant *tenant)
 {
-        return tenant->limits.weight ? tenant->limits.weight : 1;
+        return tenant->weight ? tenant->weight : 1;
+}
+
+/* Those who have no part of their own share what the others' parts leave. */
+static void weights_judge(struct turns *turns)
+{
+        uint32_t given = 0, others = 0;
+
+        for (int i = 0; i < turns->high; i++) {
+                if (turns->tenants[i].state == TURNS_ABSENT)
+                        continue;
+                given += turns->tenants[i].limits.weight;
+                others += turns->tenants[i].limits.weight == 0;
+        }
+        const uint32_t rest = given < WHOLE && others ? (WHOLE - given) / others : 0;
+        for (int i = 0; i < turns->high; i++) {
+                struct turns_tenant *tenant = &turns->tenants[i];
+
+                tenant->weight = tenant->limits.weight ? tenant->limits.weight : rest;
+        }
 }
 
 static uint64_t income_ns_per_s(const struct turns_tenant *tenant)
@@ -169,6 +189,7 @@ void account_pass_time(struct turns *turns, uint64_t now_ns)
         const uint64_t span_ns = now_ns > turns->clock_ns ? now_ns - turns->clock_ns : 0;
 
         turns->clock_ns += span_ns;
+        weights_judge(turns);
         for (int i = 0; i < turns->high; i++)
                 if (turns->tenants[i].state != TURNS_ABSENT)
                         tenant_pass_time(turns, &turns->tenants[i], span_ns);

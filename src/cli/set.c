@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arbiter_process.h"
 #include "command.h"
 #include "quantity.h"
 #include "scan.h"
@@ -116,6 +117,9 @@ static int limits_set(const char *path, const struct set_request *request, struc
         }
         if (r == 0)
                 r = share_update(&share, &copy, e);
+        if (r == 0)
+                arbiter_process_ring(
+                        path); /* others may have turns to take now, or none any more */
         if (r == 0 && share_memory_is_said(&request->memory))
                 held_print(&copy);
         if (r == 0 && share_compute_is_said(&request->compute))

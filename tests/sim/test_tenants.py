@@ -55,6 +55,15 @@ class Tenants(Case):
             self.assertGreater(turns["held_ns"], 0, turns)
             self.assertEqual(turns["swap_ns"], 0, turns)
 
+    def test_one_without_a_limit_leaves_the_other_its_part(self):
+        first, second = self.start("async_1ms", "--cores", 30), self.start("async_1ms")
+        self.both_work(first, second)
+        time.sleep(1)
+        self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.30, delta=0.05)
+        vgpu("set", first.name, "--cores", "0", environment=self.card.env)
+        time.sleep(0.5)  # the driver's slices from here on
+        self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.50, delta=0.06)
+
     def test_small_kernels_get_as_much_as_large_ones(self):
         small = self.start("async_50us", "--cores", 50, *SOFT)
         large = self.start("async_5ms", "--cores", 50, *SOFT)

@@ -70,13 +70,11 @@ static void bench_open(struct bench *bench)
         assert_int_equal(pthread_create(&bench->thread, NULL, arbitrate, bench), 0);
 }
 
-static void bench_close(struct bench *bench)
+static void bench_remove(struct bench *bench)
 {
         static const char *const names[] = { "share", "grant", "want" };
         char path[128];
 
-        futex_ring(&bench->members);
-        pthread_join(bench->thread, NULL);
         arbiter_free(bench->arbiter);
         bells_forget(&bench->members);
         for (int i = 0; i < TENANTS; i++) {
@@ -87,6 +85,13 @@ static void bench_close(struct bench *bench)
                 }
                 rmdir(bench->folders[i]);
         }
+}
+
+static void bench_close(struct bench *bench)
+{
+        futex_ring(&bench->members);
+        pthread_join(bench->thread, NULL);
+        bench_remove(bench);
 }
 
 /* Both ask, one after the other has ended; none of them goes on for want of an answer. */
@@ -109,6 +114,54 @@ TEST(tenants_get_their_turns_when_they_ask)
         bench_open(&bench);
         take_turns(&bench);
         bench_close(&bench);
+}
+
+/* Of a share: what its processes look at before every launch. */
+static uint32_t limits_of(const struct share *share)
+{
+        return atomic_load(&share->file->limits_compute);
+}
+
+static void cores_set(struct share *share, unsigned percent)
+{
+        struct share_copy copy;
+        struct err e = { 0 };
+
+        memcpy(&copy, share_current(share), sizeof copy);
+        copy.devices[0].cores_percent = percent;
+        assert_int_equal(share_update(share, &copy, &e), 0);
+}
+
+TEST(one_without_a_limit_takes_turns_while_one_beside_it_has_one)
+{
+        struct bench bench = { 0 };
+        struct share shares[TENANTS];
+        struct err e = { 0 };
+        char path[128];
+
+        bench.arbiter = arbiter_new(&bench.members);
+        for (int i = 0; i < TENANTS; i++) {
+                tenant_make(&bench, i);
+                path_in(&bench, i, "share", path);
+                assert_int_equal(share_open(path, true, &shares[i], &e), 0);
+        }
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(limits_of(&shares[1]), 0);
+        cores_set(&shares[0], 30);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(limits_of(&shares[0]), SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_TURNS);
+        CHECK_EQ(limits_of(&shares[1]), SHARE_LIMITS_TURNS);
+        CHECK_EQ(atomic_load(&bench.turns[1].grant->weight), 70);
+        cores_set(&shares[1], 20); /* what the arbiter says stays */
+        CHECK_EQ(limits_of(&shares[1]), SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_TURNS);
+        cores_set(&shares[1], 0);
+        cores_set(&shares[0], 0);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(limits_of(&shares[0]), 0);
+        CHECK_EQ(limits_of(&shares[1]), 0);
+        for (int i = 0; i < TENANTS; i++)
+                share_close(&shares[i]);
+        bench_remove(&bench);
 }
 
 TEST(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle)
@@ -147,6 +200,7 @@ TEST(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses)
 int main(void)
 {
         return RUN(CASE(tenants_get_their_turns_when_they_ask),
+                   CASE(one_without_a_limit_takes_turns_while_one_beside_it_has_one),
                    CASE(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle),
                    CASE(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses));
 }

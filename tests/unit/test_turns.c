@@ -257,6 +257,49 @@ TEST(a_tenant_in_debt_waits_until_it_is_paid)
         assert_true(is_open(a));
 }
 
+TEST(whoever_has_no_part_of_its_own_shares_what_the_others_leave)
+{
+        const struct turns_limits third = { .weight = 30 }, none = { 0 }, most = { .weight = 80 };
+        int a, b;
+
+        two_tenants(&a, &b);
+        turns_limit(&turns, a, &third);
+        turns_limit(&turns, b, &none);
+        settle(0);
+        CHECK_EQ(turns.tenants[a].weight, 30);
+        CHECK_EQ(turns.tenants[b].weight, 70);
+        const int c = turns_add(&turns, &none, false, 0);
+        settle(1 * MS);
+        CHECK_EQ(turns.tenants[b].weight, 35);
+        CHECK_EQ(turns.tenants[c].weight, 35);
+        turns_limit(&turns, b, &most); /* more than there is */
+        settle(2 * MS);
+        CHECK_EQ(turns.tenants[b].weight, 80);
+        CHECK_EQ(turns.tenants[c].weight, 0); /* counts as 1 */
+        turns_remove(&turns, a, 3 * MS);
+        settle(3 * MS);
+        CHECK_EQ(turns.tenants[c].weight, 20);
+}
+
+TEST(turns_are_needed_where_a_shared_gpu_was_given_in_part)
+{
+        const struct turns_limits none = { 0 }, capped = { .cap_ns_per_s = 64 * MS };
+        int a, b;
+
+        two_tenants(&a, &b);
+        turns_limit(&turns, a, &none);
+        assert_true(turns_are_needed(&turns));
+        turns_limit(&turns, b, &none);
+        assert_false(turns_are_needed(&turns));
+        turns_limit(&turns, a, &capped);
+        assert_true(turns_are_needed(&turns));
+        turns.is_off = true;
+        assert_false(turns_are_needed(&turns));
+        turns.is_off = false;
+        turns_remove(&turns, b, MS);
+        assert_false(turns_are_needed(&turns));
+}
+
 TEST(resident_sets_that_do_not_fit_make_turns_longer)
 {
         int a, b;
@@ -315,6 +358,8 @@ int main(void)
                    CASE(whoever_slept_has_saved_up_two_quanta_and_no_more),
                    CASE(what_a_liar_says_counts_as_half_of_the_time_it_held),
                    CASE(a_tenant_in_debt_waits_until_it_is_paid),
+                   CASE(whoever_has_no_part_of_its_own_shares_what_the_others_leave),
+                   CASE(turns_are_needed_where_a_shared_gpu_was_given_in_part),
                    CASE(resident_sets_that_do_not_fit_make_turns_longer),
                    CASE(without_turns_everybody_is_free),
                    CASE(those_who_ran_before_drain_before_the_first_turn));

@@ -2,12 +2,14 @@
 #include "limits_compute.h"
 
 #include "limits.h"
+#include "region_compute.h"
 #include "share.h"
 
 static struct {
         _Atomic uint32_t limits;                       /* by environment: enum share_limits */
         _Atomic uint32_t tight_percent[SHARE_DEVICES]; /* by account of the share; 0: nothing */
         _Atomic bool has_copies[SHARE_DEVICES];        /* the same */
+        const _Atomic uint32_t *share; /* enum share_limits of the share; NULL: there is none */
 } limits_compute;
 const _Atomic uint32_t *limits_compute_switch = &limits_compute.limits;
 
@@ -28,6 +30,7 @@ static bool asks_for_more(const struct share_copy *environment)
 
 void limits_compute_by_share(const struct share_file *file, const struct share_copy *environment)
 {
+        limits_compute.share = &file->limits_compute;
         if (asks_for_more(environment)) /* what holds is looked up, device by device */
                 atomic_store(&limits_compute.limits, SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_COPIES);
         else
@@ -38,6 +41,13 @@ void limits_compute_tighten(unsigned account, const struct share_device *row)
 {
         atomic_store(&limits_compute.tight_percent[account], share_cap_percent(row));
         atomic_store(&limits_compute.has_copies[account], (row->flags & SHARE_COPIES_COUNT) != 0);
+}
+
+static bool takes_turns(void)
+{
+        return limits_compute.share &&
+               atomic_load_explicit(limits_compute.share, memory_order_relaxed) &
+                       SHARE_LIMITS_TURNS;
 }
 
 unsigned limits_compute_permille(unsigned account)
@@ -53,7 +63,7 @@ unsigned limits_compute_permille(unsigned account)
                 given = tight;
         else if (device->cores_percent >= 100) /* the whole device: nothing to limit */
                 given = 0;
-        return given * 10;
+        return given || !takes_turns() ? given * 10 : COMPUTE_WHOLE;
 }
 
 bool limits_compute_has_copies(unsigned account)
