@@ -164,16 +164,28 @@ static const struct move *move_named(const char *name)
         return NULL;
 }
 
+/* What the engines did meanwhile is what was counted, give or take a piece of work. */
+static void check_counted(const char *name, uint64_t done_ns, uint64_t counted_ns)
+{
+        if (counted_ns < done_ns / 2 || counted_ns > done_ns * 2)
+                fail_msg("%s: the engines worked %.1f ms, %.1f of them were counted", name,
+                         (double)done_ns / 1e6, (double)counted_ns / 1e6);
+}
+
 /* One after the other, so that none has saved anything up. */
 SIM_TEST(every_copy_and_fill_counts)
 {
         begin("count");
         for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+                const uint64_t done_ns = engines_time().busy_ns, counted_ns = worker_counted_ns(0);
                 const double load = run(&moves[i], ROW_MS);
 
                 if (load > ROW_MOST)
                         fail_msg("%s: %.1f %% of an engine's time under a limit of %d",
                                  moves[i].name, load, LIMIT);
+                CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+                check_counted(moves[i].name, engines_time().busy_ns - done_ns,
+                              worker_counted_ns(0) - counted_ns);
         }
 }
 
