@@ -51,6 +51,9 @@ bench: all ## measure what calls cost and how exact shares of compute are; write
 bench-hot: all ## the cost of calls alone, with fewer rounds, in seconds
 	@bench/run $(BUILD) hot
 
+bench-scale: all ## the scheduler on thousands of nodes, with a real API server and kube-scheduler (SCALE=options of bench/scale/run)
+	@tools/setup e2e && exec bench/scale/run $(BUILD) $(SCALE)
+
 soak: all ## kill ten thousand processes, race and crowd at the memory limit, kill and stop those who take turns, look at what is left
 	@tests/soak/run $(BUILD) 10000
 

@@ -114,17 +114,37 @@ static int take_byte(struct json_stream *stream, char byte)
         return to == &stream->value && was_value && stream->depth == value_depth(stream);
 }
 
-/* How many bytes are plainly inside a string: most of an object is. */
-static size_t run_of_string(const struct json_stream *stream, const char *bytes, size_t count)
+/* How many bytes go to the value that has begun, up to its end: most of all are passed here. *ret_whole:
+ * it ends with them. */
+static size_t run_of_value(struct json_stream *stream, const char *bytes, size_t count,
+                           bool *ret_whole)
 {
-        size_t length = 0;
+        const unsigned outside = value_depth(stream);
+        size_t at = 0;
 
-        if (!stream->in_string || stream->is_escaped || stream->depth <= value_depth(stream) ||
-            stream->value.length == 0)
+        *ret_whole = false;
+        if (stream->value.length == 0 || stream->depth <= outside)
                 return 0;
-        while (length < count && bytes[length] != '"' && bytes[length] != '\\')
-                length++;
-        return length;
+        for (; at < count; at++) {
+                const char byte = bytes[at];
+
+                if (stream->is_escaped) {
+                        stream->is_escaped = false;
+                } else if (stream->in_string) {
+                        stream->is_escaped = byte == '\\';
+                        stream->in_string = byte != '"';
+                } else if (byte == '"') {
+                        stream->in_string = true;
+                } else if (byte == '{' || byte == '[') {
+                        if (++stream->depth > DEPTH_MOST)
+                                return at; /* take_byte() says so */
+                } else if (byte == '}' || byte == ']') {
+                        *ret_whole = --stream->depth == outside;
+                        if (*ret_whole)
+                                return at + 1;
+                }
+        }
+        return at;
 }
 
 int json_stream_take(struct json_stream *stream, const void *bytes, size_t count,
@@ -134,12 +154,15 @@ int json_stream_take(struct json_stream *stream, const void *bytes, size_t count
         const char *const end = at + count;
 
         while (at < end) {
-                size_t run = run_of_string(stream, at, (size_t)(end - at));
+                bool is_whole;
+                const size_t run = run_of_value(stream, at, (size_t)(end - at), &is_whole);
                 int r;
 
                 if (run) {
                         r = append(stream, &stream->value, at, run);
                         at += run;
+                        if (r == 0)
+                                r = is_whole;
                 } else {
                         r = take_byte(stream, *at++);
                 }

@@ -10,6 +10,7 @@
 #include "backoff.h"
 #include "clock.h"
 #include "json_stream.h"
+#include "json_text.h"
 #include "kube_changes.h"
 #include "kube_internal.h"
 #include "list.h"
@@ -40,6 +41,7 @@ struct kube_watch {
         char *continuation; /* the next page's */
 
         struct json_stream stream;
+        struct str pruned;  /* one object, without what nobody looks at */
         struct str failure; /* what came instead of a list or watch */
         struct err broken;  /* why we ended the request ourselves */
         int status;
@@ -56,6 +58,7 @@ static void watch_free(struct kube_watch *watch)
         loop_timer_clear(kube_client_loop(watch->client), &watch->timer);
         json_stream_done(&watch->stream);
         str_done(&watch->failure);
+        str_done(&watch->pruned);
         kube_changes_done(&watch->changes);
         free(watch->path);
         free(watch->query);
@@ -111,10 +114,21 @@ static int take_event(struct kube_watch *watch, const json_t *event)
         return r;
 }
 
+/* NULL: no JSON. */
+static json_t *value_load(struct kube_watch *watch, const char *text, size_t count)
+{
+        if (!watch->options.without)
+                return json_loadb(text, count, 0, NULL);
+        watch->pruned.length = 0;
+        if (json_text_without(text, count, watch->options.without, &watch->pruned) < 0)
+                return NULL;
+        return json_loadb(watch->pruned.text, watch->pruned.length, 0, NULL);
+}
+
 static int on_value(void *owner, const char *text, size_t count)
 {
         struct kube_watch *watch = owner;
-        json_t *value = json_loadb(text, count, 0, NULL);
+        json_t *value = value_load(watch, text, count);
         int r = -EPROTO;
 
         if (value)
@@ -290,6 +304,7 @@ static void list_complete(struct kube_watch *watch)
         if (!watch->changes.is_muted && watch->options.on_synced)
                 watch->options.on_synced(watch->options.owner);
         watch->is_taking = false;
+        str_done(&watch->pruned);
         malloc_trim(0); /* a list is the most we ever hold */
 }
 

@@ -14,8 +14,11 @@
 struct kube_watch;
 
 struct kube_watch_options {
-        const char *path;           /* "/api/v1/pods" */
-        const char *query;          /* "fieldSelector=spec.nodeName%3Dn1"; NULL: none */
+        const char *path;  /* "/api/v1/pods" */
+        const char *query; /* "fieldSelector=spec.nodeName%3Dn1"; NULL: none */
+        /* Members that nobody will look at, wherever they stand; NULL ends them. A tree of what is left
+         * is made in a fraction of the time. NULL: everything is told. */
+        const char *const *without;
         unsigned page;              /* objects per answer to a list (500) */
         size_t object_bytes;        /* of one object at most (4 MiB) */
         unsigned first_ms, most_ms; /* of waiting after trouble (200 ms, 30 s) */

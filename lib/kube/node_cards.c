@@ -43,6 +43,7 @@ static bool card_take(const json_t *item, struct node_card *ret_card)
         ret_card->cores = (uint32_t)cores;
         ret_card->slots = (uint16_t)slots;
         ret_card->numa = (int16_t)numa;
+        ret_card->memory_factor = 1;
         ret_card->is_mig = json_is_true(json_object_get(item, "mig"));
         ret_card->is_healthy = json_is_true(json_object_get(item, "healthy"));
         return true;
@@ -66,4 +67,15 @@ int node_cards_parse(const char *text, struct vec *ret_cards, struct err *e)
                 return 0;
         vec_done(ret_cards);
         return err_set(e, -EPROTO, "'%.60s…' is no registration of GPUs", text);
+}
+
+void node_cards_configure(struct vec *cards, const char *text)
+{
+        json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+        int64_t factor;
+
+        if (number_take(root, "memoryFactor", 1, 1 << 20, &factor))
+                for (size_t i = 0; i < cards->count; i++)
+                        ((struct node_card *)vec_at(cards, i))->memory_factor = (uint32_t)factor;
+        json_decref(root);
 }

@@ -15,7 +15,11 @@ struct node_card {
         uint16_t slots;      /* how many containers may share it */
         int16_t numa;        /* −1: not known */
         bool is_mig, is_healthy;
+        uint32_t memory_factor; /* MiB that a unit of nvidia.com/vgpu-memory is */
 };
 
 /* Fills a vec of struct node_card. -EPROTO: the text is no registration. */
 int node_cards_parse(const char *text, struct vec *ret_cards, struct err *e);
+/* The node's settings, nvidia.com/node-config-info: the memory factor of its cards. NULL or no such text:
+ * it stays 1. */
+void node_cards_configure(struct vec *cards, const char *text);

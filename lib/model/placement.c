@@ -21,8 +21,10 @@ struct search {
 struct placement_use placement_use_of(const struct placement_need *need,
                                       const struct placement_card *card)
 {
+        const uint64_t factor = need->is_in_units && card->memory_factor ? card->memory_factor : 1;
+
         return (struct placement_use){
-                .memory_mib = need->memory_mib ? need->memory_mib
+                .memory_mib = need->memory_mib ? need->memory_mib * factor
                                                : card->memory_mib * need->memory_percent / 100,
                 .cores = need->cores,
                 .slots = 1,
@@ -252,8 +254,8 @@ static int full_say(struct search *search, struct err *e)
                         return err_set(e, -ENOSPC,
                                        "too few GPUs with %" PRIu64 " MiB and %u cores free: %u of "
                                        "%u, %u needed",
-                                       need->memory_mib, need->cores, fitting, node->card_count,
-                                       need->count);
+                                       placement_use_of(need, &node->cards[0]).memory_mib,
+                                       need->cores, fitting, node->card_count, need->count);
                 return err_set(e, -ENOSPC,
                                "too few GPUs with %u%% of their memory and %u cores free: %u of "
                                "%u, %u needed",

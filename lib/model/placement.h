@@ -30,6 +30,7 @@ struct placement_card {
         uint32_t cores;            /* 100 times the scaling */
         uint16_t slots;            /* how many containers may share it */
         int16_t numa;              /* −1: not known */
+        uint32_t memory_factor;    /* MiB of a unit; 0 is 1 */
         struct placement_use used; /* by everybody else */
         bool is_usable;            /* healthy, not cut into instances */
 };
@@ -42,6 +43,7 @@ struct placement_need {
         uint64_t memory_mib;
         unsigned memory_percent; /* of each card's, when memory_mib is 0 */
         unsigned cores;          /* 100: alone on the card */
+        bool is_in_units;        /* memory_mib is units, each of the card's memory factor */
 };
 
 enum placement_policy { PLACEMENT_BINPACK, PLACEMENT_SPREAD, PLACEMENT_ANY };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* What an amount may be. */
 static const struct {
@@ -117,6 +118,13 @@ int request_complete(struct request *request, struct err *e)
         if (!has_memory)
                 values[RESOURCE_MEMORY_PERCENT] = 100;
         return 0;
+}
+
+bool request_is_in_units(const struct request *request)
+{
+        const char *name = request->names[RESOURCE_MEMORY];
+
+        return name && strcmp(name, resource_name(RESOURCE_NUMBERED, RESOURCE_MEMORY)) == 0;
 }
 
 int request_profile_gb(const struct request *request, uint64_t *ret_gb, struct err *e)

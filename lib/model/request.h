@@ -41,5 +41,7 @@ static inline bool request_is_empty(const struct request *request)
 {
         return request->given == 0;
 }
+/* Is its memory in units of the node's memory factor? */
+bool request_is_in_units(const struct request *request);
 /* GB that the profiles come to; -ERANGE. */
 int request_profile_gb(const struct request *request, uint64_t *ret_gb, struct err *e);

@@ -8,7 +8,7 @@
 /* What a resource says. Memory and cores are of each GPU. */
 enum resource_kind {
         RESOURCE_COUNT,          /* how many GPUs, each another card */
-        RESOURCE_MEMORY,         /* MiB, times the node's memory factor */
+        RESOURCE_MEMORY,         /* MiB; of nvidia.com/vgpu-memory times the node's memory factor */
         RESOURCE_MEMORY_PERCENT, /* of the card's */
         RESOURCE_CORES,          /* percent of the GPU's time; 0: no limit, 100: the whole card */
         RESOURCE_PRIORITY,       /* 0 high, 1 low */

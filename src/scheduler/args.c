@@ -4,58 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "json_text.h"
+
 struct span {
         const char *begin, *end;
 };
-
-static const char *space_skip(const char *at, const char *end)
-{
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
-                at++;
-        return at;
-}
-
-/* Behind the string that begins here; NULL: none begins, or it does not end. */
-static const char *string_skip(const char *at, const char *end)
-{
-        if (at == end || *at != '"')
-                return NULL;
-        for (at++; at < end && *at != '"'; at++)
-                if (*at == '\\')
-                        at++;
-        return at < end ? at + 1 : NULL;
-}
-
-/* Behind the value that begins here. Only brackets and strings are understood: what is taken out is
- * parsed by somebody who knows the rest. */
-static const char *value_skip(const char *at, const char *end)
-{
-        unsigned depth = 0;
-
-        while (at < end) {
-                if (*at == '"') {
-                        at = string_skip(at, end);
-                        if (!at)
-                                return NULL;
-                } else if (*at == '{' || *at == '[') {
-                        depth++;
-                        at++;
-                } else if (*at == '}' || *at == ']') {
-                        if (depth == 0)
-                                return at;
-                        depth--;
-                        at++;
-                } else if (*at == ',' && depth == 0) {
-                        return at;
-                } else {
-                        at++;
-                        continue;
-                }
-                if (depth == 0)
-                        return at;
-        }
-        return NULL;
-}
 
 static bool span_is(const struct span *span, const char *text)
 {
@@ -67,22 +20,22 @@ static bool span_is(const struct span *span, const char *text)
 /* The next key and value of an object, behind its bracket. 1: there is one; 0: it ended; −1: no JSON. */
 static int member_next(const char **at, const char *end, struct span *key, struct span *value)
 {
-        const char *next = space_skip(*at, end);
+        const char *next = json_text_space(*at, end);
 
         if (next < end && *next == ',')
-                next = space_skip(next + 1, end);
+                next = json_text_space(next + 1, end);
         if (next < end && *next == '}')
                 return 0;
         key->begin = next + 1;
-        next = string_skip(next, end);
+        next = json_text_string(next, end);
         if (!next)
                 return -1;
         key->end = next - 1;
-        next = space_skip(next, end);
+        next = json_text_space(next, end);
         if (next == end || *next != ':')
                 return -1;
-        value->begin = space_skip(next + 1, end);
-        value->end = *at = value_skip(value->begin, end);
+        value->begin = json_text_space(next + 1, end);
+        value->end = *at = json_text_value(value->begin, end);
         return value->end ? 1 : -1;
 }
 
@@ -117,7 +70,7 @@ static int names_take(const struct span *value, struct args *args)
 
 int args_read(const char *text, size_t count, struct args *ret_args, struct err *e)
 {
-        const char *end = text + count, *at = space_skip(text, end);
+        const char *end = text + count, *at = json_text_space(text, end);
         struct span key, value;
         int r = at < end && *at == '{' ? 1 : -1;
 
@@ -144,11 +97,11 @@ void args_done(struct args *args)
 
 bool args_next(const struct args *args, const char **at, const char **ret_name, size_t *ret_count)
 {
-        const char *next = space_skip(*at, args->names_end);
+        const char *next = json_text_space(*at, args->names_end);
 
         if (next < args->names_end && *next == ',' && *at != args->names)
-                next = space_skip(next + 1, args->names_end);
-        const char *behind = string_skip(next, args->names_end);
+                next = json_text_space(next + 1, args->names_end);
+        const char *behind = json_text_string(next, args->names_end);
 
         *at = behind ? behind : next;
         if (!behind)

@@ -90,6 +90,7 @@ static int need_add(struct asking *asking, const struct pod_walk *walk,
                 .memory_mib = request->values[RESOURCE_MEMORY],
                 .memory_percent = (unsigned)request->values[RESOURCE_MEMORY_PERCENT],
                 .cores = (unsigned)request->values[RESOURCE_CORES],
+                .is_in_units = request_is_in_units(request),
         };
         str_copy(asking->containers[i], ASKING_NAME, pod_request_name(walk->container));
         asking->pod.need_count++;

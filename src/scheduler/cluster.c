@@ -9,6 +9,7 @@
 #include "cluster_internal.h"
 #include "cluster_number.h"
 #include "list.h"
+#include "scope.h"
 #include "str.h"
 
 static struct cluster_node *node_find(const struct cluster *cluster, const char *name)
@@ -46,6 +47,7 @@ void cluster_node_free_if_unused(struct cluster *cluster, struct cluster_node *n
         hash_remove(&cluster->nodes, &node->link);
         vec_done(&node->cards);
         free(node->places);
+        free(node->links);
         free(node);
 }
 
@@ -83,6 +85,7 @@ static void places_fill(struct cluster_node *node)
                         .cores = card->cores,
                         .slots = card->slots,
                         .numa = card->numa,
+                        .memory_factor = card->memory_factor,
                         .is_usable = card->is_healthy && !card->is_mig,
                 };
         }
@@ -102,6 +105,8 @@ int cluster_node_set(struct cluster *cluster, const char *name, struct vec *card
         }
         vec_done(&node->cards);
         free(node->places);
+        free(steal(node->links));
+        node->said = 0;
         node->cards = *cards;
         node->cards.count = count;
         *cards = (struct vec){ .item_bytes = cards->item_bytes };
@@ -120,6 +125,27 @@ void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is
                 container_of(link, struct cluster_node, link)->is_volcanos = is_volcanos;
 }
 
+void cluster_node_set_links(struct cluster *cluster, const char *name, uint8_t *links)
+{
+        struct cluster_node *node = node_find(cluster, name);
+
+        if (!node || !node->is_known) {
+                free(links);
+                return;
+        }
+        free(node->links);
+        node->links = links;
+        cluster_node_touch(cluster, node);
+}
+
+void cluster_node_note(struct cluster *cluster, const char *name, uint64_t said)
+{
+        struct cluster_node *node = node_find(cluster, name);
+
+        if (node)
+                node->said = said;
+}
+
 void cluster_node_remove(struct cluster *cluster, const char *name)
 {
         struct cluster_node *node = node_find(cluster, name);
@@ -127,6 +153,7 @@ void cluster_node_remove(struct cluster *cluster, const char *name)
         if (!node)
                 return;
         node->is_known = false;
+        node->said = 0;
         vec_done(&node->cards);
         cluster_node_touch(cluster, node);
         cluster_node_free_if_unused(cluster, node);
@@ -292,6 +319,7 @@ int cluster_place(const struct cluster_node *node, const struct asking *asking, 
                 .cards = node->places,
                 .card_count = (unsigned)node->cards.count,
                 .allowed = cluster_allowed(node, asking),
+                .links = node->links,
         };
 
         if (node->cards.count == 0)

@@ -12,6 +12,8 @@ struct cluster_node {
         struct hash_link link;
         struct vec cards;              /* of struct node_card */
         struct placement_card *places; /* the same, for placement; with what is used */
+        uint8_t *links;                /* between them, a square; NULL: not known */
+        uint64_t said;                 /* a digest of the texts that tell this; 0: not noted */
         struct cluster_pod *pods;      /* that hold something here */
         struct cluster_claim *claims;  /* of pods for which room is kept here */
         bool is_known;                 /* its object was seen, with a registration */
@@ -50,6 +52,10 @@ struct cluster { /* zeroed is empty */
 
 /* A node as it says it is; cards is a vec of struct node_card and is taken over. 0 or -ENOMEM. */
 int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards);
+/* How its cards reach each other, a square of their count; taken over. NULL: not known. */
+void cluster_node_set_links(struct cluster *cluster, const char *name, uint8_t *links);
+/* A node's object changes with every sign of life of its kubelet: who tells notes what it was told by. */
+void cluster_node_note(struct cluster *cluster, const char *name, uint64_t said);
 /* Whether decisions for that node are told to Volcano too; a node that is not known stays so. */
 void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos);
 void cluster_node_remove(struct cluster *cluster, const char *name);

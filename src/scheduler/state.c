@@ -12,12 +12,11 @@
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
+#include "node_told.h"
 #include "pod_allocation.h"
 #include "str.h"
-#include "volcano.h"
 
-#define REGISTRATION "nvidia.com/node-device-register"
-#define ROOM         "vgpu.io/room"
+#define ROOM "vgpu.io/room"
 
 /* How long after a refusal room is told of, and how long others' news are waited for before. */
 enum { REFUSAL_MS = 3000, TOUCH_MS = 20 };
@@ -50,12 +49,6 @@ static const char *text_at(const json_t *object, const char *first, const char *
                 json_string_value(json_object_get(json_object_get(object, first), second));
 
         return text ? text : "";
-}
-
-static const char *annotation_get(const json_t *object, const char *name)
-{
-        return json_string_value(json_object_get(
-                json_object_get(json_object_get(object, "metadata"), "annotations"), name));
 }
 
 static void on_touched(void *owner, const struct kube_answer *answer)
@@ -133,26 +126,8 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
                     const json_t *object)
 {
         struct state *state = owner;
-        const char *registration =
-                change == KUBE_DELETED ? NULL : annotation_get(object, REGISTRATION);
-        struct err e = { 0 };
-        struct vec cards;
 
-        if (!registration) {
-                cluster_node_remove(&state->cluster, name->name);
-                return;
-        }
-        if (node_cards_parse(registration, &cards, &e) < 0) {
-                log_warn("node %s: %s", name->name, e.text);
-                cluster_node_remove(&state->cluster, name->name);
-                return;
-        }
-        if (cluster_node_set(&state->cluster, name->name, &cards) < 0)
-                log_error("out of memory: node %s is not known", name->name);
-        else
-                cluster_node_set_volcano(&state->cluster, name->name,
-                                         annotation_get(object, VOLCANO_REGISTER) != NULL);
-        vec_done(&cards);
+        node_told(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object);
 }
 
 static void waiting_forget(struct state *state, const char *uid)
@@ -243,6 +218,7 @@ static void on_nodes_synced(void *owner)
         struct state *state = owner;
         const struct kube_watch_options pods = { .path = "/api/v1/pods",
                                                  .on_change = on_pod,
+                                                 .without = told_unread,
                                                  .on_synced = on_pods_synced,
                                                  .on_trouble = on_trouble,
                                                  .owner = state };
@@ -257,6 +233,7 @@ int state_new(struct kube_client *client, bool with_gpu, struct state **ret_stat
         struct state *state = calloc(1, sizeof *state);
         const struct kube_watch_options nodes = { .path = "/api/v1/nodes",
                                                   .on_change = on_node,
+                                                  .without = told_unread,
                                                   .on_synced = on_nodes_synced,
                                                   .on_trouble = on_trouble,
                                                   .owner = state };

@@ -107,6 +107,7 @@ int victims_find(const struct cluster_node *node, const struct victims_question 
         struct placement_node place = {
                 .card_count = (unsigned)node->cards.count,
                 .allowed = cluster_allowed(node, question->asking),
+                .links = node->links,
         };
 
         if (!gathering)

@@ -43,6 +43,7 @@ COMPONENTS = {entry.name: entry for entry in (
         --service-account-signing-key-file $PKI/service-accounts.key
         --kubelet-client-certificate $PKI/kubelet-client.crt --kubelet-client-key $PKI/kubelet-client.key
         --kubelet-certificate-authority $PKI/ca.crt --kubelet-preferred-address-types Hostname
+        $AUDIT
         """, ready.web("https://127.0.0.1/readyz"), ("etcd",)),
     Component("kube-controller-manager", """
         kube-controller-manager --bind-address 127.0.0.1 --leader-elect=false --kube-api-qps 500 --kube-api-burst 1000
@@ -72,19 +73,24 @@ COMPONENTS = {entry.name: entry for entry in (
         """, ready.web("http://127.0.0.1:11251/healthz"), ("kube-apiserver",), volcano.prepare),
 )}
 
-# light: scheduling without a node that runs anything; whoever makes nodes keeps them.
+# light: scheduling without a node that runs anything; whoever makes nodes keeps them. scale: the least
+# that schedules, so that what is measured is not others' work; it keeps a book of vgpu-scheduler's writes.
 PROFILES = {
     "full": ("etcd", "kube-apiserver", "registry", "containerd", "kube-controller-manager", "kube-scheduler",
              "kubelet", "kueue"),
     "light": ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+    "scale": ("etcd", "kube-apiserver", "kube-scheduler"),
 }
-CONTROLLERS = {"full": "*", "light": "*,-node-lifecycle-controller"}
+CONTROLLERS = {"full": "*", "light": "*,-node-lifecycle-controller", "scale": ""}
+AUDIT_LOG = os.path.join(places.LOGS, "audit.log")
+AUDIT = {"scale": f"--audit-policy-file {STATE}/config/audit.yaml --audit-log-path {AUDIT_LOG}"}
 
 
 def values(profile):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     own = {name: getattr(places, name) for name in dir(places) if name.isupper()}
-    return {**own, "CONTROLLERS": CONTROLLERS[profile], "OPEN_FILES": min(limit, 1000000)}
+    return {**own, "CONTROLLERS": CONTROLLERS[profile], "AUDIT": AUDIT.get(profile, ""),
+            "OPEN_FILES": min(limit, 1000000)}
 
 
 def configure(profile):

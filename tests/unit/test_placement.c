@@ -123,7 +123,9 @@ TEST(init_containers_run_before)
         CHECK_EQ(placement.peak[0].memory_mib, 900);
         CHECK_EQ(placement.peak[0].slots, 2);
         /* A sidecar that began before runs beside it; one that begins later does not. */
-        pod.needs[3] = (struct placement_need){ PLACEMENT_SIDECAR, 1, 200, 0, 0 };
+        pod.needs[3] = (struct placement_need){ .phase = PLACEMENT_SIDECAR,
+                                                .count = 1,
+                                                .memory_mib = 200 };
         pod.need_count = 4;
         CHECK_EQ(find(&node, &pod, &placement), 0);
         CHECK_EQ(placement.peak[0].memory_mib, 900);

@@ -1,0 +1,57 @@
+/* Links between GPUs, as a node tells of them. */
+#include "node_links.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+/* Its place among the cards, or their count. */
+static size_t place_of(const struct vec *cards, json_int_t id)
+{
+        size_t i = 0;
+
+        while (i < cards->count && ((struct node_card *)vec_at(cards, i))->index != id)
+                i++;
+        return i;
+}
+
+static bool link_take(const json_t *item, const struct vec *cards, uint8_t *links)
+{
+        json_int_t values[3];
+
+        for (size_t i = 0; i < 3; i++) {
+                const json_t *value = json_array_get(item, i);
+
+                values[i] = json_integer_value(value);
+                if (!json_is_integer(value) || values[i] < 0 || values[i] > UINT16_MAX)
+                        return false;
+        }
+        const size_t a = place_of(cards, values[0]), b = place_of(cards, values[1]);
+
+        if (values[2] > UINT8_MAX || json_array_size(item) != 3)
+                return false;
+        if (a < cards->count && b < cards->count)
+                links[a * cards->count + b] = links[b * cards->count + a] = (uint8_t)values[2];
+        return true;
+}
+
+int node_links_parse(const char *text, const struct vec *cards, uint8_t **ret_links, struct err *e)
+{
+        uint8_t *links = calloc(cards->count ? cards->count : 1, cards->count ? cards->count : 1);
+        json_t *root = json_loads(text, 0, NULL), *item;
+        bool is_good = json_is_array(root);
+        size_t i;
+
+        if (!links) {
+                json_decref(root);
+                return err_set(e, -ENOMEM, "out of memory");
+        }
+        json_array_foreach(root, i, item) is_good = is_good && link_take(item, cards, links);
+        json_decref(root);
+        if (is_good) {
+                *ret_links = links;
+                return 0;
+        }
+        free(links);
+        return err_set(e, -EPROTO, "'%.60s…' tells of no links between GPUs", text);
+}

@@ -1,0 +1,122 @@
+/* From a Node's annotations to its cards. */
+#include "node_told.h"
+
+#include "kube_known.h"
+#include "log.h"
+#include "node_links.h"
+#include "volcano.h"
+
+#define REGISTRATION "nvidia.com/node-device-register"
+#define CONFIG       "nvidia.com/node-config-info"
+
+/* Most of an object is not ours to look at. */
+const char *const told_unread[] = { "managedFields",
+                                    "labels",
+                                    "ownerReferences",
+                                    "generation",
+                                    "conditions",
+                                    "containerStatuses",
+                                    "initContainerStatuses",
+                                    "ephemeralContainerStatuses",
+                                    "hostIP",
+                                    "hostIPs",
+                                    "podIP",
+                                    "podIPs",
+                                    "qosClass",
+                                    "env",
+                                    "envFrom",
+                                    "image",
+                                    "imagePullPolicy",
+                                    "imagePullSecrets",
+                                    "command",
+                                    "args",
+                                    "ports",
+                                    "volumes",
+                                    "volumeMounts",
+                                    "livenessProbe",
+                                    "readinessProbe",
+                                    "startupProbe",
+                                    "lifecycle",
+                                    "securityContext",
+                                    "terminationMessagePath",
+                                    "terminationMessagePolicy",
+                                    "tolerations",
+                                    "affinity",
+                                    "topologySpreadConstraints",
+                                    "dnsPolicy",
+                                    "serviceAccount",
+                                    "serviceAccountName",
+                                    "enableServiceLinks",
+                                    "nodeInfo",
+                                    "images",
+                                    "capacity",
+                                    "allocatable",
+                                    "addresses",
+                                    "daemonEndpoints",
+                                    NULL };
+
+static const char *annotation_get(const json_t *object, const char *name)
+{
+        return json_string_value(json_object_get(
+                json_object_get(json_object_get(object, "metadata"), "annotations"), name));
+}
+
+/* Of all that a node says to us. */
+static uint64_t said_of(const json_t *object)
+{
+        static const char *const names[] = { REGISTRATION, CONFIG, NODE_LINKS_ANNOTATION,
+                                             VOLCANO_REGISTER };
+        uint64_t digest = 1;
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+                const char *text = annotation_get(object, names[i]);
+
+                digest = digest * UINT64_C(0x9e3779b97f4a7c15) + (text ? kube_digest(text) : 0);
+        }
+        return digest;
+}
+
+static void links_set(struct cluster *cluster, const char *name, const json_t *object)
+{
+        const char *text = annotation_get(object, NODE_LINKS_ANNOTATION);
+        const struct cluster_node *node = cluster_node_find(cluster, name);
+        struct err e = { 0 };
+        uint8_t *links;
+
+        if (!text || !node)
+                return;
+        if (node_links_parse(text, &node->cards, &links, &e) < 0)
+                log_warn("node %s: %s", name, e.text);
+        else
+                cluster_node_set_links(cluster, name, links);
+}
+
+void node_told(struct cluster *cluster, const char *name, const json_t *object)
+{
+        const struct cluster_node *before = cluster_node_find(cluster, name);
+        const char *registration = annotation_get(object, REGISTRATION);
+        struct err e = { 0 };
+        struct vec cards;
+
+        if (!registration) {
+                cluster_node_remove(cluster, name);
+                return;
+        }
+        if (before && before->said == said_of(object))
+                return;
+        if (node_cards_parse(registration, &cards, &e) < 0) {
+                log_warn("node %s: %s", name, e.text);
+                cluster_node_remove(cluster, name);
+                return;
+        }
+        node_cards_configure(&cards, annotation_get(object, CONFIG));
+        if (cluster_node_set(cluster, name, &cards) < 0) {
+                log_error("out of memory: node %s is not known", name);
+        } else {
+                cluster_node_set_volcano(cluster, name,
+                                         annotation_get(object, VOLCANO_REGISTER) != NULL);
+                links_set(cluster, name, object);
+                cluster_node_note(cluster, name, said_of(object));
+        }
+        vec_done(&cards);
+}
