@@ -8,19 +8,24 @@
 #include <string.h>
 
 #include "file.h"
+#include "gpu_links.h"
 #include "scope.h"
 #include "str.h"
 
-/* The kernel's word on where the card sits; 0 where it does not say. */
-static int numa_of(const char *bus_id)
+/* The kernel's word on where the card sits, or the driver's; 0 where neither says. */
+static int numa_of(const struct nvml *nvml, nvmlDevice_t device, const char *bus_id)
 {
         char path[96];
         autofree char *text = NULL;
+        unsigned long nodes = 0;
         int node;
 
         snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus_id);
         if (file_read(path, &text) < 0)
-                return 0;
+                return nvml->memories && nvml->memories(device, 1, &nodes, 0) == NVML_SUCCESS &&
+                                       nodes
+                               ? __builtin_ctzl(nodes)
+                               : 0;
         node = atoi(text);
         return node > 0 ? node : 0;
 }
@@ -48,7 +53,7 @@ static nvmlReturn_t gpu_read(const struct nvml *nvml, unsigned index, struct gpu
                 return r;
         str_copy(gpu.bus_id, sizeof gpu.bus_id, pci.busIdLegacy);
         gpu.memory_bytes = memory.total;
-        gpu.numa = numa_of(gpu.bus_id);
+        gpu.numa = numa_of(nvml, device, gpu.bus_id);
         gpu.capability_major = (unsigned)major;
         gpu.capability_minor = (unsigned)minor;
         *ret_gpu = gpu;
@@ -116,6 +121,7 @@ int gpu_set_read(const struct nvml *nvml, const char *exclude, struct gpu_set *r
                 return err_set(e, -EIO, "the driver does not tell of its GPUs (NVML error %d)",
                                (int)r);
         gpu_set_read_parts(nvml, &set);
+        gpu_links_read(nvml, &set);
         *ret_set = set;
         return 0;
 }

@@ -38,6 +38,7 @@ struct gpu_set {
         unsigned count;
         struct mig_device parts[MIG_DEVICES_MOST];
         unsigned part_count;
+        uint8_t links[GPUS_MOST][GPUS_MOST]; /* of each to each; see gpu_links.h */
 };
 
 /* Those that the list excludes are not in the set: "0,2", "0..2", "GPU-…", separated by commas; NULL:

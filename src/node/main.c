@@ -71,7 +71,8 @@ static int start_telling(struct node *node, struct err *e)
         if (node->client)
                 r = registration_new(node->client, node->options.node_name,
                                      registration_devices(&node->set, &node->options),
-                                     registration_config(&node->options), &node->registration);
+                                     registration_config(&node->options),
+                                     registration_links(&node->set), &node->registration);
         return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
@@ -104,8 +105,9 @@ static void on_gpus(void *owner, const struct gpu_set *set)
         if (offers_update(node->offers, &node->set) < 0)
                 log_warn("out of memory: kubelet is not told of all that changed");
         if (node->registration)
-                registration_set_devices(node->registration,
-                                         registration_devices(&node->set, &node->options));
+                registration_set(node->registration,
+                                 registration_devices(&node->set, &node->options),
+                                 registration_links(&node->set));
 }
 
 static void on_gpu_trouble(void *owner, const struct err *e)

@@ -36,7 +36,7 @@ static const struct cli_option rows[] = {
         [CORES_SCALING] = { "device-cores-scaling", "X",
                             "compute to hand out per compute there is, 1 or more", NULL },
         [MEMORY_FACTOR] = { "device-memory-factor", "N",
-                            "MiB in one unit of a pod's memory request, 1 by default", NULL },
+                            "MiB in one unit of nvidia.com/vgpu-memory, 1 by default", NULL },
         [EXCLUDE] = { "exclude-devices", "LIST",
                       "GPUs to leave alone: indices 0,2 or 0..2, or UUIDs", NULL },
         [MIG_STRATEGY] = { "mig-strategy", "HOW",

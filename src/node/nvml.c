@@ -19,6 +19,27 @@ static void load_mig(void *library, struct nvml *nvml)
         memcpy(&nvml->mig_handle, &handle, sizeof handle);
 }
 
+/* Not every driver has them, and nothing but the choice of cards depends on them. */
+static void load_topology(void *library, struct nvml *nvml)
+{
+        const struct {
+                void *to;
+                const char *name;
+        } rows[] = {
+                { &nvml->memories, "nvmlDeviceGetMemoryAffinity" },
+                { &nvml->topology, "nvmlDeviceGetTopologyCommonAncestor" },
+                { &nvml->p2p, "nvmlDeviceGetP2PStatus" },
+                { &nvml->nvlink_state, "nvmlDeviceGetNvLinkState" },
+                { &nvml->nvlink_far, "nvmlDeviceGetNvLinkRemotePciInfo_v2" },
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+                void *function = dlsym(library, rows[i].name);
+
+                memcpy(rows[i].to, &function, sizeof function);
+        }
+}
+
 bool nvml_load(struct nvml *ret_nvml)
 {
         struct nvml nvml = { 0 };
@@ -54,6 +75,7 @@ bool nvml_load(struct nvml *ret_nvml)
                 memcpy(rows[i].to, &function, sizeof function);
         }
         load_mig(library, &nvml);
+        load_topology(library, &nvml);
         *ret_nvml = nvml;
         return true;
 }

@@ -24,6 +24,12 @@ struct nvml {
         __typeof__(nvmlDeviceGetMaxMigDeviceCount) *mig_count;       /* as mig */
         __typeof__(nvmlDeviceGetMigDeviceHandleByIndex) *mig_handle; /* as mig */
         __typeof__(nvmlDeviceGetUtilizationRates) *utilization;
+        /* NULL where the driver has none: where cards sit, and how they reach each other. */
+        __typeof__(nvmlDeviceGetMemoryAffinity) *memories;
+        __typeof__(nvmlDeviceGetTopologyCommonAncestor) *topology;
+        __typeof__(nvmlDeviceGetP2PStatus) *p2p;
+        __typeof__(nvmlDeviceGetNvLinkState) *nvlink_state;
+        __typeof__(nvmlDeviceGetNvLinkRemotePciInfo_v2) *nvlink_far;
 };
 
 /* false: there is no driver, or it is older than any that we know. */

@@ -17,6 +17,7 @@ struct registration {
         struct kube_call *call; /* the patch, while it is outstanding */
         char *path, *query;
         char *devices, *config;
+        char *links;      /* NULL: none */
         bool is_troubled; /* said so already */
         bool is_stale;    /* changed while a patch was on its way */
 };
@@ -40,9 +41,9 @@ static void write_down(struct registration *registration)
 {
         registration->is_stale = false;
 
-        json_t *body =
-                json_pack("{s:{s:{s:s, s:s}}}", "metadata", "annotations", REGISTRATION_DEVICES,
-                          registration->devices, REGISTRATION_CONFIG, registration->config);
+        json_t *body = json_pack("{s:{s:{s:s, s:s, s:s?}}}", "metadata", "annotations",
+                                 REGISTRATION_DEVICES, registration->devices, REGISTRATION_CONFIG,
+                                 registration->config, REGISTRATION_LINKS, registration->links);
         const struct kube_request request = { .method = "PATCH",
                                               .path = registration->path,
                                               .body = body,
@@ -63,22 +64,28 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
                 json_object_get(json_object_get(object, "metadata"), "annotations");
         const char *devices = json_string_value(json_object_get(annotations, REGISTRATION_DEVICES));
         const char *config = json_string_value(json_object_get(annotations, REGISTRATION_CONFIG));
+        const char *links = json_string_value(json_object_get(annotations, REGISTRATION_LINKS));
 
         (void)name;
         registration->is_troubled = false;
         if (change == KUBE_DELETED || registration->call)
                 return;
         if (!str_is_equal(devices, registration->devices) ||
-            !str_is_equal(config, registration->config))
+            !str_is_equal(config, registration->config) ||
+            !str_is_equal(links, registration->links))
                 write_down(registration);
 }
 
-void registration_set_devices(struct registration *registration, char *devices)
+void registration_set(struct registration *registration, char *devices, char *links)
 {
-        if (!devices)
+        if (!devices) {
+                free(links);
                 return;
+        }
         free(registration->devices);
+        free(registration->links);
         registration->devices = devices;
+        registration->links = links;
         if (registration->call)
                 registration->is_stale = true;
         else
@@ -95,7 +102,7 @@ static void on_trouble(void *owner, const struct err *e)
 }
 
 int registration_new(struct kube_client *client, const char *node_name, char *devices, char *config,
-                     struct registration **ret_registration)
+                     char *links, struct registration **ret_registration)
 {
         struct registration *registration = calloc(1, sizeof *registration);
         struct kube_watch_options options = { .path = "/api/v1/nodes",
@@ -107,11 +114,13 @@ int registration_new(struct kube_client *client, const char *node_name, char *de
         if (!registration) {
                 free(devices);
                 free(config);
+                free(links);
                 return -ENOMEM;
         }
         registration->client = client;
         registration->devices = devices;
         registration->config = config;
+        registration->links = links;
         if (devices && config && asprintf(&registration->path, "/api/v1/nodes/%s", node_name) > 0 &&
             asprintf(&registration->query, "fieldSelector=metadata.name%%3D%s", node_name) > 0) {
                 options.query = registration->query;
@@ -140,5 +149,6 @@ void registration_free(struct registration *registration)
         free(registration->query);
         free(registration->devices);
         free(registration->config);
+        free(registration->links);
         free(registration);
 }

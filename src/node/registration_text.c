@@ -53,3 +53,20 @@ char *registration_config(const struct node_options *options)
                               (int)options->memory_factor, "memoryScaling",
                               number(options->memory_scaling)));
 }
+
+char *registration_links(const struct gpu_set *set)
+{
+        json_t *array = json_array();
+
+        for (unsigned i = 0; i < set->count; i++)
+                for (unsigned j = i + 1; j < set->count; j++)
+                        if (set->links[i][j])
+                                json_array_append_new(array,
+                                                      json_pack("[i,i,i]", (int)set->gpus[i].index,
+                                                                (int)set->gpus[j].index,
+                                                                set->links[i][j]));
+        if (json_array_size(array))
+                return dump(array);
+        json_decref(array);
+        return NULL;
+}

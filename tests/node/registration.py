@@ -23,8 +23,39 @@ def node(version, annotations):
                          "annotations": annotations}}
 
 
+def links_of(bin_dir, card):
+    """What a node of four such cards says of its links, and the NUMA nodes of its cards."""
+    api = FakeApi()
+    with tempfile.TemporaryDirectory() as name:
+        config = pathlib.Path(name) / "config"
+        config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        process = subprocess.Popen(
+            [f"{bin_dir}/vgpu", "run", f"--sim={card}:4", "--", f"{bin_dir}/vgpu-node",
+             f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
+             f"--state-dir={name}/state"], stderr=subprocess.DEVNULL)
+        api.next().reply(200, page(5, [node(4, {})]))
+        requests = [api.next(), api.next()]
+        patch = next(r for r in requests if r.method == "PATCH")
+        annotations = json.loads(patch.body)["metadata"]["annotations"]
+        patch.reply(200, node(6, annotations))
+        process.terminate()
+        process.wait(20)
+    return json.loads(annotations["vgpu.io/node-links"] or "[]"), [
+        device["numa"] for device in json.loads(annotations["nvidia.com/node-device-register"])]
+
+
+def links(tap, bin_dir):
+    switched, numa = links_of(bin_dir, "a100-40gb")
+    tap.check("every pair of cards at a switch has all its NVLinks", differs(
+        switched, [[i, j, 112] for i in range(4) for j in range(i + 1, 4)]))
+    tap.check("cards sit where the driver says, if the kernel does not", differs(numa, [0, 0, 1, 1]))
+    tap.check("without NVLink neighbours are linked by PCIe", differs(
+        links_of(bin_dir, "t4-16gb")[0], [[0, 1, 20], [2, 3, 20]]))
+
+
 def main(bin_dir):
     tap = Tap()
+    links(tap, bin_dir)
     api = FakeApi()
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name) / "config"
@@ -64,6 +95,7 @@ def main(bin_dir):
         request = api.next()
         tap.check("what somebody changed is put right", differs(request.method, "PATCH"))
         request.reply(200, node(8, annotations))
+        tap.check("a card alone has no links", differs(annotations.get("vgpu.io/node-links"), None))
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
     tap.done()
