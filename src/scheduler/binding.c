@@ -18,8 +18,12 @@ struct binding {
         struct http_exchange *exchange;
         struct kube_call *call;
         char *volcano; /* the decision once more, for Volcano; NULL: it does not look at this node */
+        bool is_urgent;
         char uid[64], namespace_name[64], pod[256];
 };
+
+/* Less than between the end of leading and the next one's begin. */
+enum { URGENT_MS = 4000 };
 
 static void answer(struct http_exchange *exchange, const char *error)
 {
@@ -129,7 +133,10 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
 static int post(struct binding *binding, const char *node, const char *allocation)
 {
         json_t *body = body_make(binding, node, allocation);
-        struct kube_request request = { .method = "POST", .body = body };
+        struct kube_request request = { .method = "POST",
+                                        .body = body,
+                                        .timeout_ms = binding->is_urgent ? URGENT_MS : 0,
+                                        .tries = binding->is_urgent ? 1 : 0 };
         char path[512];
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/binding",
@@ -152,7 +159,7 @@ static bool text_take(const json_t *args, const char *key, char *to, size_t to_b
 }
 
 void binding_begin(struct state *state, struct kube_client *client, const json_t *args,
-                   struct http_exchange *exchange)
+                   bool is_urgent, struct http_exchange *exchange)
 {
         const char *node = json_string_value(json_object_get(args, "Node"));
         struct binding *binding = calloc(1, sizeof *binding);
@@ -162,7 +169,9 @@ void binding_begin(struct state *state, struct kube_client *client, const json_t
                 answer(exchange, "out of memory");
                 return;
         }
-        *binding = (struct binding){ .state = state, .client = client, .exchange = exchange };
+        *binding = (struct binding){
+                .state = state, .client = client, .exchange = exchange, .is_urgent = is_urgent
+        };
         if (!node || !text_take(args, "PodUID", binding->uid, sizeof binding->uid) ||
             !text_take(args, "PodNamespace", binding->namespace_name,
                        sizeof binding->namespace_name) ||

@@ -4,6 +4,7 @@
 #include "http_server.h"
 #include "state.h"
 
-/* Answers the exchange of a bind (ExtenderBindingArgs), now or later. */
+/* Answers the exchange of a bind (ExtenderBindingArgs), now or later. `is_urgent`: it must not be written
+ * late, for another replica may decide by then. */
 void binding_begin(struct state *state, struct kube_client *client, const json_t *args,
-                   struct http_exchange *exchange);
+                   bool is_urgent, struct http_exchange *exchange);

@@ -22,6 +22,7 @@ struct extender {
         struct verbs verbs;
         struct scheduler_metrics metrics;
         struct preempting *preempting;
+        struct lease *lease;
         bool with_gpu;
         struct timer drain;
         void (*on_drained)(void *owner);
@@ -148,7 +149,7 @@ static void look_run(struct extender *extender, size_t look, struct http_exchang
 
 static void verb_bind(struct extender *extender, const json_t *args, struct http_exchange *exchange)
 {
-        binding_begin(extender->state, extender->client, args, exchange);
+        binding_begin(extender->state, extender->client, args, extender->lease != NULL, exchange);
 }
 
 static void verb_preempt_run(struct extender *extender, const json_t *args,
@@ -198,6 +199,15 @@ static void metrics_reply(struct extender *extender, struct http_exchange *excha
         str_done(&text);
 }
 
+/* Whoever follows does not know of decisions that are under way: it answers no verb but simulate. */
+static bool leads(const struct extender *extender)
+{
+        if (!extender->lease)
+                return true;
+        lease_note_asked(extender->lease);
+        return lease_leads(extender->lease);
+}
+
 /* True: the path is a verb's, and it was answered, now or later. */
 static bool verb_find(struct extender *extender, const char *path, struct http_exchange *exchange)
 {
@@ -215,6 +225,10 @@ static bool verb_find(struct extender *extender, const char *path, struct http_e
         /* Half a picture would place two pods on one card. */
         if (!state_is_synced(extender->state)) {
                 reply_text(exchange, 503, "the cluster is not known yet\n");
+                return true;
+        }
+        if (!(is_look && looks[look].verb == VERB_SIMULATE) && !leads(extender)) {
+                reply_text(exchange, 503, "another replica decides, or none does yet\n");
                 return true;
         }
         if (is_look)
@@ -279,6 +293,7 @@ int extender_new(struct loop *loop, struct state *state, struct kube_client *cli
                 .client = client,
                 .verbs = { .cluster = state_cluster(state), .is_spread = options->is_spread },
                 .preempting = options->preempting,
+                .lease = options->lease,
                 .with_gpu = options->with_gpu,
                 .drain = { .on_due = on_drain },
         };

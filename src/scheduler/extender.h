@@ -2,6 +2,7 @@
 #pragma once
 
 #include "address.h"
+#include "lease.h"
 #include "preempting.h"
 #include "state.h"
 #include "tls.h"
@@ -12,6 +13,7 @@ struct extender_options {
         const struct address *address;
         struct tls_context *tls; /* NULL: plain, for loopback */
         struct preempting *preempting;
+        struct lease *lease; /* NULL: there is no other replica */
         bool with_gpu, is_spread;
 };
 

@@ -3,37 +3,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli_option.h"
 #include "extender.h"
+#include "lease.h"
 #include "list.h"
 #include "log.h"
 #include "loop_process.h"
+#include "settings_scheduler.h"
 #include "tls_keeper.h"
-
-enum { LISTEN, CERTIFICATE, KEY, PLAIN, KUBECONFIG, NODE_POLICY, NVIDIA_GPU, VERSION };
-
-static const struct cli_option options[] = {
-        [LISTEN] = { "listen", "ADDRESS", "where kube-scheduler calls; default: 127.0.0.1:8444",
-                     NULL },
-        [CERTIFICATE] = { "certificate", "FILE", "mounted certificate, read again when it changes",
-                          "file" },
-        [KEY] = { "key", "FILE", "its key", "file" },
-        [PLAIN] = { "plain", NULL, "HTTP without TLS, on loopback only", NULL },
-        [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server; default: as a pod",
-                         "file" },
-        [NODE_POLICY] = { "node-policy", "POLICY",
-                          "where a pod does not say: binpack (the default) or spread",
-                          "binpack spread" },
-        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
-        [VERSION] = { "version", NULL, "print the version", NULL },
-        { 0 },
-};
 
 /* The program: one of each. */
 struct scheduler {
-        const char *listen, *certificate_path, *key_path, *kubeconfig;
-        bool is_plain, is_spread, with_gpu;
+        struct scheduler_settings settings;
         struct loop *loop;
         struct loop_signals signals;
         struct kube_config config;
@@ -42,89 +24,8 @@ struct scheduler {
         struct preempting *preempting;
         struct tls_keeper *keeper;
         struct extender *extender;
+        struct lease *lease; /* NULL: it is the only one */
 };
-
-static int refuse(const char *sentence)
-{
-        fprintf(stderr, "vgpu-scheduler: %s\n", sentence);
-        return 2;
-}
-
-static void help(void)
-{
-        printf("Usage: vgpu-scheduler [OPTION]…\n\n"
-               "An extender of kube-scheduler: knows every card's free memory, cores and slots, "
-               "filters and\nscores nodes for pods that ask for shares of GPUs, binds them with "
-               "the "
-               "decision, and sends away\npods of lower priority where there is no room. Serves "
-               "/filter, /prioritize, /bind, /preempt,\n/simulate, /healthz, /readyz and "
-               "/metrics.\n\nOptions:\n");
-        cli_option_print(options);
-        printf("  %-26s %s\n", "--help", "print this text");
-}
-
-/* −1: go on; else the exit code. */
-static int option_take(struct scheduler *scheduler, int option, const char *value)
-{
-        switch (option) {
-        case LISTEN:
-                scheduler->listen = value;
-                return -1;
-        case CERTIFICATE:
-                scheduler->certificate_path = value;
-                return -1;
-        case KEY:
-                scheduler->key_path = value;
-                return -1;
-        case PLAIN:
-                scheduler->is_plain = true;
-                return -1;
-        case KUBECONFIG:
-                scheduler->kubeconfig = value;
-                return -1;
-        case NODE_POLICY:
-                scheduler->is_spread = strcmp(value, "spread") == 0;
-                return scheduler->is_spread || strcmp(value, "binpack") == 0
-                               ? -1
-                               : refuse("--node-policy is binpack or spread");
-        case NVIDIA_GPU:
-                scheduler->with_gpu = true;
-                return -1;
-        case VERSION:
-                printf("vgpu-scheduler %s\n", VGPU_VERSION);
-                return 0;
-        case CLI_HELP:
-                help();
-                return 0;
-        default:
-                return refuse("takes options only (see --help)");
-        }
-}
-
-static int options_read(struct scheduler *scheduler, int argc, char **argv)
-{
-        struct cli_scan scan = {
-                .program = "vgpu-scheduler", .rows = options, .argc = argc, .argv = argv, .index = 1
-        };
-        struct err e = { 0 };
-        int option;
-
-        while ((option = cli_scan_next(&scan, &e)) != CLI_END) {
-                if (option == CLI_BAD)
-                        return refuse(e.text);
-                const int code = option_take(scheduler, option, scan.value);
-
-                if (code >= 0)
-                        return code;
-        }
-        if (scheduler->is_plain == (scheduler->certificate_path || scheduler->key_path) ||
-            !scheduler->certificate_path != !scheduler->key_path)
-                return refuse("needs --certificate and --key, or --plain on loopback");
-        if (scheduler->is_plain && strncmp(scheduler->listen, "127.", 4) != 0 &&
-            strncmp(scheduler->listen, "[::1]", 5) != 0)
-                return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
-        return -1;
-}
 
 static void on_certificate(void *owner, const struct err *e)
 {
@@ -133,9 +34,59 @@ static void on_certificate(void *owner, const struct err *e)
                 log_warn("the certificate stays as it was: %s", e->text);
 }
 
-static void on_drained(void *owner)
+static void on_released(void *owner)
 {
         loop_stop(((struct scheduler *)owner)->loop);
+}
+
+static void on_drained(void *owner)
+{
+        struct scheduler *scheduler = owner;
+
+        if (scheduler->lease)
+                lease_release(scheduler->lease, on_released, scheduler);
+        else
+                loop_stop(scheduler->loop);
+}
+
+static void on_lead(void *owner, bool leads)
+{
+        struct scheduler *scheduler = owner;
+
+        preempting_set_active(scheduler->preempting, leads);
+        state_set_active(scheduler->state, leads);
+        if (leads)
+                log_info("leads");
+        else
+                log_info("leads no more");
+}
+
+static int lease_start(struct scheduler *scheduler, struct err *e)
+{
+        const struct scheduler_settings *settings = &scheduler->settings;
+        const char *namespace_name = settings->namespace_name ? settings->namespace_name
+                                     : scheduler->config.namespace_name
+                                             ? scheduler->config.namespace_name
+                                             : "default";
+        char identity[LEASE_IDENTITY], host[128] = "";
+        struct lease_options campaign = { .namespace_name = namespace_name,
+                                          .name = settings->lease,
+                                          .identity = identity,
+                                          .on_change = on_lead,
+                                          .owner = scheduler };
+
+        if (!settings->elects)
+                return 0;
+        /* The same after a restart: then it need not wait for itself. */
+        gethostname(host, sizeof host - 1);
+        snprintf(identity, sizeof identity, "%s:%s", host, strrchr(settings->listen, ':') + 1);
+        if (settings->identity)
+                campaign.identity = settings->identity;
+        preempting_set_active(scheduler->preempting, false);
+        state_set_active(scheduler->state, false);
+        return lease_new(scheduler->client, &campaign, &scheduler->lease) < 0
+                       ? err_set(e, -ENOMEM, "out of memory")
+                       : 0;
 }
 
 static void on_signal(struct loop_signals *signals, int number)
@@ -149,27 +100,30 @@ static void on_signal(struct loop_signals *signals, int number)
 static int start(struct scheduler *scheduler, struct err *e)
 {
         const struct tls_keeper_options keeping = {
-                .certificate_path = scheduler->certificate_path,
-                .key_path = scheduler->key_path,
+                .certificate_path = scheduler->settings.certificate_path,
+                .key_path = scheduler->settings.key_path,
                 .on_change = on_certificate,
         };
-        struct extender_options extending = { .with_gpu = scheduler->with_gpu,
-                                              .is_spread = scheduler->is_spread };
+        struct extender_options extending = { .with_gpu = scheduler->settings.with_gpu,
+                                              .is_spread = scheduler->settings.is_spread };
         struct address address;
-        int r = address_parse(scheduler->listen, &address, e);
+        int r = address_parse(scheduler->settings.listen, &address, e);
 
         if (r == 0)
-                r = kube_config_load(scheduler->kubeconfig, &scheduler->config, e);
+                r = kube_config_load(scheduler->settings.kubeconfig, &scheduler->config, e);
         if (r == 0)
                 r = kube_client_new(scheduler->loop, &scheduler->config, &scheduler->client, e);
-        if (r == 0 && !scheduler->is_plain)
+        if (r == 0 && !scheduler->settings.is_plain)
                 r = tls_keeper_new(scheduler->loop, &keeping, &scheduler->keeper, e);
         if (r == 0)
-                r = state_new(scheduler->client, scheduler->with_gpu, &scheduler->state);
+                r = state_new(scheduler->client, scheduler->settings.with_gpu, &scheduler->state);
         if (r == 0)
                 r = preempting_new(scheduler->state, scheduler->client, &scheduler->preempting);
+        if (r == 0)
+                r = lease_start(scheduler, e);
         if (r < 0)
                 return r;
+        extending.lease = scheduler->lease;
         extending.address = &address;
         extending.preempting = scheduler->preempting;
         extending.tls = scheduler->keeper ? tls_keeper_context(scheduler->keeper) : NULL;
@@ -180,6 +134,7 @@ static int start(struct scheduler *scheduler, struct err *e)
 static void finish(struct scheduler *scheduler)
 {
         extender_free(scheduler->extender);
+        lease_free(scheduler->lease);
         tls_keeper_free(scheduler->keeper);
         preempting_free(scheduler->preempting);
         state_free(scheduler->state);
@@ -192,14 +147,12 @@ static void finish(struct scheduler *scheduler)
 
 int main(int argc, char **argv)
 {
-        static struct scheduler scheduler = { .listen = "127.0.0.1:8444",
-                                              .signals = { .on_signal = on_signal } };
-        const int code = options_read(&scheduler, argc, argv);
+        static struct scheduler scheduler = { .signals = { .on_signal = on_signal } };
         struct err e = { 0 };
         sigset_t set;
-        int r;
+        int r, code;
 
-        if (code >= 0)
+        if (scheduler_settings_read(argc, argv, &scheduler.settings, &code) < 0)
                 return code;
         log_open("scheduler", LOG_LEVEL_INFO);
         sigemptyset(&set);

@@ -34,7 +34,7 @@ struct state {
         struct hash waiting;
         struct kube_client *client;
         struct kube_watch *nodes, *pods;
-        bool with_gpu, has_nodes, has_pods;
+        bool with_gpu, has_nodes, has_pods, is_active;
         uint64_t refused_ns; /* when a pod found no node, last; 0: never */
         struct timer touch;
         struct kube_call *touching;
@@ -81,7 +81,7 @@ static void on_touch(struct timer *timer)
 
 void state_ask_again(struct state *state, const char *node)
 {
-        if (!*node)
+        if (!*node || !state->is_active)
                 return;
         state->refused_ns = 0;
         str_copy(state->roomy, sizeof state->roomy, node);
@@ -105,6 +105,11 @@ static void claim_drop(struct state *state, const char *uid)
                 return;
         state_ask_again(state, claim->node->name);
         cluster_claim_drop(&state->cluster, uid);
+}
+
+void state_set_active(struct state *state, bool is_active)
+{
+        state->is_active = is_active;
 }
 
 void state_note_refusal(struct state *state)
@@ -243,6 +248,7 @@ int state_new(struct kube_client *client, bool with_gpu, struct state **ret_stat
         shapes_init(&state->shapes);
         state->client = client;
         state->with_gpu = with_gpu;
+        state->is_active = true;
         state->touch.on_due = on_touch;
         if (kube_watch_new(client, &nodes, &state->nodes) < 0) {
                 state_free(state);

@@ -26,6 +26,9 @@ void state_note_asking(struct state *state, const char *pod_uid, struct shape *s
  * then not for minutes: so where room appears just after a refusal, its node is touched, which makes
  * kube-scheduler ask again. */
 void state_note_refusal(struct state *state);
+/* Nothing is written while it is false (at first it is true). */
+void state_set_active(struct state *state, bool is_active);
+
 /* The node is touched shortly, so that kube-scheduler asks again for the pods that wait. */
 void state_ask_again(struct state *state, const char *node);
 

@@ -14,9 +14,9 @@ EXTENDER = [{
         "nvidia.com/vgpu-cores", "nvidia.com/vgpu-memory")]}]
 
 
-def scheduler():
-    return daemon("vgpu-scheduler", "--plain", "--listen", ADDRESS, "--kubeconfig", KUBECONFIG,
-                  ready=f"http://{ADDRESS}/readyz")
+def scheduler(*words, address=ADDRESS):
+    return daemon("vgpu-scheduler", "--plain", "--listen", address, "--kubeconfig", KUBECONFIG, *words,
+                  ready=f"http://{address}/readyz")
 
 
 def gpus(name, count, memory=40000):

@@ -1,0 +1,159 @@
+/* The command line. */
+#include "settings_scheduler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_option.h"
+
+enum {
+        LISTEN,
+        CERTIFICATE,
+        KEY,
+        PLAIN,
+        KUBECONFIG,
+        NAMESPACE,
+        LEADER_ELECT,
+        LEASE,
+        IDENTITY,
+        NODE_POLICY,
+        NVIDIA_GPU,
+        VERSION,
+};
+
+static const struct cli_option options[] = {
+        [LISTEN] = { "listen", "ADDRESS", "where kube-scheduler calls; default: 127.0.0.1:8444",
+                     NULL },
+        [CERTIFICATE] = { "certificate", "FILE", "mounted certificate, read again when it changes",
+                          "file" },
+        [KEY] = { "key", "FILE", "its key", "file" },
+        [PLAIN] = { "plain", NULL, "HTTP without TLS, on loopback only", NULL },
+        [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server; default: as a pod",
+                         "file" },
+        [NAMESPACE] = { "namespace", "NAME", "of the Lease; default: the pod's own", NULL },
+        [LEADER_ELECT] = { "leader-elect", NULL, "one of several replicas decides, by a Lease",
+                           NULL },
+        [LEASE] = { "lease", "NAME", "of that Lease; default: vgpu-scheduler", NULL },
+        [IDENTITY] = { "identity", "NAME", "of this replica; default: host name and port", NULL },
+        [NODE_POLICY] = { "node-policy", "POLICY",
+                          "where a pod does not say: binpack (the default) or spread",
+                          "binpack spread" },
+        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
+        [VERSION] = { "version", NULL, "print the version", NULL },
+        { 0 },
+};
+
+static int refuse(const char *sentence)
+{
+        fprintf(stderr, "vgpu-scheduler: %s\n", sentence);
+        return 2;
+}
+
+static void help(void)
+{
+        printf("Usage: vgpu-scheduler [OPTION]…\n\n"
+               "An extender of kube-scheduler: knows every card's free memory, cores and slots,\n"
+               "filters and scores nodes for pods that ask for shares of GPUs, binds them with\n"
+               "the decision, and sends away pods of lower priority where there is no room.\n"
+               "Serves /filter, /prioritize, /bind, /preempt, /simulate, /healthz, /readyz and\n"
+               "/metrics.\n\nOptions:\n");
+        cli_option_print(options);
+        printf("  %-26s %s\n", "--help", "print this text");
+}
+
+/* Where a text goes as it is; NULL: it is none of these. */
+static const char **text_of(struct scheduler_settings *settings, int option)
+{
+        switch (option) {
+        case LISTEN:
+                return &settings->listen;
+        case CERTIFICATE:
+                return &settings->certificate_path;
+        case KEY:
+                return &settings->key_path;
+        case KUBECONFIG:
+                return &settings->kubeconfig;
+        case NAMESPACE:
+                return &settings->namespace_name;
+        case LEASE:
+                return &settings->lease;
+        case IDENTITY:
+                return &settings->identity;
+        default:
+                return NULL;
+        }
+}
+
+static bool *flag_of(struct scheduler_settings *settings, int option)
+{
+        switch (option) {
+        case PLAIN:
+                return &settings->is_plain;
+        case LEADER_ELECT:
+                return &settings->elects;
+        case NVIDIA_GPU:
+                return &settings->with_gpu;
+        default:
+                return NULL;
+        }
+}
+
+/* −1: go on; else the exit code. */
+static int option_take(struct scheduler_settings *settings, int option, const char *value)
+{
+        const char **text = text_of(settings, option);
+        bool *flag = flag_of(settings, option);
+
+        if (text)
+                *text = value;
+        else if (flag)
+                *flag = true;
+        if (text || flag)
+                return -1;
+        switch (option) {
+        case NODE_POLICY:
+                settings->is_spread = strcmp(value, "spread") == 0;
+                return settings->is_spread || strcmp(value, "binpack") == 0
+                               ? -1
+                               : refuse("--node-policy is binpack or spread");
+        case VERSION:
+                printf("vgpu-scheduler %s\n", VGPU_VERSION);
+                return 0;
+        case CLI_HELP:
+                help();
+                return 0;
+        default:
+                return refuse("takes options only (see --help)");
+        }
+}
+
+static int settings_check(const struct scheduler_settings *settings)
+{
+        if (settings->is_plain == (settings->certificate_path || settings->key_path) ||
+            !settings->certificate_path != !settings->key_path)
+                return refuse("needs --certificate and --key, or --plain on loopback");
+        if (settings->is_plain && strncmp(settings->listen, "127.", 4) != 0 &&
+            strncmp(settings->listen, "[::1]", 5) != 0)
+                return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
+        return -1;
+}
+
+int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *ret_settings,
+                            int *ret_code)
+{
+        struct cli_scan scan = {
+                .program = "vgpu-scheduler", .rows = options, .argc = argc, .argv = argv, .index = 1
+        };
+        struct err e = { 0 };
+        int option, code = -1;
+
+        *ret_settings = (struct scheduler_settings){ .listen = "127.0.0.1:8444",
+                                                     .lease = "vgpu-scheduler" };
+        while (code < 0 && (option = cli_scan_next(&scan, &e)) != CLI_END)
+                code = option == CLI_BAD ? refuse(e.text)
+                                         : option_take(ret_settings, option, scan.value);
+        if (code < 0)
+                code = settings_check(ret_settings);
+        *ret_code = code;
+        return code < 0 ? 0 : -1;
+}

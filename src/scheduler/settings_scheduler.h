@@ -1,0 +1,16 @@
+/* settings_scheduler: how vgpu-scheduler was told to be. */
+#pragma once
+
+#include <stdbool.h>
+
+struct scheduler_settings { /* texts point into argv or are constants; NULL: not given */
+        const char *listen;
+        const char *certificate_path, *key_path;
+        const char *kubeconfig, *namespace_name;
+        const char *identity, *lease;
+        bool is_plain, is_spread, with_gpu, elects;
+};
+
+/* 0: go on. < 0: that was all (help, version, a mistake), *ret_code is the program's. */
+int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *ret_settings,
+                            int *ret_code);

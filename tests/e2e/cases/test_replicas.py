@@ -1,0 +1,103 @@
+"""Two replicas of vgpu-scheduler: one decides at a time, and the other takes over."""
+
+import contextlib
+import select
+import socket
+import threading
+
+from lab import case, expect, pod
+from placing import ADDRESS, EXTENDER, bound, nodes, scheduler, used
+
+REPLICAS = {"first": "127.0.0.1:9511", "second": "127.0.0.1:9512"}
+LIMITS = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000"}
+
+
+def connect(targets):
+    """To the first that takes connections, as a Service does."""
+    for target in targets:
+        host, port = target.split(":")
+        with contextlib.suppress(OSError):
+            return socket.create_connection((host, int(port)), timeout=5)
+    return None
+
+
+def carry(inside, targets):
+    outside = connect(targets)
+    with inside, outside or contextlib.nullcontext():
+        pair = {inside: outside, outside: inside} if outside else {}
+        while pair:
+            for source in select.select(list(pair), [], [])[0]:
+                try:
+                    bytes_read = source.recv(65536)
+                except OSError:
+                    bytes_read = b""
+                if not bytes_read:
+                    return
+                pair[source].sendall(bytes_read)
+
+
+@contextlib.contextmanager
+def service(address, targets):
+    """A list of addresses behind one; it may be changed while it serves."""
+    host, port = address.split(":")
+    with socket.create_server((host, int(port))) as listener:
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    inside, _ = listener.accept()
+                    threading.Thread(target=carry, args=(inside, targets), daemon=True).start()
+        threading.Thread(target=serve, daemon=True).start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def replica(cluster, name):
+    return scheduler("--leader-elect", "--identity", name, "--namespace", cluster.namespace,
+                     address=REPLICAS[name])
+
+
+def holder(cluster):
+    return cluster.get("coordination.k8s.io/v1", "Lease", "vgpu-scheduler",
+                       cluster.namespace)["spec"]["holderIdentity"]
+
+
+def check_sums(cluster):
+    sums = used(bound(cluster))
+    expect(all(memory <= 40000 for memory, _ in sums.values()), sums)
+
+
+@case("the leader is killed with pods on their way: the other takes over, and no card is booked twice",
+      profile="light")
+def killed(cluster):
+    with nodes(cluster, 2), service(ADDRESS, list(REPLICAS.values())), \
+            replica(cluster, "first") as first, replica(cluster, "second"), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        for number in range(6):
+            cluster.create(pod(f"early-{number}", limits=LIMITS))
+        cluster.wait("they are bound", lambda: len(bound(cluster)) == 6, 60)
+        expect(holder(cluster) == "first", holder(cluster))
+        for number in range(14):            # 16 fit in all
+            cluster.create(pod(f"late-{number}", limits=LIMITS))
+        first.kill()
+        first.wait()
+        cluster.wait("the second leads", lambda: holder(cluster) == "second", 60)
+        cluster.wait("all that fits is bound", lambda: len(bound(cluster)) == 16, 90)
+        check_sums(cluster)
+
+
+@case("a replica that is asked gets the lease from one that is not, and one that ends gives it up at once",
+      profile="light")
+def asked(cluster):
+    targets = list(REPLICAS.values())
+    with nodes(cluster, 1), service(ADDRESS, targets), replica(cluster, "second") as second:
+        cluster.wait("the only one leads", lambda: holder(cluster) == "second", 30)
+        with replica(cluster, "first"), cluster.scheduler_config(extenders=EXTENDER):
+            cluster.create(pod("user", limits=LIMITS))      # goes to the first
+            cluster.wait("it is bound", lambda: len(bound(cluster)) == 1, 60)
+            expect(holder(cluster) == "first", holder(cluster))
+        cluster.wait("the other takes over", lambda: holder(cluster) == "second", 10)
+        second.terminate()
+        second.wait()
+        expect(holder(cluster) == "", holder(cluster))
