@@ -38,6 +38,7 @@ def http2(path):
 
 
 def still_serves(m, path):
+    """What GetDevicePluginOptions says; no answer is an error."""
     with grpc.insecure_channel(f"unix:{path}") as channel:
         call = channel.unary_unary(PLUGIN + "GetDevicePluginOptions",
                                    request_serializer=lambda r: r.SerializeToString(),
@@ -46,10 +47,10 @@ def still_serves(m, path):
         return call(m.v1beta1__Empty(), timeout=30, wait_for_ready=True).pre_start_required
 
 
-def garbage(path):
+def garbage(path, turns=300):
     """Random bytes, bare and after a good beginning."""
     random.seed(6)
-    for turn in range(300):
+    for turn in range(turns):
         sock, conn = http2(path)
         if turn % 3 == 0:
             sock.close()
@@ -195,4 +196,5 @@ def main(peer, descriptors, memory):
     tap.done()
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -137,4 +137,5 @@ def main(bin_dir, lib_dir, descriptors):
     tap.done()
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

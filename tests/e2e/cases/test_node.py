@@ -60,7 +60,7 @@ def is_same_container(before, after):
                after["status"]["containerStatuses"][0][field] for field in ("containerID", "restartCount"))
 
 
-def slots_of_kubelet():
+def ids_of_kubelet(*resources):
     """What kubelet itself has at this moment: the Node may still tell of the time before a restart."""
     try:
         found = wire.call("/var/lib/kubelet/pod-resources/kubelet.sock",
@@ -68,8 +68,13 @@ def slots_of_kubelet():
                           wire.PODS["AllocatableResourcesRequest"](),
                           wire.PODS["AllocatableResourcesResponse"])
     except grpc.RpcError:
-        return 0
-    return sum(len(entry.device_ids) for entry in found.devices if entry.resource_name in RESOURCES)
+        return []
+    return [name for entry in found.devices if entry.resource_name in resources
+            for name in entry.device_ids]
+
+
+def slots_of_kubelet():
+    return len(ids_of_kubelet(*RESOURCES))
 
 
 def wait_ready(cluster, count):

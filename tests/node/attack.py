@@ -1,0 +1,141 @@
+"""attack BIN DESCRIPTORS measured|sanitized|soak: vgpu-node under hostile clients of its sockets: refused,
+memory flat, and whoever behaves is served. soak: with the big counts."""
+
+import http.client
+import os
+import pathlib
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+from fake_kubelet import FakeKubelet  # noqa: E402
+from grpc_attack import garbage, idle, oversized, resets, still_serves  # noqa: E402
+from metrics import free_port, get, is_up, rss_kb  # noqa: E402
+from peer import Messages, Tap, differs, eventually  # noqa: E402
+
+RESOURCE = "nvidia.com/vgpu"
+
+
+class Counts:
+    def __init__(self, is_soak):
+        self.garbage = 3000 if is_soak else 150
+        self.resets = 20000
+        self.reset_rounds = 10 if is_soak else 1
+        self.idle = 10000 if is_soak else 500
+        self.requests = 20000 if is_soak else 300
+
+
+def raise_files(wanted):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+    except (OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def plugin_attacks(tap, m, path, counts, most_files):
+    garbage(path, counts.garbage)
+    tap.check("a plugin's socket: garbage is refused", differs(still_serves(m, path), False))
+    sent = [resets(path, counts.resets) for _ in range(counts.reset_rounds)]
+    tap.check(f"… {counts.resets} stream resets are cut off",
+              [] if max(sent) < counts.resets // 2 else [f"sent {sent}"])
+    tap.check("… what is too large is cut off", oversized(path))
+    socks = idle(path, min(counts.idle, most_files - 200))
+    tap.check(f"… among {len(socks)} idle connections there is room for kubelet",
+              differs(still_serves(m, path), False))
+    for sock in socks:
+        sock.close()
+
+
+def http_say(port, data):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+        try:
+            sock.sendall(data)
+            sock.shutdown(socket.SHUT_WR)
+            return sock.recv(4096)
+        except OSError:
+            return b""
+
+
+def http_attacks(tap, port, counts, most_files):
+    says = [b"\0" * 1000, b"GET /metrics HTTP/9.9\r\n\r\n", b"GET " + b"x" * 100000 + b" HTTP/1.1\r\n\r\n",
+            b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"GET /metrics HTTP/1.1\r\n" + b"a: b\r\n" * 20000 + b"\r\n", os.urandom(3000)]
+    answers = [http_say(port, data).split(b"\r\n")[0] for data in says]
+    tap.check("the metrics' port: nonsense is refused", [
+        str(answer) for answer in answers if b" 200 " in answer])
+    for turn in range(counts.requests):
+        # Asks, and is gone before the answer.
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * (1 + turn % 5))
+    socks = []
+    for _ in range(min(counts.idle, most_files - 200)):
+        try:
+            socks.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+        except OSError:
+            break
+    tap.check(f"… among {len(socks)} idle connections there is room for a scrape",
+              differs(eventually(lambda: serves(port), 30), True))
+    for sock in socks:
+        sock.close()
+
+
+def serves(port):
+    try:
+        return get(port, "/metrics")[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def open_files(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def main(bin_dir, descriptors, how):
+    tap = Tap()
+    m = Messages(descriptors)
+    counts = Counts(how == "soak")
+    most_files = raise_files(counts.idle + 1000)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "plugins").mkdir()
+        kubelet = FakeKubelet(m, folder / "plugins")
+        kubelet.start()
+        port = free_port()
+        process = subprocess.Popen(
+            [f"{bin_dir}/vgpu", "run", "--sim=a100-40gb:8", "--", f"{bin_dir}/vgpu-node",
+             f"--device-plugin-path={name}/plugins", f"--state-dir={name}/state",
+             f"--metrics-listen=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+        path = f"{name}/plugins/vgpu-nvidia.com-vgpu.sock"
+        eventually(lambda: RESOURCE in kubelet.endpoints and is_up(port), 20)
+        for warm in (lambda: garbage(path, 60), lambda: resets(path, 1000),
+                     lambda: [sock.close() for sock in idle(path, 100)], lambda: get(port, "/metrics")):
+            warm()
+        before, files = rss_kb(process.pid), open_files(process.pid)
+        plugin_attacks(tap, m, path, counts, most_files)
+        http_attacks(tap, port, counts, most_files)
+        eventually(lambda: open_files(process.pid) <= files, 20)
+        after, files_after = rss_kb(process.pid), open_files(process.pid)
+        print(f"# VmRSS {before} kB before, {after} kB after; {files} files open, then {files_after}; "
+              f"{counts.garbage} connections with garbage, {counts.resets * counts.reset_rounds} resets, "
+              f"{min(counts.idle, most_files - 200)} idle connections")
+        if how != "sanitized":  # a sanitizer keeps what is freed
+            tap.check("memory is flat", [] if after < before + 1500 else [f"{before} kB, now {after} kB"])
+        tap.check("no descriptor is left", [] if files_after <= files else [f"{files}, now {files_after}"])
+        end = kubelet.endpoints[RESOURCE]
+        tap.check("kubelet is still served, on the stream of before", differs(
+            (end.status, len(end.allocate(["vgpu-0"]).container_responses)), (None, 1)))
+        process.send_signal(signal.SIGTERM)
+        tap.check("it ends in order", differs(process.wait(20), 0))
+        kubelet.stop()
+    tap.done()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
