@@ -131,8 +131,10 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
                     const json_t *object)
 {
         struct state *state = owner;
+        struct err e = { 0 };
 
-        node_told(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object);
+        if (node_told(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e) < 0)
+                log_warn("node %s: %s", name->name, e.text);
 }
 
 static void waiting_forget(struct state *state, const char *uid)

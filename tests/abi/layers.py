@@ -15,6 +15,7 @@ MAY_SEE = {
     "lib/model": ["lib/base"],
     "lib/net": ["lib/base"],
     "lib/kube": ["lib/net", "lib/model", "lib/base"],
+    "lib/cluster": ["lib/kube", "lib/net", "lib/model", "lib/base"],
     "lib/arbiter": ["lib/contract", "lib/model", "lib/base"],
     "src/node": ["lib/kube", "lib/net", "lib/contract", "lib/model", "lib/base", "api"],
     "src/cli": ["lib/base", "lib/arbiter", "lib/contract", "lib/machine", "lib/model", "api"],
@@ -28,7 +29,7 @@ MAY_SEE = {
     "src/sim/cuda": ["src/sim/entry", "src/sim/ptx", "lib/machine", "lib/base", "api"],
     "src/sim/nvml": ["src/sim/entry", "lib/machine", "lib/base", "api"],
     "src/sim/ptx": ["lib/base"],
-    "src/scheduler": ["lib/kube", "lib/net", "lib/model", "lib/base"],
+    "src/scheduler": ["lib/cluster", "lib/kube", "lib/net", "lib/model", "lib/base"],
     "src/runtime": ["lib/kube", "lib/net", "lib/contract", "lib/machine", "lib/model", "lib/base"],
     "src/webhook": ["lib/kube", "lib/net", "lib/model", "lib/base"],
 }

@@ -2,7 +2,6 @@
 #include "node_told.h"
 
 #include "kube_known.h"
-#include "log.h"
 #include "node_links.h"
 #include "volcano.h"
 
@@ -76,47 +75,46 @@ static uint64_t said_of(const json_t *object)
         return digest;
 }
 
-static void links_set(struct cluster *cluster, const char *name, const json_t *object)
+static int links_set(struct cluster *cluster, const char *name, const json_t *object, struct err *e)
 {
         const char *text = annotation_get(object, NODE_LINKS_ANNOTATION);
         const struct cluster_node *node = cluster_node_find(cluster, name);
-        struct err e = { 0 };
         uint8_t *links;
+        int r;
 
         if (!text || !node)
-                return;
-        if (node_links_parse(text, &node->cards, &links, &e) < 0)
-                log_warn("node %s: %s", name, e.text);
-        else
+                return 0;
+        r = node_links_parse(text, &node->cards, &links, e);
+        if (r == 0)
                 cluster_node_set_links(cluster, name, links);
+        return r;
 }
 
-void node_told(struct cluster *cluster, const char *name, const json_t *object)
+int node_told(struct cluster *cluster, const char *name, const json_t *object, struct err *e)
 {
         const struct cluster_node *before = cluster_node_find(cluster, name);
         const char *registration = annotation_get(object, REGISTRATION);
-        struct err e = { 0 };
+        const uint64_t said = registration ? said_of(object) : 0;
         struct vec cards;
+        int r;
 
         if (!registration) {
                 cluster_node_remove(cluster, name);
-                return;
+                return 0;
         }
-        if (before && before->said == said_of(object))
-                return;
-        if (node_cards_parse(registration, &cards, &e) < 0) {
-                log_warn("node %s: %s", name, e.text);
+        if (before && before->said == said)
+                return 0;
+        r = node_cards_parse(registration, &cards, e);
+        if (r < 0) {
                 cluster_node_remove(cluster, name);
-                return;
+                return r;
         }
         node_cards_configure(&cards, annotation_get(object, CONFIG));
-        if (cluster_node_set(cluster, name, &cards) < 0) {
-                log_error("out of memory: node %s is not known", name);
-        } else {
-                cluster_node_set_volcano(cluster, name,
-                                         annotation_get(object, VOLCANO_REGISTER) != NULL);
-                links_set(cluster, name, object);
-                cluster_node_note(cluster, name, said_of(object));
-        }
+        r = cluster_node_set(cluster, name, &cards);
         vec_done(&cards);
+        if (r < 0)
+                return err_set(e, r, "out of memory: it is not known");
+        cluster_node_set_volcano(cluster, name, annotation_get(object, VOLCANO_REGISTER) != NULL);
+        cluster_node_note(cluster, name, said);
+        return links_set(cluster, name, object, e);
 }
