@@ -6,35 +6,21 @@
 #include "limits.h"
 #include "presence.h"
 
-static CUresult destroy(CUcontext context, CUdevice device)
-{
-        (void)device;
-        return real_cuda.cuCtxDestroy_v2(context);
-}
-
-/* After: one that does not fit is taken back at once. */
-static CUresult create_end(struct measure *measure, CUresult result, CUcontext *context)
-{
-        return context_charge_end(measure, result, result == CUDA_SUCCESS ? *context : NULL,
-                                  measure->ordinal, destroy);
-}
-
 CUresult hook_cuCtxCreate(cuCtxCreate_fn *real, CUcontext *context, unsigned int flags,
                           CUdevice device)
 {
         struct measure measure;
         CUresult r = context_charge_begin(&measure, device);
 
-        return r != CUDA_SUCCESS ? r : create_end(&measure, real(context, flags, device), context);
+        return r != CUDA_SUCCESS
+                       ? r
+                       : context_charge_created(&measure, real(context, flags, device), context);
 }
 
 CUresult hook_cuCtxCreate_v2(cuCtxCreate_v2_fn *real, CUcontext *context, unsigned int flags,
                              CUdevice device)
 {
-        struct measure measure;
-        CUresult r = context_charge_begin(&measure, device);
-
-        return r != CUDA_SUCCESS ? r : create_end(&measure, real(context, flags, device), context);
+        return hook_cuCtxCreate((cuCtxCreate_fn *)real, context, flags, device);
 }
 
 CUresult hook_cuCtxCreate_v3(cuCtxCreate_v3_fn *real, CUcontext *context,
@@ -46,7 +32,8 @@ CUresult hook_cuCtxCreate_v3(cuCtxCreate_v3_fn *real, CUcontext *context,
 
         if (r != CUDA_SUCCESS)
                 return r;
-        return create_end(&measure, real(context, parameters, count, flags, device), context);
+        return context_charge_created(&measure, real(context, parameters, count, flags, device),
+                                      context);
 }
 
 CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
@@ -57,7 +44,7 @@ CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
 
         if (r != CUDA_SUCCESS)
                 return r;
-        return create_end(&measure, real(context, parameters, flags, device), context);
+        return context_charge_created(&measure, real(context, parameters, flags, device), context);
 }
 
 /* What the context held goes with it, if the call has ended it. */

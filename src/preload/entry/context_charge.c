@@ -50,3 +50,15 @@ CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext 
         }
         return r;
 }
+
+static CUresult destroy(CUcontext context, CUdevice device)
+{
+        (void)device;
+        return real_cuda.cuCtxDestroy_v2(context);
+}
+
+CUresult context_charge_created(struct measure *measure, CUresult result, const CUcontext *context)
+{
+        return context_charge_end(measure, result, result == CUDA_SUCCESS ? *context : NULL,
+                                  measure->ordinal, destroy);
+}

@@ -12,3 +12,5 @@ CUresult context_charge_begin(struct measure *measure, CUdevice device);
  * fit is taken back at once by `undo`. */
 CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext context,
                             CUdevice device, CUresult (*undo)(CUcontext context, CUdevice device));
+/* The same for a context that is destroyed as it was made. */
+CUresult context_charge_created(struct measure *measure, CUresult result, const CUcontext *context);
