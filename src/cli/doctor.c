@@ -241,16 +241,7 @@ static int doctor_run(struct doctor *doctor)
 int command_doctor(const struct command *command, int argc, char **argv)
 {
         struct doctor doctor = { 0 };
-        struct scan scan;
-        int option;
+        int code;
 
-        scan_init(&scan, command, argc, argv);
-        while ((option = scan_next(&scan)) != SCAN_END) {
-                if (option == SCAN_BAD || option == SCAN_HELP)
-                        return scan_exit(&scan, option);
-                if (option == SCAN_WORD)
-                        return complain(EXIT_USAGE, "'vgpu doctor' takes no '%s'", scan.value);
-                doctor.is_json = true;
-        }
-        return doctor_run(&doctor);
+        return scan_json(command, argc, argv, &doctor.is_json, &code) ? doctor_run(&doctor) : code;
 }

@@ -12,6 +12,7 @@
 #include "residency.h"
 #include "scan.h"
 #include "share_compute.h"
+#include "share_look.h"
 #include "share_memory.h"
 #include "share_place.h"
 #include "table.h"
@@ -208,7 +209,7 @@ static void process_table(struct listing *list, struct row *row)
 }
 
 static unsigned list_processes(struct listing *list, const struct share_copy *copy,
-                               struct region *region)
+                               const struct region *region)
 {
         const uint32_t high = region_slots_high(region);
         unsigned count = 0;
@@ -277,52 +278,29 @@ static void share_json_open(struct json_out *json, const struct share_copy *copy
         json_open(json, "processes", '[');
 }
 
-static int list_share(struct listing *list, const char *path)
+static int list_share(const char *path, void *user)
 {
-        struct region region = { 0 };
-        struct share share = { 0 };
+        struct listing *list = user;
+        struct share_look look;
         struct err e = { 0 };
         unsigned processes = 0;
 
-        if (share_open(path, false, &share, &e) < 0)
-                return complain(EXIT_FAILED, "%s", e.text);
-        const struct share_copy *copy = share_current(&share);
-        const bool is_open = share_place_region(copy, &region, &e) == 0;
-        /* Reaping needs a place in the account; ours is no process of the share. */
-        if (is_open && region_join(&region) == 0) {
-                region_reap(&region);
-                region_leave(&region);
-        }
+        if (!share_look_open(path, &look, &e))
+                return EXIT_FAILED;
         if (list->is_json)
-                share_json_open(&list->json, copy, is_open ? &region : NULL);
-        if (is_open) {
-                processes = list_processes(list, copy, &region);
-                share_place_check(copy, &region, &e);
+                share_json_open(&list->json, look.copy, look.region);
+        if (look.region) {
+                processes = list_processes(list, look.copy, look.region);
+                share_place_check(look.copy, look.region, &e);
         }
         if (list->is_json) {
                 json_close(&list->json, ']');
                 json_close(&list->json, '}');
         } else if (processes == 0) {
-                idle_table(&list->table, copy);
+                idle_table(&list->table, look.copy);
         }
-        region_close(&region);
-        share_close(&share);
+        share_look_close(&look);
         return e.text[0] ? complain(EXIT_FAILED, "%s", e.text) : EXIT_OK;
-}
-
-static int list_all(struct listing *list)
-{
-        struct vec paths = VEC_OF(char[SHARE_TEXT]);
-        int code = EXIT_OK;
-
-        share_place_list(&paths);
-        for (size_t i = 0; i < paths.count; i++) {
-                const int r = list_share(list, vec_at(&paths, i));
-
-                code = r ? r : code;
-        }
-        vec_done(&paths);
-        return code;
 }
 
 static int ps_print(struct listing *list)
@@ -335,13 +313,13 @@ static int ps_print(struct listing *list)
         if (list->is_json) {
                 json_open(&list->json, NULL, '{');
                 json_open(&list->json, "shares", '[');
-                code = list_all(list);
+                code = share_look_each(list_share, list);
                 json_close(&list->json, ']');
                 json_close(&list->json, '}');
                 return code;
         }
         table_init(&list->table, titles, 13);
-        code = list_all(list);
+        code = share_look_each(list_share, list);
         table_print(&list->table);
         return code;
 }
@@ -349,16 +327,7 @@ static int ps_print(struct listing *list)
 int command_ps(const struct command *command, int argc, char **argv)
 {
         struct listing list = { 0 };
-        struct scan scan;
-        int option;
+        int code;
 
-        scan_init(&scan, command, argc, argv);
-        while ((option = scan_next(&scan)) != SCAN_END) {
-                if (option == SCAN_BAD || option == SCAN_HELP)
-                        return scan_exit(&scan, option);
-                if (option == SCAN_WORD)
-                        return complain(EXIT_USAGE, "'vgpu ps' takes no '%s'", scan.value);
-                list.is_json = true;
-        }
-        return ps_print(&list);
+        return scan_json(command, argc, argv, &list.is_json, &code) ? ps_print(&list) : code;
 }

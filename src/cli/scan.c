@@ -33,3 +33,19 @@ int scan_next(struct scan *scan)
         scan->value = scan->words.value;
         return option;
 }
+
+bool scan_json(const struct command *command, int argc, char **argv, bool *ret_is_json,
+               int *ret_exit)
+{
+        struct scan scan;
+        int option;
+
+        scan_init(&scan, command, argc, argv);
+        while ((option = scan_next(&scan)) >= 0)
+                *ret_is_json = true;
+        if (option == SCAN_WORD)
+                *ret_exit = complain(EXIT_USAGE, "'%s' takes no '%s'", scan.program, scan.value);
+        else if (option != SCAN_END)
+                *ret_exit = scan_exit(&scan, option);
+        return option == SCAN_END;
+}

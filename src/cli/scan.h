@@ -23,5 +23,9 @@ void scan_init(struct scan *scan, const struct command *command, int argc, char 
 /* The index of the next option's row, or SCAN_… . Both "--name value" and "--name=value". */
 int scan_next(struct scan *scan);
 
+/* Of a command whose only option is --json. True: it goes on; false: it exits with this code. */
+bool scan_json(const struct command *command, int argc, char **argv, bool *ret_is_json,
+               int *ret_exit);
+
 /* Exit code of a command whose scan ended with SCAN_BAD or SCAN_HELP. */
 int scan_exit(const struct scan *scan, int result);

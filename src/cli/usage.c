@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "share_place.h"
+#include "share_look.h"
 
 static unsigned processes_alive(const struct region *region)
 {
@@ -39,46 +39,27 @@ static void device_look(const struct share_copy *copy, unsigned device, const st
         usage->throttled_ns = atomic_load(&compute->throttled_ns);
 }
 
-static int share_look(const char *path, struct vec *usages)
+static int usage_look(const char *path, void *user)
 {
-        struct region region = { 0 };
+        struct vec *usages = user;
         struct usage usage = { 0 };
-        struct share share = { 0 };
+        struct share_look look;
         struct err e = { 0 };
 
-        if (share_open(path, false, &share, &e) < 0)
-                return complain(EXIT_FAILED, "%s", e.text);
-        const struct share_copy *copy = share_current(&share);
-        const bool is_open = share_place_region(copy, &region, &e) == 0;
-
-        /* Reaping needs a place in the account; ours is no process of the share. */
-        if (is_open && region_join(&region) == 0) {
-                region_reap(&region);
-                region_leave(&region);
-        }
-        snprintf(usage.share, sizeof usage.share, "%s", copy->name);
-        snprintf(usage.program, sizeof usage.program, "%.63s", copy->container);
-        usage.processes = is_open ? processes_alive(&region) : 0;
-        for (unsigned i = 0; i < copy->device_count && i < SHARE_DEVICES; i++) {
-                device_look(copy, i, is_open ? &region : NULL, &usage);
+        if (!share_look_open(path, &look, &e))
+                return EXIT_FAILED;
+        snprintf(usage.share, sizeof usage.share, "%s", look.copy->name);
+        snprintf(usage.program, sizeof usage.program, "%.63s", look.copy->container);
+        usage.processes = look.region ? processes_alive(look.region) : 0;
+        for (unsigned i = 0; i < look.copy->device_count && i < SHARE_DEVICES; i++) {
+                device_look(look.copy, i, look.region, &usage);
                 vec_push(usages, &usage);
         }
-        region_close(&region);
-        share_close(&share);
+        share_look_close(&look);
         return e.text[0] ? complain(EXIT_FAILED, "%s", e.text) : EXIT_OK;
 }
 
 int usage_take(struct vec *usages)
 {
-        struct vec paths = VEC_OF(char[SHARE_TEXT]);
-        int code = EXIT_OK;
-
-        share_place_list(&paths);
-        for (size_t i = 0; i < paths.count; i++) {
-                const int r = share_look(vec_at(&paths, i), usages);
-
-                code = r ? r : code;
-        }
-        vec_done(&paths);
-        return code;
+        return share_look_each(usage_look, usages);
 }
