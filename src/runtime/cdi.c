@@ -112,14 +112,14 @@ static json_t *mount_json(const char *host, const char *path, bool is_readonly)
                          is_readonly ? "ro" : "rw");
 }
 
-static int stubs_make(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
-                      const char *library)
+static int places_make(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
+                       const char *library)
 {
-        int r = given_stub(folder, CONTAINER_LIBRARY, library);
+        int r = given_place(folder, CONTAINER_LIBRARY, library);
 
         for (size_t i = 0; i < answer->n_mounts && r == 0; i++)
-                r = given_stub(folder, answer->mounts[i]->container_path,
-                               answer->mounts[i]->host_path);
+                r = given_place(folder, answer->mounts[i]->container_path,
+                                answer->mounts[i]->host_path);
         return r < 0 ? r : given_preload(folder, NULL);
 }
 
@@ -174,7 +174,7 @@ static int share_make(const struct wish *wish, const struct runtime_options *opt
                 return err_set(e, -ENOENT, "libvgpu.so was not found; name it in %s",
                                runtime_options_path());
         r = standalone_make(&wish->spec, options, folder, wish->name, &standalone, e);
-        if (r == 0 && (r = stubs_make(folder, &standalone.answer, library)) < 0)
+        if (r == 0 && (r = places_make(folder, &standalone.answer, library)) < 0)
                 err_set(e, r, "cannot write to '%.150s': %s", folder, strerror(-r));
         if (r == 0)
                 r = print(wish->name, edits_json(folder, &standalone.answer, library), e);

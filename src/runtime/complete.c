@@ -125,7 +125,7 @@ static int etc_fix(struct spec *spec, const struct rootfs *rootfs)
 /* In the order in which they have to be mounted: the folder, and what lies in it. */
 static int mount_put(const struct complete *complete, const struct spec_mount *mount, struct err *e)
 {
-        int r = given_stub(complete->folder, mount->destination, mount->source);
+        int r = given_place(complete->folder, mount->destination, mount->source);
 
         if (r == 0)
                 r = spec_mount_add(complete->spec, mount);

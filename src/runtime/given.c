@@ -13,19 +13,19 @@
 #include "scope.h"
 #include "str.h"
 
-int given_stub(const char *folder, const char *path, const char *source)
+int given_place(const char *folder, const char *path, const char *source)
 {
-        char stub[PATH_MAX + 300];
+        char place[PATH_MAX + 300];
         struct stat what;
 
         if (!str_starts_with(path, CONTAINER_FOLDER "/"))
                 return 0;
-        snprintf(stub, sizeof stub, "%s/given/%s", folder, path + strlen(CONTAINER_FOLDER "/"));
+        snprintf(place, sizeof place, "%s/given/%s", folder, path + strlen(CONTAINER_FOLDER "/"));
         if (stat(source, &what) < 0)
                 return -errno;
         if (S_ISDIR(what.st_mode))
-                return mkdir(stub, 0755) < 0 && errno != EEXIST ? -errno : 0;
-        autoclose int fd = open(stub, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+                return mkdir(place, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        autoclose int fd = open(place, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
         return fd < 0 ? -errno : 0;
 }
 

@@ -3,7 +3,7 @@
 
 /* An empty file or folder for a mount of `source` at `path`, if that is below /etc/vgpu, which the
  * container cannot write to. 0 or a negative errno. */
-int given_stub(const char *folder, const char *path, const char *source);
+int given_place(const char *folder, const char *path, const char *source);
 
 /* ld.so.preload: our library first, so that whoever stands behind it is reached through it; then
  * what the image has, which may be NULL. */
