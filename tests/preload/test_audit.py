@@ -45,7 +45,8 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([os.path.join(BUILD, "bin", "vgpu"), "sim", "create", "--machine",
-                        os.path.join(folder, "machine"), "--preset", "t4-16gb"], check=True)
+                        os.path.join(folder, "machine"), "--preset", "t4-16gb"], check=True,
+                       stdout=subprocess.DEVNULL)
         for number, (name, command) in enumerate(routes.items(), 1):
             stdin = "pids\n" if command == [PROBE] else ""
             bare = {n for _, n in bindings(folder, "", command, stdin)} & replaced()
