@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "gate_compute.h"
 #include "gate_turn.h"
+#include "stream_end.h"
 
 #define ROOM_NS    (500 * NS_PER_US) /* charged at a time */
 #define LONG_NS    (250 * NS_PER_US) /* work that is measured by itself */
@@ -40,7 +41,7 @@ static CUstream stream_of(const struct lane *lane)
 static bool handle_holds(const struct lane *lane)
 {
         return is_null_stream(stream_of(lane)) ||
-               meter_stream_holds(stream_of(lane), lane->streams_ended);
+               stream_end_spared(stream_of(lane), lane->streams_ended);
 }
 
 static void lane_close(struct lane *lane)
@@ -163,7 +164,7 @@ static void lane_open(struct lane *lane, const struct place *place, unsigned roo
         lane->planned_ns = work_ns;
         lane->segment = segment;
         lane->room = room;
-        lane->streams_ended = meter_streams_ended();
+        lane->streams_ended = stream_end_count();
 }
 
 /* The thread knows too many kinds of work: there is room, only the cost had to be looked up. */
@@ -268,7 +269,7 @@ void lane_harvest(void)
 void lane_stream_ends(CUstream stream)
 {
         lane_end(stream);
-        meter_stream_ends(stream);
+        stream_end_note(stream);
 }
 
 void lane_forked(void)

@@ -1,35 +1,16 @@
-/* meter: segments, and the spans of time they stand for. */
+/* meter: segments from their first work to what was learned of them. */
 #include "meter.h"
 
-#include "busy_set.h"
 #include "clock.h"
 #include "cost.h"
 #include "gate_compute.h"
 #include "lock.h"
-#include "marker.h"
 #include "region_layout.h"
 #include "scope.h"
+#include "stream_end.h"
 
-enum { SEGMENTS = 1024, LOOK_MOST = 64 };
+enum { LOOK_MOST = 64 };
 #define COMPARE_NS (100 * NS_PER_MS) /* the clocks of device and host, at least this often */
-
-enum segment_state { SEGMENT_FREE, SEGMENT_OPEN, SEGMENT_CLOSED };
-
-struct segment {
-        struct segment *next; /* in the list of its account, or free */
-        enum segment_state state;
-        unsigned account;
-        uint64_t number; /* of this use of the place */
-        struct marker_pool *markers;
-        uint64_t context;
-        CUstream stream;
-        CUevent begin, end; /* begin may be NULL */
-        uint64_t open_ns;
-        uint64_t begin_recorded_ns, end_recorded_ns;
-        uint64_t streams_ended; /* when it was opened */
-        bool is_crowded; /* another stream had work at the same time: it may have been held up */
-        struct segment_end facts;
-};
 
 /* One per account: what one lock guards. */
 struct account_meter {
@@ -44,43 +25,7 @@ struct account_meter {
 
 static struct {
         struct account_meter accounts[REGION_DEVICES];
-        struct lock lock; /* of the free segments; taken inside an account's */
-        struct segment *free;
-        unsigned used; /* places ever taken */
-        uint64_t number;
-        struct segment segments[SEGMENTS];
 } meter;
-
-enum { ENDED_KNOWN = 32 };
-
-/* The last streams that were destroyed: such a handle may be another stream's now. */
-static struct {
-        _Atomic uint64_t count;
-        _Atomic(CUstream) last[ENDED_KNOWN];
-} streams_ended;
-
-void meter_stream_ends(CUstream stream)
-{
-        atomic_store(&streams_ended.last[atomic_load(&streams_ended.count) % ENDED_KNOWN], stream);
-        atomic_fetch_add(&streams_ended.count, 1);
-}
-
-uint64_t meter_streams_ended(void)
-{
-        return atomic_load(&streams_ended.count);
-}
-
-bool meter_stream_holds(CUstream stream, uint64_t since)
-{
-        const uint64_t count = meter_streams_ended();
-
-        if (count - since > ENDED_KNOWN)
-                return false;
-        for (uint64_t i = since; i < count; i++)
-                if (atomic_load(&streams_ended.last[i % ENDED_KNOWN]) == stream)
-                        return false;
-        return true;
-}
 
 CUstreamCaptureMode meter_relax(void)
 {
@@ -95,45 +40,6 @@ void meter_restore(CUstreamCaptureMode mode)
 {
         if (real_cuda.cuThreadExchangeStreamCaptureMode)
                 real_cuda.cuThreadExchangeStreamCaptureMode(&mode);
-}
-
-/* A thread that ended left its segment open: its place is taken by the next who finds none free. */
-static struct segment *segment_steal(void)
-{
-        struct segment *oldest = NULL;
-
-        for (unsigned i = 0; i < SEGMENTS; i++) {
-                struct segment *s = &meter.segments[i];
-                if (s->state == SEGMENT_OPEN && (!oldest || s->number < oldest->number))
-                        oldest = s;
-        }
-        return oldest;
-}
-
-static struct segment *segment_take(void)
-{
-        lock_take(&meter.lock);
-        struct segment *s = meter.free;
-        if (s)
-                meter.free = s->next;
-        else if (meter.used < SEGMENTS)
-                s = &meter.segments[meter.used++];
-        else
-                s = segment_steal();
-        if (s)
-                *s = (struct segment){ .state = SEGMENT_OPEN, .number = ++meter.number };
-        lock_give(&meter.lock);
-        return s;
-}
-
-static void segment_free(struct segment *s)
-{
-        lock_take(&meter.lock);
-        s->state = SEGMENT_FREE;
-        s->number = 0;
-        s->next = meter.free;
-        meter.free = s;
-        lock_give(&meter.lock);
 }
 
 /* True: the segment is ours still. The caller holds its account's lock. */
@@ -171,8 +77,8 @@ static void begin_mark(struct account_meter *a, struct segment *s, CUstream stre
 /* The caller holds the account's lock. */
 static void crowd_note(struct segment *s)
 {
-        for (unsigned i = 0; i < meter.used; i++) {
-                struct segment *other = &meter.segments[i];
+        for (unsigned i = 0; i < segment_count(); i++) {
+                struct segment *other = segment_at(i);
                 if (other->state == SEGMENT_FREE || other->account != s->account ||
                     (other->stream == s->stream && other->context == s->context))
                         continue;
@@ -194,7 +100,7 @@ struct segment_ref meter_open(const struct place *place, CUstream stream)
                 s->markers = markers;
                 s->context = place->context;
                 s->stream = stream;
-                s->streams_ended = meter_streams_ended();
+                s->streams_ended = stream_end_count();
                 crowd_note(s);
                 begin_mark(a, s, stream);
                 s->open_ns = clock_now_ns();
@@ -268,23 +174,6 @@ void meter_close(struct segment_ref ref, CUstream stream, const struct segment_e
 uint64_t meter_context(struct segment_ref ref)
 {
         return ref_holds(ref) ? ref.segment->context : 0;
-}
-
-/* From when on the device cannot have been idle, and for how long before that it was busy: as long as
- * the work takes that was submitted earlier. See the top of meter.h. */
-static void segment_spans(const struct segment *s, uint64_t begin_ns, uint64_t end_ns,
-                          struct span *ret_early, struct span *ret_late)
-{
-        const struct segment_end *f = &s->facts;
-        uint64_t late_ns = f->last_at_ns > begin_ns ? f->last_at_ns : begin_ns;
-        uint64_t earlier_ns = f->planned_ns - f->last_ns;
-
-        /* Closed by something else than its last work, some of which may have been done by then. */
-        if (f->last_ns == 0 && end_ns > late_ns)
-                earlier_ns -= end_ns - late_ns < earlier_ns ? end_ns - late_ns : earlier_ns;
-        uint64_t until_ns = begin_ns + earlier_ns < late_ns ? begin_ns + earlier_ns : late_ns;
-        *ret_early = (struct span){ begin_ns, until_ns };
-        *ret_late = (struct span){ late_ns, end_ns };
 }
 
 /* Time that only this process's segments know, and of it what the container did not know. */
@@ -377,7 +266,7 @@ static bool segment_works(const struct segment *s)
 {
         CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-        if (!meter_stream_holds(s->stream, s->streams_ended))
+        if (!stream_end_spared(s->stream, s->streams_ended))
                 return false;
         if (real_cuda.cuStreamIsCapturing &&
             (real_cuda.cuStreamIsCapturing(s->stream, &status) != CUDA_SUCCESS ||
@@ -391,8 +280,8 @@ static bool open_segments_work(unsigned account)
 {
         bool works = false;
 
-        for (unsigned i = 0; i < meter.used && !works; i++) {
-                const struct segment *s = &meter.segments[i];
+        for (unsigned i = 0; i < segment_count() && !works; i++) {
+                const struct segment *s = segment_at(i);
                 CUcontext popped;
 
                 if (s->state != SEGMENT_OPEN || s->account != account ||
@@ -427,8 +316,8 @@ static void account_forget(struct account_meter *a, uint64_t context)
                         a->last = place;
                 segment_end(a, s);
         }
-        for (unsigned i = 0; i < meter.used; i++) {
-                struct segment *s = &meter.segments[i];
+        for (unsigned i = 0; i < segment_count(); i++) {
+                struct segment *s = segment_at(i);
                 if (s->state == SEGMENT_OPEN && s->context == context &&
                     a == &meter.accounts[s->account])
                         segment_end(a, s);
@@ -455,10 +344,6 @@ void meter_forked(void)
 {
         for (unsigned i = 0; i < REGION_DEVICES; i++)
                 meter.accounts[i] = (struct account_meter){ 0 };
-        for (unsigned i = 0; i < meter.used; i++)
-                meter.segments[i] = (struct segment){ 0 };
-        meter.lock = (struct lock){ 0 };
-        meter.free = NULL;
-        meter.used = 0;
+        segment_forked();
         marker_forked();
 }

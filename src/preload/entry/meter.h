@@ -13,35 +13,15 @@
 #include <stdint.h>
 
 #include "devices.h"
-
-struct segment;
-
-/* Which segment, and that it is still the same. */
-struct segment_ref {
-        struct segment *segment;
-        uint64_t number;
-};
+#include "segment.h"
 
 /* Called in a state that captures of other streams do not forbid; gives back what was before. */
 CUstreamCaptureMode meter_relax(void);
 void meter_restore(CUstreamCaptureMode mode);
 
-/* Before a stream is destroyed: its handle may come back for another. How many were so far; and whether
- * this handle is certain to be the same stream's still. */
-void meter_stream_ends(CUstream stream);
-uint64_t meter_streams_ended(void);
-bool meter_stream_holds(CUstream stream, uint64_t since);
-
 /* Begins a segment. {0}: it cannot be measured. */
 struct segment_ref meter_open(const struct place *place, CUstream stream);
 
-/* What is known at the end of a segment. */
-struct segment_end {
-        uint64_t planned_ns; /* what its work was expected to take, and charged */
-        uint64_t last_ns;    /* of these, the last piece of work; 0: not known */
-        uint64_t last_at_ns; /* when that was submitted; 0: by now */
-        unsigned cost;       /* the only piece of work in it, whose cost is learned; 0: several */
-};
 void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end);
 /* Nothing of it will be known: what was charged for it stands. */
 void meter_drop(struct segment_ref ref);
