@@ -1,4 +1,5 @@
 /* vgpu sim create: makes a simulated machine. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ enum {
         CONTENT_BUDGET,
         INSTRUCTION_BUDGET,
         DRIVER_VERSION,
-        KERNEL
+        KERNEL,
+        IF_MISSING
 };
 
 /* More than any card has; beyond, addresses would not fit what a process can reserve. */
@@ -51,6 +53,7 @@ const struct cli_option sim_create_options[] = {
                              "11.8 12.0 12.2 12.4 12.8 13.0" },
         [KERNEL] = { "kernel", "NAME=MICROSECONDS",
                      "this kernel takes exactly so long (repeatable)", NULL },
+        [IF_MISSING] = { "if-missing", NULL, "leave a machine that is there as it is", NULL },
         { 0 },
 };
 
@@ -91,6 +94,7 @@ struct create_request {
         const char *path;
         struct machine_spec spec;
         struct vec kernels;
+        bool is_if_missing;
 };
 
 static int create_option(struct create_request *request, int option, char *value, struct err *e)
@@ -141,10 +145,26 @@ static int create_option(struct create_request *request, int option, char *value
                 return driver_version_parse(value, &spec->driver_version, e);
         case KERNEL:
                 return machine_option_kernel(value, &request->kernels, e);
+        case IF_MISSING:
+                request->is_if_missing = true;
+                break;
         default:
                 break;
         }
         return r;
+}
+
+/* A file that is no machine is not left: whoever asked for one would find none. */
+static int machine_keep(const char *path)
+{
+        struct machine machine;
+        struct err e = { 0 };
+
+        if (machine_open(path, &machine, &e) < 0)
+                return complain(EXIT_FAILED, "%s", e.text);
+        machine_close(&machine);
+        printf("%s is there already\n", path);
+        return EXIT_OK;
 }
 
 static int create_machine(struct create_request *request)
@@ -158,7 +178,11 @@ static int create_machine(struct create_request *request)
         request->spec.kernel_count = request->kernels.count;
         /* A file-size limit is an error to report, not a signal to die of. */
         signal(SIGXFSZ, SIG_IGN);
-        if (machine_create(request->path, &request->spec, &e) < 0)
+        const int r = machine_create(request->path, &request->spec, &e);
+
+        if (r == -EEXIST && request->is_if_missing)
+                return machine_keep(request->path);
+        if (r < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
         printf("made %s: %u × %s\n", request->path, request->spec.gpu_count, request->spec.preset);
         return EXIT_OK;

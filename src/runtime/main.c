@@ -7,6 +7,7 @@
 #include "command_line.h"
 #include "container_folder.h"
 #include "failure.h"
+#include "install.h"
 #include "preload_library.h"
 #include "prepare.h"
 #include "real_runtime.h"
@@ -18,6 +19,8 @@ static int help_print(void)
         printf("vgpu-runtime: an OCI runtime that gives each container its share of a GPU.\n\n"
                "  vgpu-runtime [OPTION]... create|run [OPTION]... ID\n"
                "                          completes the container's config.json, then as below\n"
+               "  vgpu-runtime install ...\n"
+               "                          puts this program and its library on a node\n"
                "  vgpu-runtime cdi ...    a share as a CDI device; see 'vgpu-runtime cdi --help'\n"
                "  vgpu-runtime ...        anything else goes to the runtime behind, unchanged\n\n"
                "Options, one per line in %s (VGPU_RUNTIME_CONF names another file):\n",
@@ -50,6 +53,8 @@ int main(int argc, char **argv)
 
         if (argc > 1 && strcmp(argv[1], "cdi") == 0)
                 return cdi_command(argc - 2, argv + 2);
+        if (argc > 1 && strcmp(argv[1], "install") == 0)
+                return install_command(argc - 2, argv + 2);
         if (argc > 1 && strcmp(argv[1], "verify") == 0)
                 return verify_command(argc - 2, argv + 2);
         if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))

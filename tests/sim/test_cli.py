@@ -205,6 +205,18 @@ class BadInput(Case):
         self.create()
         self.create_fails(1, "exists already")
 
+    def test_if_missing(self):
+        words = ("sim", "create", "--machine", self.machine, "--if-missing")
+        self.assertIn("made ", vgpu(*words).stdout)
+        before = os.stat(self.machine)
+        done = vgpu(*words, "--gpus", "4")
+        self.assertEqual((done.returncode, done.stdout), (0, f"{self.machine} is there already\n"))
+        self.assertEqual(os.stat(self.machine).st_ino, before.st_ino)
+        with open(self.machine, "w", encoding="ascii") as file:
+            file.write("no machine\n")
+        self.assertEqual(vgpu(*words).returncode, 1)
+        os.unlink(self.machine)
+
     def test_no_such_folder(self):
         self.create_fails(1, "No such file", path=os.path.join(self.folder, "no", "machine"))
 

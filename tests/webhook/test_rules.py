@@ -274,9 +274,10 @@ class Change(Case):
     def test_a_binding_carries_our_decision_only(self):
         binding = {"metadata": {"annotations": {"vgpu.io/allocation": "{}"}}}
         for user, is_allowed in (("alice", False), (SCHEDULER, True)):
-            answer = self.ask("validate", binding, kind="Binding", subResource="binding",
-                              userInfo={"username": user})
-            self.assertEqual(answer["allowed"], is_allowed)
+            for sub in ("binding", ""):         # of a pod, or an object of its own
+                answer = self.ask("validate", binding, kind="Binding", subResource=sub,
+                                  userInfo={"username": user})
+                self.assertEqual(answer["allowed"], is_allowed)
 
 
 class Envelope(unittest.TestCase):
