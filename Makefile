@@ -78,6 +78,15 @@ install: all ## install below PREFIX (and DESTDIR)
 	@meson configure $(BUILD) --prefix=$(PREFIX) && $(call ninja,$(BUILD)) >$(BUILD)/install.log
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
+image: build ## all programs as a container image, build/vgpu-image.tar, without a container engine
+	@tools/image $(BUILD)
+
+deb: build ## Debian packages, build/vgpu_*.deb (command line, library) and build/vgpu-node_*.deb
+	@$(call ninja,$(BUILD)) src/cli/vgpu.bash && tools/deb $(BUILD)
+
+manifests: ## deploy/manifests from the chart, deploy/helm/vgpu
+	@tools/manifests
+
 clean: ## remove what was built
 	rm -rf build build-asan build-tsan build-fuzz
 

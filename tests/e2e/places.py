@@ -1,6 +1,8 @@
 """places: where the test cluster keeps what it downloads, builds, runs and writes."""
 
 import hashlib
+import importlib.machinery
+import importlib.util
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,6 +46,7 @@ def module_folder(name):
 DEBIAN = cached("debian", repr(PACKAGES).encode())
 KUBERNETES = module_folder("kubernetes")
 VOLCANO = module_folder("volcano")
+HELM = module_folder("helm")
 
 STATE = os.path.abspath(os.environ.get("VGPU_E2E_STATE") or os.path.join(BUILD, "e2e"))
 # Two clusters of two trees run side by side; what has a name outside the tree carries this one.
@@ -59,8 +62,17 @@ NODE_IP = "10.95.0.1"
 SERVICE_IP = "10.96.0.1"                # the first of the service range: the API server's own
 SERVER = "https://127.0.0.1"
 
-PATH = ":".join([KUBERNETES, VOLCANO, f"{DEBIAN}/usr/sbin", f"{DEBIAN}/usr/bin", f"{DEBIAN}/bin",
+PATH = ":".join([KUBERNETES, VOLCANO, HELM, f"{DEBIAN}/usr/sbin", f"{DEBIAN}/usr/bin", f"{DEBIAN}/bin",
                  "/usr/sbin:/usr/bin:/sbin:/bin"])
+
+
+def tool(name):
+    """A program of tools/, as a module."""
+    path = os.path.join(TOP, "tools", name)
+    found = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, path))
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 class Trouble(Exception):

@@ -1,27 +1,26 @@
 """registry: a read-only OCI registry on loopback, with the images that the tests name.
 
 An image is a row of IMAGES: files of this machine and of the build. What a program is linked with comes
-along, so that an image needs nothing else; a shell and the usual commands are in every one but pause.
+along, so that an image needs nothing else; a shell and the usual commands are in every one but the bare ones.
+The project's own image is the one that `make image` makes. Each is made when it is asked for.
 """
 
 import functools
-import hashlib
 import http.server
-import io
-import json
 import os
 import re
 import subprocess
-import tarfile
+import threading
 import urllib.parse
 from dataclasses import dataclass, field
 
-from places import BUILD, DATA, DEBIAN, HERE, TOP
+from places import BUILD, DATA, DEBIAN, HERE, KUBERNETES, TOP, tool
+
+
+own = tool("image")
+oci = own.oci
 
 PORT = 5000
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-LAYER = "application/vnd.oci.image.layer.v1.tar"
-CONFIG = "application/vnd.oci.image.config.v1+json"
 WORK = os.path.join(DATA, "registry")
 
 
@@ -34,8 +33,12 @@ class Image:
     is_bare: bool = False
 
 
+OWN = f"localhost/vgpu:{own.version()}"
 IMAGES = {
+    OWN: None,
     "registry.k8s.io/pause:3.10": Image({"/pause": f"{WORK}/pause"}, entry=("/pause",), is_bare=True),
+    f"registry.k8s.io/kube-scheduler:v{tool('manifests').kubernetes_version()}":
+        Image({"/usr/local/bin/kube-scheduler": f"{KUBERNETES}/kube-scheduler"}, is_bare=True),
     "docker.io/library/busybox:latest": Image(),
     # The images that the project's requirements name.
     "quay.io/jitesoft/ubuntu:24.04": Image(),
@@ -64,56 +67,6 @@ def library_path(name):
     return re.search(rf"^\s*{re.escape(name)} \(libc6,x86-64.*=> (\S+)", known, re.M).group(1)
 
 
-def needed(path):
-    """The libraries that a program is linked with, the loader among them."""
-    listed = subprocess.run(["ldd", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                            check=False).stdout
-    found = re.findall(r"^\s*(?:\S+ => )?(/\S+) \(0x", listed, re.M)
-    return {library for library in found if os.path.basename(library) not in DRIVER}
-
-
-class Tree:
-    """The files of an image, as a layer."""
-
-    def __init__(self):
-        self.buffer = io.BytesIO()
-        self.tar = tarfile.open(fileobj=self.buffer, mode="w")
-        self.names = set()
-
-    def _add(self, path, kind, data=b"", target="", mode=0o755):
-        name = path.strip("/")
-        if name in self.names:
-            return
-        if os.path.dirname(name):
-            self.folder(os.path.dirname(name))
-        self.names.add(name)
-        entry = tarfile.TarInfo(name)
-        entry.type, entry.mode, entry.size, entry.linkname = kind, mode, len(data), target
-        self.tar.addfile(entry, io.BytesIO(data))
-
-    def folder(self, path, mode=0o755):
-        self._add(path, tarfile.DIRTYPE, mode=mode)
-
-    def link(self, path, target):
-        self._add(path, tarfile.SYMTYPE, target=target)
-
-    def text(self, path, text):
-        self._add(path, tarfile.REGTYPE, text.encode(), mode=0o644)
-
-    def file(self, path, source):
-        with open(source, "rb") as file:
-            self._add(path, tarfile.REGTYPE, file.read(), mode=os.stat(source).st_mode & 0o777)
-
-    def program(self, path, source):
-        self.file(path, source)
-        for library in sorted(needed(source)):
-            self.file(library.replace("/usr/lib", "/lib", 1), library)
-
-    def close(self):
-        self.tar.close()
-        return self.buffer.getvalue()
-
-
 def furnish(tree):
     """A small Linux: busybox, bash and the C library."""
     busybox = f"{DEBIAN}/bin/busybox"
@@ -122,7 +75,7 @@ def furnish(tree):
     tree.folder("/tmp", 0o1777)
     tree.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n")
     tree.text("/etc/group", "root:x:0:\nnogroup:x:65534:\n")
-    tree.program("/bin/bash", "/bin/bash")
+    tree.program("/bin/bash", "/bin/bash", DRIVER)
     tree.file("/bin/busybox", busybox)
     for name in LIBRARIES:
         path = library_path(name)
@@ -132,45 +85,38 @@ def furnish(tree):
         tree.link(f"/bin/{applet}", "/bin/busybox")
 
 
-def layer_of(image):
-    tree = Tree()
+def tree_of(image):
+    tree = oci.Tree()
     for path, source in image.files.items():
-        tree.program(path, source)
+        tree.program(path, source, DRIVER)
     if not image.is_bare:
         furnish(tree)
-    return tree.close()
+    return tree
 
 
-def digest_of(data):
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
-class Store:
+class Store(oci.Blobs):
     """Blobs by digest, manifests by the image's name."""
 
     def __init__(self):
-        self.blobs = {}
+        super().__init__()
         self.manifests = {}
-        for name, image in IMAGES.items():
-            self.add(name, image)
+        self.lock = threading.Lock()
 
-    def keep(self, kind, data):
-        digest = digest_of(data)
-        self.blobs[digest] = (kind, data)
-        return {"mediaType": kind, "digest": digest, "size": len(data)}
+    def image(self, name):
+        """The digest of an image's manifest; None: there is no such image."""
+        with self.lock:
+            if name in IMAGES and name not in self.manifests:
+                self.manifests[name] = self.make(name)["digest"]
+        return self.manifests.get(name)
 
-    def add(self, name, image):
-        layer = self.keep(LAYER, layer_of(image))
-        settings = {"Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-                    "WorkingDir": image.folder, "Cmd": ["/bin/sh"]}
+    def make(self, name):
+        image = IMAGES[name]
+        if image is None:
+            return own.make(BUILD, self, is_small=False)
+        settings = {"WorkingDir": image.folder, "Cmd": ["/bin/sh"]}
         if image.entry:
             settings.update(Entrypoint=list(image.entry), Cmd=[])
-        config = self.keep(CONFIG, json.dumps({
-            "architecture": "amd64", "os": "linux", "config": settings,
-            "rootfs": {"type": "layers", "diff_ids": [layer["digest"]]}}).encode())
-        manifest = self.keep(MANIFEST, json.dumps({
-            "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]}).encode())
-        self.manifests[name] = manifest["digest"]
+        return self.add(tree_of(image), settings)
 
     def find(self, registry, path):
         """What a path of the registry's API names: (digest, media type, bytes), or None."""
@@ -178,7 +124,7 @@ class Store:
         if not match:
             return None
         name, _, reference = match.groups()
-        digest = reference if ":" in reference else self.manifests.get(f"{registry}/{name}:{reference}")
+        digest = reference if ":" in reference else self.image(f"{registry}/{name}:{reference}")
         return (digest, *self.blobs[digest]) if digest in self.blobs else None
 
 
