@@ -83,7 +83,8 @@ PROFILES = {
 }
 CONTROLLERS = {"full": "*", "light": "*,-node-lifecycle-controller", "scale": ""}
 AUDIT_LOG = os.path.join(places.LOGS, "audit.log")
-AUDIT = {"scale": f"--audit-policy-file {STATE}/config/audit.yaml --audit-log-path {AUDIT_LOG}"}
+AUDIT = dict.fromkeys(("full", "scale"),
+                      f"--audit-policy-file {STATE}/config/audit.yaml --audit-log-path {AUDIT_LOG}")
 
 
 def values(profile):

@@ -16,7 +16,7 @@ import time
 
 import yaml
 
-from places import CACHE, DEBIAN, HERE, KUBERNETES, PACKAGES, VOLCANO, Trouble, cached
+from places import CACHE, DEBIAN, HELM, HERE, KUBERNETES, PACKAGES, VOLCANO, Trouble, cached
 
 GO_PACKAGES = (
     ("trixie-backports", "golang-1.26-go"),
@@ -129,14 +129,17 @@ def go_find():
 
 
 def linker_flags(text):
-    """Clients parse the version that a server says it is: that of the module's Kubernetes."""
-    major, minor, patch = re.search(r"k8s\.io/kubernetes v(\d+)\.(\d+)\.(\d+)", text).groups()
+    """Clients parse the version that a server says it is: that of the module's Kubernetes, if it has one."""
+    version = re.search(r"k8s\.io/kubernetes v(\d+)\.(\d+)\.(\d+)", text)
+    if not version:
+        return "-s -w"
+    major, minor, patch = version.groups()
     name = "k8s.io/component-base/version.git"
     return f"-s -w -X {name}Version=v{major}.{minor}.{patch} -X {name}Major={major} -X {name}Minor={minor}"
 
 
-def go_build(go, into, manifest, make_manifest):
-    """Builds the tools of a module, and the list of objects that belong to them, into the cache."""
+def go_build(go, into, manifest=None, make_manifest=None):
+    """Builds the tools of a module, and the list of objects that belong to them, if any, into the cache."""
     if os.path.isdir(into):
         return
     module = os.path.basename(into).partition("-")[0]
@@ -154,8 +157,9 @@ def go_build(go, into, manifest, make_manifest):
         run("build", "-o", partial + "/", "-ldflags", linker_flags(text), "tool")
         if "scheduler" in tools:        # there are several in this cluster
             os.rename(os.path.join(partial, "scheduler"), os.path.join(partial, module))
-        with open(os.path.join(partial, manifest), "w", encoding="utf-8") as file:
-            json.dump(make_manifest(run, partial), file)
+        if manifest:
+            with open(os.path.join(partial, manifest), "w", encoding="utf-8") as file:
+                json.dump(make_manifest(run, partial), file)
 
 
 def documents(text):
@@ -184,8 +188,9 @@ def fetch():
     """Everything that the cluster is made of."""
     with locked():
         debian_fetch(PACKAGES, DEBIAN)
-        if os.path.isdir(KUBERNETES) and os.path.isdir(VOLCANO):
+        if all(map(os.path.isdir, (KUBERNETES, VOLCANO, HELM))):
             return
         go = go_find()
         go_build(go, KUBERNETES, "kueue.json", kueue_objects)
         go_build(go, VOLCANO, "volcano.json", volcano_objects)
+        go_build(go, HELM)

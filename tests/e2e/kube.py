@@ -27,11 +27,13 @@ def documents(text):
 
 
 class Kube:
-    """Speaks to the API server as the user of a certificate."""
+    """Speaks to the API server as the user of a certificate, or the account of a token."""
 
-    def __init__(self, user="admin"):
+    def __init__(self, user="admin", token=None):
         self.context = ssl.create_default_context(cafile=os.path.join(PKI, "ca.crt"))
-        self.context.load_cert_chain(os.path.join(PKI, f"{user}.crt"), os.path.join(PKI, f"{user}.key"))
+        if not token:
+            self.context.load_cert_chain(os.path.join(PKI, f"{user}.crt"), os.path.join(PKI, f"{user}.key"))
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.kinds = {}
         self.connection = None
 
@@ -40,7 +42,7 @@ class Kube:
         if query:
             path += "?" + urllib.parse.urlencode(query)
         data = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
-        headers = {"Content-Type": kind} if data is not None else {}
+        headers = {**self.headers, **({"Content-Type": kind} if data is not None else {})}
         response, text = self._exchange(method, path, data, headers)
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
         answer = json.loads(text) if is_json and text else text.decode("utf-8", "replace")

@@ -1,0 +1,113 @@
+{{- /* Names and parts that several templates share. */ -}}
+
+{{- define "vgpu.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "vgpu.nodeNamespace" -}}
+{{ .Values.node.namespace | default (ternary "kube-system" .Release.Namespace .Values.seedLabels) }}
+{{- end }}
+
+{{- /* What a part's pods are found by. */ -}}
+{{- define "vgpu.selector.webhook" -}}
+app.kubernetes.io/name: {{ ternary "das-operator-webhook" "vgpu-webhook" .Values.seedLabels }}
+{{- end }}
+
+{{- define "vgpu.selector.scheduler" -}}
+app.kubernetes.io/name: vgpu-scheduler
+{{- end }}
+
+{{- define "vgpu.selector.node" -}}
+app.kubernetes.io/name: {{ ternary "das-operator-daemonset" "vgpu-node" .Values.seedLabels }}
+{{- end }}
+
+{{- define "vgpu.labels" -}}
+app.kubernetes.io/part-of: vgpu
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- /* A container that may do nothing but compute and speak. */ -}}
+{{- define "vgpu.confined" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+capabilities: {drop: [ALL]}
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- /* Root, for files of the node, and nothing else of root's. */ -}}
+{{- define "vgpu.rootConfined" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsUser: 0
+runAsGroup: 0
+capabilities: {drop: [ALL]}
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "vgpu.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+{{- range . }}
+- name: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Two replicas do not share a node if they can help it. */ -}}
+{{- define "vgpu.apart" -}}
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- . | nindent 6 }}
+{{- end }}
+
+{{- define "vgpu.trustedUsers" -}}
+{{- $own := list (printf "system:serviceaccount:%s:vgpu-scheduler" .Release.Namespace) (printf "system:serviceaccount:%s:vgpu-node" (include "vgpu.nodeNamespace" .)) -}}
+{{- concat $own .Values.webhook.trustedUsers | toJson -}}
+{{- end }}
+
+{{- /* CEL: does a container of this pod spec ask for a share of a GPU? */ -}}
+{{- define "vgpu.cel.asks" -}}
+{{- $spec := index . 0 -}}
+{{- $values := index . 1 -}}
+{{- $names := "^(nvidia[.]com/(vgpu|gpumem|gpucores|priority|mig-)|volcano[.]sh/vgpu-|gpu[.]das[.]com/|mig[.]das[.]com/)" -}}
+{{- if $values.nvidiaGpu -}}
+{{- $names = "^(nvidia[.]com/(vgpu|gpumem|gpucores|priority|mig-|gpu$)|volcano[.]sh/vgpu-|gpu[.]das[.]com/|mig[.]das[.]com/)" -}}
+{{- end -}}
+({{ $spec }}.containers + (has({{ $spec }}.initContainers) ? {{ $spec }}.initContainers : [])).exists(c,
+  has(c.resources) && (
+    (has(c.resources.limits) && c.resources.limits.exists(k, k.matches('{{ $names }}'))) ||
+    (has(c.resources.requests) && c.resources.requests.exists(k, k.matches('{{ $names }}')))))
+{{- end }}
+
+{{- /* CEL: an annotation's name that may decide about GPUs. */ -}}
+{{- define "vgpu.cel.decides" -}}
+(k.startsWith('vgpu.io/') || k.startsWith('volcano.sh/'))
+{{- end }}
+
+{{- /* What all webhooks have: who is asked, and that nobody passes while nobody answers. */ -}}
+{{- define "vgpu.hook" -}}
+{{- $root := index . 0 -}}
+admissionReviewVersions: [v1]
+sideEffects: None
+failurePolicy: Fail
+matchPolicy: Equivalent
+timeoutSeconds: {{ $root.Values.webhook.timeoutSeconds }}
+clientConfig:
+  service: {name: vgpu-webhook, namespace: {{ $root.Release.Namespace }}, port: 443, path: {{ index . 1 }}}
+{{- end }}
+
+{{- /* vgpu-node's own pods name the class that hands out every GPU: only the DaemonSet's controller may. */ -}}
+{{- define "vgpu.cel.notOurs" -}}
+{{- if and (not .Values.simulated.enabled) (has .Values.node.driverRuntimeClass .Values.webhook.foreignRuntimes) -}}
+- name: not-vgpu-node
+  expression: >-
+    !(request.namespace == '{{ include "vgpu.nodeNamespace" . }}' &&
+    request.userInfo.username == 'system:serviceaccount:kube-system:daemon-set-controller')
+{{- end }}
+{{- end }}

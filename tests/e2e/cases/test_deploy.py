@@ -1,0 +1,116 @@
+"""What is in deploy/: the API server takes it as written, and what it starts may do what it does, no more."""
+
+import subprocess
+
+import yaml
+
+from installation import (DEPLOY, NAMESPACE, charted, installed, kubectl, kustomized, manifests, name_of,
+                          sorted_lists)
+from kube import Kube
+from lab import ApiError, case, expect, pod
+from places import NODE, TOP
+
+# The chart's values for what the overlay of the simulated GPU is.
+SIMULATED = ("--set", "simulated.enabled=true", "--set", "node.nodeSelector.vgpu\\.io/node=null")
+
+
+# What is done only when something has gone wrong: vgpu-scheduler looks at a pod whose Binding nobody answered.
+SELDOM = {"vgpu-scheduler": [("get", "pods")]}
+
+
+def by_name(entries):
+    return {name_of(entry): sorted_lists(entry) for entry in entries}
+
+
+@case("the manifests are what the chart says, and so is the overlay of the simulated GPU", profile="outside")
+def one_source():
+    done = subprocess.run([f"{TOP}/tools/manifests", "--check"], stderr=subprocess.PIPE, text=True, check=False)
+    expect(done.returncode == 0, done.stderr)
+    overlay = by_name(entry for entry in kustomized("overlays/simulated") if entry["kind"] != "Namespace")
+    chart = by_name(charted(*SIMULATED))
+    for name in sorted(set(overlay) | set(chart), key=str):
+        expect(overlay.get(name) == chart.get(name), f"{name}:\n{yaml.safe_dump(overlay.get(name))}\n"
+               f"is not\n{yaml.safe_dump(chart.get(name))}")
+
+
+@case("a value that the chart does not know, or of the wrong kind, is refused by its name", profile="outside")
+def schema():
+    for word, text in (("webhook.replica=3", "replica"), ("webhook.replicas=many", "replicas"),
+                       ("scheduler.nodePolicy=tight", "nodePolicy")):
+        done = subprocess.run([manifests.helm_find(), "template", "vgpu", f"{DEPLOY}/helm/vgpu", "--set", word],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        expect(done.returncode != 0 and text in done.stderr, f"{word}: {done.stderr}")
+
+
+@case("names that users know are there on request", profile="outside")
+def familiar():
+    made = by_name(charted("--set", "seedLabels=true", namespace="das-operator"))
+    plugin = made["DaemonSet", "kube-system", "vgpu-manager-device-plugin"]["spec"]["template"]
+    container = plugin["spec"]["containers"][0]
+    expect((container["name"], container["command"][0]) == ("device-plugin", "deviceplugin"), container)
+    expect(plugin["metadata"]["labels"]["app.kubernetes.io/name"] == "das-operator-daemonset", plugin["metadata"])
+    webhook = made["Deployment", "das-operator", "vgpu-webhook"]["spec"]["template"]
+    expect(webhook["metadata"]["labels"]["app.kubernetes.io/name"] == "das-operator-webhook", webhook["metadata"])
+
+
+@case("the API server takes every object as it is written, field by field", profile="light")
+def strict(cluster):
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
+    kinds = {"plain": kustomized("manifests"), "simulated": kustomized("overlays/simulated"),
+             "familiar": charted("--set", "seedLabels=true"), "all GPUs": charted("--set", "nvidiaGpu=true"),
+             "engines": charted("--set", "node.containerdConfig=/etc/containerd/config.toml",
+                                "--set", "node.crioDropIn=/etc/crio/crio.conf.d/vgpu.conf"),
+             "mounted certificates": charted("--set", "webhook.certManager.enabled=true",
+                                             "--set", "webhook.certManager.issuerName=own")}
+    for kind, entries in kinds.items():
+        for entry in entries:
+            if entry["apiVersion"].startswith("cert-manager.io/"):
+                continue                # a kind of cert-manager's, which is not here
+            try:
+                cluster.request("PATCH", cluster.path_of(entry), entry, "application/apply-patch+yaml",
+                                fieldManager="operator", fieldValidation="Strict", dryRun="All", force="true")
+            except ApiError as error:
+                expect(False, f"{kind}, {name_of(entry)}: {error}")
+
+
+def admission(cluster, name, **options):
+    """What a pod becomes; nothing is made."""
+    return cluster.request("POST", cluster.path("v1", "Pod", cluster.namespace), pod(name, **options), dryRun="All")
+
+
+@case("installed as documented, it admits, places and advertises with the rights it has, all of them used")
+def least_privilege(cluster):
+    with installed(cluster, "overlays/simulated") as made:
+        cluster.wait("the node has vGPUs", lambda: cluster.node(NODE)["status"]["allocatable"].get(
+            "nvidia.com/vgpu") == "20")
+        spec = admission(cluster, "asks", limits={"nvidia.com/gpumem": "200"})["spec"]
+        expect((spec["schedulerName"], spec["runtimeClassName"]) == ("vgpu-scheduler", "vgpu"), spec)
+        spec = admission(cluster, "plain")["spec"]
+        expect(spec["schedulerName"] == "default-scheduler" and "runtimeClassName" not in spec, spec)
+        whole = {"nvidia.com/vgpu": "2"}
+        cluster.create(pod("first", limits=whole))
+        cluster.wait("the first is placed", lambda: cluster.pod("first")["spec"].get("nodeName"), 60)
+        expect("vgpu.io/allocation" in cluster.pod("first")["metadata"]["annotations"], cluster.pod("first"))
+        cluster.create(pod("second", limits=whole))
+        cluster.wait("the second waits", lambda: any("too few GPUs" in text for text in cluster.events("second")), 60)
+        cluster.delete("v1", "Pod", "first", cluster.namespace, gracePeriodSeconds=0)
+        cluster.wait("it follows", lambda: cluster.pod("second")["spec"].get("nodeName"), 60)
+        cluster.create(pod("urgent", limits=whole, priorityClassName="system-cluster-critical"))
+        cluster.wait("it is sent away for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)
+        for account in ("vgpu-webhook", "vgpu-scheduler", "vgpu-node"):
+            expect(not made.refused(account), f"{account} was refused: {made.refused(account)}")
+            cluster.wait(f"{account} has used every right it has",
+                         lambda account=account: made.unused(account) == SELDOM.get(account, []), 20)
+        own_node_alone(cluster)
+
+
+def own_node_alone(cluster):
+    """A token of vgpu-node's account that belongs to no node changes none."""
+    token = kubectl("-n", NAMESPACE, "create", "token", "vgpu-node")[1].strip()
+    try:
+        Kube(token=token).request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": {"a": "b"}}},
+                                  "application/merge-patch+json")
+        expect(False, "a token of nowhere changed a Node")
+    except ApiError as error:
+        expect("vgpu-node changes its own Node alone" in str(error), error)
+    expect("a" not in cluster.node(NODE)["metadata"]["annotations"], "the node was changed")
