@@ -1,9 +1,14 @@
 /* The resource names by which a pod asks for GPUs. */
 #include "resource.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-const struct resource_row resource_rows[] = {
+enum { NAME_BYTES = 128, DOMAIN_MOST = 80 };
+
+struct resource_row resource_rows[] = {
         { "nvidia.com/vgpu-number", RESOURCE_COUNT, RESOURCE_NUMBERED, false },
         { "nvidia.com/vgpu-memory", RESOURCE_MEMORY, RESOURCE_NUMBERED, false },
         { "nvidia.com/vgpu-cores", RESOURCE_CORES, RESOURCE_NUMBERED, false },
@@ -21,9 +26,50 @@ const struct resource_row resource_rows[] = {
 };
 const size_t resource_row_count = sizeof resource_rows / sizeof resource_rows[0];
 
+/* What a domain of the operator's takes the place of. */
+static const char usual[] = "nvidia.com/";
+
+/* The names with the operator's domain; unused while it is the usual one. */
+static struct {
+        char texts[sizeof resource_rows / sizeof *resource_rows][NAME_BYTES];
+        char mig[NAME_BYTES];
+} resource = { .mig = "nvidia.com/mig-" };
+
+static bool is_domain(const char *text)
+{
+        const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+
+        return length > 0 && length <= DOMAIN_MOST && !text[length] &&
+               isalnum((unsigned char)*text) && isalnum((unsigned char)text[length - 1]) &&
+               !strstr(text, "..");
+}
+
+int resource_use_domain(const char *domain, struct err *e)
+{
+        if (!is_domain(domain))
+                return err_set(e, -EINVAL, "'%.100s' is no domain (example: gpu.example.com)",
+                               domain);
+        for (size_t i = 0; i < resource_row_count; i++) {
+                struct resource_row *row = &resource_rows[i];
+
+                if (strncmp(row->name, usual, sizeof usual - 1) != 0)
+                        continue;
+                snprintf(resource.texts[i], NAME_BYTES, "%s/%s", domain,
+                         row->name + sizeof usual - 1);
+                row->name = resource.texts[i];
+        }
+        snprintf(resource.mig, sizeof resource.mig, "%s/mig-", domain);
+        return 0;
+}
+
+const char *resource_mig_prefix(void)
+{
+        return resource.mig;
+}
+
 static bool mig_find(const char *name, struct resource *ret_resource)
 {
-        static const char *const prefixes[] = { "nvidia.com/mig-", "mig.das.com/" };
+        const char *const prefixes[] = { resource.mig, "mig.das.com/" };
 
         for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
                 const size_t length = strlen(prefixes[i]);

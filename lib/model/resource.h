@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "err.h"
 #include "mig_profile.h"
 
 /* What a resource says. Memory and cores are of each GPU. */
@@ -40,10 +41,16 @@ struct resource_row {
         bool is_optional; /* ours only where the operator says so */
 };
 
-extern const struct resource_row resource_rows[];
+extern struct resource_row resource_rows[]; /* read them; see resource_use_domain() */
 extern const size_t resource_row_count;
 
 /* false: the name is none of ours. `with_optional` takes nvidia.com/gpu as ours too. */
 bool resource_find(const char *name, bool with_optional, struct resource *ret_resource);
+/* Names of ours begin with this domain from now on, in the place of nvidia.com. Once, before anything else
+ * is asked. -EINVAL: no domain's name. */
+int resource_use_domain(const char *domain, struct err *e);
+
 /* The family's name for a kind; NULL: it has none. */
 const char *resource_name(enum resource_family family, enum resource_kind kind);
+/* What stands before a profile: "nvidia.com/mig-". */
+const char *resource_mig_prefix(void);

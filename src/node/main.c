@@ -242,5 +242,6 @@ int main(int argc, char **argv)
         else
                 log_error("%s", e.code ? e.text : strerror(-r));
         node_end(&node);
+        node_options_done(&node.options);
         return r < 0 || node.result < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "cli_option.h"
 #include "gpu.h"
+#include "nearest.h"
+#include "node_config.h"
 #include "quantity.h"
 #include "resource.h"
 
@@ -20,6 +23,8 @@ enum {
         MIG_STRATEGY,
         MEMORY_UNITS,
         METRICS,
+        NODE_CONFIG,
+        DOMAIN,
         RESOURCE,
         PLUGIN_PATH,
         NODE_NAME,
@@ -48,6 +53,12 @@ static const struct cli_option rows[] = {
                            "yes no" },
         [METRICS] = { "metrics-listen", "ADDRESS",
                       "serve /metrics, /healthz and /readyz there: 0.0.0.0:9394", NULL },
+        [NODE_CONFIG] = { "node-config-path", "FILE",
+                          "settings of single nodes, which beat the options; see vgpu-node(8)",
+                          "file" },
+        [DOMAIN] = { "domain", "NAME",
+                     "of resource names, in the place of nvidia.com; tell all programs of it",
+                     NULL },
         [RESOURCE] = { "resource-name", "NAME",
                        "advertise this count resource instead of all; may be repeated", NULL },
         [PLUGIN_PATH] = { "device-plugin-path", "DIR",
@@ -67,19 +78,30 @@ static const struct cli_option rows[] = {
 static int add_resource(struct node_options *options, const char *name, struct err *e)
 {
         unsigned count = 0;
-        struct resource resource;
 
-        if (!resource_find(name, true, &resource) || resource.kind != RESOURCE_COUNT)
-                return err_set(e, -EINVAL,
-                               "'%.100s' is not a resource that counts vGPUs (nvidia.com/vgpu, "
-                               "nvidia.com/vgpu-number, volcano.sh/vgpu-number, nvidia.com/gpu)",
-                               name);
         while (options->resources[count])
                 if (strcmp(options->resources[count++], name) == 0)
                         return err_set(e, -EINVAL, "'%s' is named twice", name);
         if (count == NODE_RESOURCES_MOST)
                 return err_set(e, -EINVAL, "more than %d resources", NODE_RESOURCES_MOST);
         options->resources[count] = name;
+        return 0;
+}
+
+/* When all is read: which names there are depends on the domain. */
+static int check_resources(const struct node_options *options, struct err *e)
+{
+        for (unsigned i = 0; options->resources[i]; i++) {
+                const char *name = options->resources[i];
+                struct resource resource;
+
+                if (!resource_find(name, true, &resource) || resource.kind != RESOURCE_COUNT)
+                        return err_set(e, -EINVAL,
+                                       "'%.100s' is not a resource that counts vGPUs (%s, %s, %s)",
+                                       name, resource_name(RESOURCE_PLAIN, RESOURCE_COUNT),
+                                       resource_name(RESOURCE_NUMBERED, RESOURCE_COUNT),
+                                       resource_name(RESOURCE_VOLCANO, RESOURCE_COUNT));
+        }
         return 0;
 }
 
@@ -173,6 +195,11 @@ static int take(struct node_options *options, int row, const char *value, struct
         case EXCLUDE:
                 options->exclude = value;
                 return gpu_is_excluded(value, &(struct gpu){ 0 }, e) < 0 ? -EINVAL : 0;
+        case NODE_CONFIG:
+                options->config_path = value;
+                return 0;
+        case DOMAIN:
+                return resource_use_domain(value, e);
         case METRICS:
                 return address_parse(value, &options->metrics_address, e);
         case MIG_STRATEGY:
@@ -192,6 +219,57 @@ static int take(struct node_options *options, int row, const char *value, struct
                 options->kubeconfig = value;
                 return 0;
         }
+}
+
+/* What may differ between nodes; the rest says how the program is run. */
+static const int config_rows[] = { SPLIT_COUNT,   MEMORY_SCALING, CORES_SCALING,
+                                   MEMORY_FACTOR, EXCLUDE,        MIG_STRATEGY,
+                                   MEMORY_UNITS,  QUIET,          HANG };
+
+static int refuse_key(const char *key, struct err *e)
+{
+        struct nearest nearest = { 0 };
+        char hint[80];
+
+        for (size_t i = 0; i < sizeof config_rows / sizeof *config_rows; i++)
+                nearest_offer(&nearest, key, rows[config_rows[i]].name);
+        return err_set(e, -EINVAL, "unknown key '%.60s'%s", key,
+                       nearest_text(&nearest, "", hint, sizeof hint));
+}
+
+static int take_config(void *owner, const char *key, const char *value, struct err *e)
+{
+        struct node_options *options = owner;
+
+        for (size_t i = 0; i < sizeof config_rows / sizeof *config_rows; i++) {
+                if (!node_config_key_is(key, rows[config_rows[i]].name))
+                        continue;
+                if (config_rows[i] != EXCLUDE)
+                        return take(options, config_rows[i], value, e);
+                free(options->config_exclude);
+                options->config_exclude = strdup(value);
+                return options->config_exclude ? take(options, EXCLUDE, options->config_exclude, e)
+                                               : err_set(e, -ENOMEM, "out of memory");
+        }
+        return refuse_key(key, e);
+}
+
+/* Of the Node, or where there is none of the machine. */
+static int read_config(struct node_options *options, struct err *e)
+{
+        struct utsname host = { 0 };
+
+        if (!options->config_path)
+                return 0;
+        uname(&host);
+        return node_config_load(options->config_path,
+                                options->node_name ? options->node_name : host.nodename,
+                                take_config, options, e);
+}
+
+void node_options_done(struct node_options *options)
+{
+        free(options->config_exclude);
 }
 
 static void print_help(void)
@@ -235,9 +313,15 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
                                        scan.value);
                 r = take(&options, row, scan.value, e);
         }
+        if (r == 0)
+                r = read_config(&options, e);
         if (r == 0 && !options.resources[0])
                 r = add_all_resources(&options, e);
         if (r == 0)
+                r = check_resources(&options, e);
+        if (r == 0)
                 *ret_options = options;
+        else
+                node_options_done(&options);
         return r;
 }

@@ -25,7 +25,9 @@ struct node_options {
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;
         enum mig_strategy mig_strategy;
-        bool offers_memory;             /* gpu.das.com/mem */
+        bool offers_memory;      /* gpu.das.com/mem */
+        const char *config_path; /* NULL: none */
+        char *config_exclude;    /* of that file */
         struct address metrics_address; /* length 0: no metrics */
         unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
 };
@@ -33,3 +35,4 @@ struct node_options {
 /* 1: help was printed, and nothing else is to be done. < 0: the sentence is in e. Texts point into
  * argv, the environment or constants. */
 int node_options_parse(int argc, char **argv, struct node_options *ret_options, struct err *e);
+void node_options_done(struct node_options *options);

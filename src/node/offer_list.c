@@ -46,18 +46,18 @@ static int add_part(struct vec *offers, const char *resource, const struct gpu_s
 
 static int add_profile(struct vec *offers, const struct gpu_set *set, const struct mig_device *part)
 {
-        static const struct {
-                const char *format;
+        const struct {
+                const char *prefix;
                 enum mig_spelling spelling;
-        } rows[] = { { "nvidia.com/mig-%s", MIG_SPELLING_DOT },
-                     { "mig.das.com/%s", MIG_SPELLING_PLUS } };
+        } rows[] = { { resource_mig_prefix(), MIG_SPELLING_DOT },
+                     { "mig.das.com/", MIG_SPELLING_PLUS } };
         int r = 0;
 
         for (size_t i = 0; i < sizeof rows / sizeof *rows && r == 0; i++) {
                 char profile[MIG_PROFILE_TEXT], resource[OFFER_NAME];
 
                 mig_profile_format(&part->profile, rows[i].spelling, profile);
-                snprintf(resource, sizeof resource, rows[i].format, profile);
+                snprintf(resource, sizeof resource, "%s%s", rows[i].prefix, profile);
                 r = add_part(offers, resource, set, part);
         }
         return r;

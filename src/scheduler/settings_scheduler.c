@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli_option.h"
+#include "resource.h"
 
 enum {
         LISTEN,
@@ -18,6 +19,7 @@ enum {
         IDENTITY,
         NODE_POLICY,
         NVIDIA_GPU,
+        DOMAIN,
         VERSION,
 };
 
@@ -39,6 +41,9 @@ static const struct cli_option options[] = {
                           "where a pod does not say: binpack (the default) or spread",
                           "binpack spread" },
         [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
+        [DOMAIN] = { "domain", "NAME",
+                     "of resource names, in the place of nvidia.com; tell all programs of it",
+                     NULL },
         [VERSION] = { "version", NULL, "print the version", NULL },
         { 0 },
 };
@@ -103,6 +108,7 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
 {
         const char **text = text_of(settings, option);
         bool *flag = flag_of(settings, option);
+        struct err e;
 
         if (text)
                 *text = value;
@@ -111,6 +117,8 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
         if (text || flag)
                 return -1;
         switch (option) {
+        case DOMAIN:
+                return resource_use_domain(value, &e) < 0 ? refuse(e.text) : -1;
         case NODE_POLICY:
                 settings->is_spread = strcmp(value, "spread") == 0;
                 return settings->is_spread || strcmp(value, "binpack") == 0

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "resource.h"
+
 enum {
         LISTEN,
         CERTIFICATE,
@@ -20,6 +22,7 @@ enum {
         FOREIGN_RUNTIME,
         TRUSTED_USER,
         NVIDIA_GPU,
+        DOMAIN,
         FIX_MEMORY_UNITS,
         VERSION,
 };
@@ -50,6 +53,9 @@ const struct cli_option settings_options[] = {
         [TRUSTED_USER] = { "trusted-user", "NAME",
                            "who may write reserved annotations; may be repeated", NULL },
         [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
+        [DOMAIN] = { "domain", "NAME",
+                     "of resource names, in the place of nvidia.com; tell all programs of it",
+                     NULL },
         [FIX_MEMORY_UNITS] = { "fix-memory-units", NULL,
                                "set a wrong gpu.das.com/mem right instead of refusing it", NULL },
         [VERSION] = { "version", NULL, "print the version", NULL },
@@ -165,6 +171,8 @@ int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret
                         *ret_exit = 0;
                         return -1;
                 }
+                if (option == DOMAIN && resource_use_domain(scan.value, &e) < 0)
+                        return refuse(e.text, ret_exit);
                 if (!option_take(ret_settings, option, scan.value))
                         return refuse("too many names of one kind", ret_exit);
         }

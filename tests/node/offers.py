@@ -121,6 +121,53 @@ def strategies(tap, bench):
     tap.check("it ends in order", differs(node.wait(20), 0))
 
 
+def configured(tap, bench):
+    """Settings of this node beat the options, and a wrong one is refused with a sentence."""
+    file = bench.folder / "nodes.yaml"
+    file.write_text(f"nodes:\n- name: other\n  nonsense: 1\n- name: {os.uname().nodename}\n"
+                    "  deviceSplitCount: 3\n  exclude_devices: [1]\n  migStrategy: none\n"
+                    "  memoryUnits: false\n", encoding="utf-8")
+    bench.sim("destroy")
+    bench.sim("create", "--preset", "a100-40gb", "--gpus", "2")
+    bench.kubelet.stop()
+    bench.kubelet.start()
+    node = bench.node("--device-split-count=10", f"--node-config-path={file}")
+    tap.check("a node's own settings beat the options", bench.becomes("nvidia.com/vgpu", 3) or
+              differs(sorted(bench.kubelet.endpoints), ["nvidia.com/vgpu"]))
+    node.terminate()
+    node.wait(20)
+    rows = [("deviceSplitCont: 3", "unknown key 'deviceSplitCont' (did you mean 'device-split-count'?)"),
+            ("kubeconfig: /x", "unknown key 'kubeconfig'"),
+            ("deviceSplitCount: 0", "device-split-count"), ("migStrategy: all", "--mig-strategy 'all' is none of:"),
+            ("excludeDevices: x", "'x' names no device to exclude")]
+    wrong = []
+    for line, sentence in rows:
+        file.write_text(f"- name: {os.uname().nodename}\n  {line}\n", encoding="utf-8")
+        done = subprocess.run([f"{bench.bin_dir}/vgpu-node", f"--node-config-path={file}"], text=True,
+                              stderr=subprocess.PIPE, timeout=20, check=False)
+        if done.returncode != 2 or sentence not in done.stderr or str(file) not in done.stderr:
+            wrong.append(f"{line}: {done.returncode} {done.stderr}")
+    tap.check("a wrong setting is refused with the file and a sentence", wrong)
+
+
+def named(tap, bench):
+    bench.kubelet.stop()
+    bench.kubelet.start()
+    subprocess.run(["ln", "-s", f"{bench.bin_dir}/vgpu-node", f"{bench.folder}/deviceplugin"], check=True)
+    environment = {**os.environ, "VGPU_SIM": bench.machine, "LD_LIBRARY_PATH": bench.lib_dir}
+    node = subprocess.Popen([f"{bench.folder}/deviceplugin", f"--device-plugin-path={bench.folder}/plugins",
+                             f"--state-dir={bench.folder}/state", "--domain=gpu.example.com",
+                             "--device-memory-scaling=2.0"],
+                            env=environment, stderr=subprocess.DEVNULL)
+    tap.check("as 'deviceplugin', with a domain of the operator's, it offers names of that domain",
+              bench.becomes("gpu.example.com/vgpu", 20) or differs(
+                  sorted(bench.kubelet.endpoints),
+                  ["gpu.das.com/mem", "gpu.example.com/vgpu", "gpu.example.com/vgpu-number",
+                   "volcano.sh/vgpu-number"]))
+    node.terminate()
+    node.wait(20)
+
+
 def main(bin_dir, lib_dir, descriptors):
     tap = Tap()
     with tempfile.TemporaryDirectory() as name:
@@ -133,6 +180,8 @@ def main(bin_dir, lib_dir, descriptors):
         bench.kubelet.stop()
         bench.kubelet.start()
         strategies(tap, bench)
+        configured(tap, bench)
+        named(tap, bench)
         bench.kubelet.stop()
     tap.done()
 
