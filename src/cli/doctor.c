@@ -214,6 +214,7 @@ static const struct {
         { "preload", doctor_preload },
         { "container", doctor_container },
         { "processes", doctor_processes },
+        { "node", doctor_node },
         { "room", check_room },
         { "shares", check_shares },
         { "machine", check_machine },

@@ -23,5 +23,8 @@ void doctor_preload(struct doctor *doctor);
 void doctor_container(struct doctor *doctor);
 void doctor_processes(struct doctor *doctor);
 
+/* kubelet, vgpu-node and the container engine of a Kubernetes node. */
+void doctor_node(struct doctor *doctor);
+
 /* The values of VGPU_… and of the names that are understood in their place. */
 void doctor_environment(struct doctor *doctor);

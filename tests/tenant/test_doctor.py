@@ -56,6 +56,20 @@ class Doctor(BoxCase):
             server.close()
         self.assertIn("no answer from the node's agent", self.wrong(self.box(registry=dead))["processes"])
 
+    def test_a_kubernetes_node(self):
+        box = self.box()
+        runtime = '[plugins.x.containerd.runtimes.vgpu]\n[y.options]\nBinaryName = "{}"\n'
+        box.ask("mkdir -p /var/lib/kubelet/device-plugins")
+        self.assertNotIn("node", self.wrong(box))               # nothing of vgpu's is here: a note
+        box.ask("mkdir -p /tmp/containerd; ln -sf /tmp/containerd /etc/containerd || cp -r /tmp/containerd /etc/")
+        for text, sentence in ((runtime.format("/nowhere"), "which is no program"),
+                               (runtime.format("/bin/sh"), "does not tell the runtime which containers")):
+            box.ask(f"printf '%s' '{text}' >/etc/containerd/config.toml")
+            self.assertIn(sentence, self.wrong(box)["node"])
+        box.ask("touch /var/lib/kubelet/device-plugins/kubelet.sock")
+        box.ask("printf 'container_annotations = 1' >>/etc/containerd/config.toml")
+        self.assertIn("nobody answers", self.wrong(box)["node"])
+
     def test_control_groups_that_are_not_there(self):
         box = self.box()
         wrong = [self.wrong(box, VGPU_COMPAT=mode).get("processes") for mode in ("1", "2")]
