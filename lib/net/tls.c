@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static const char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SE
 struct keys {
         gnutls_certificate_credentials_t credentials;
         unsigned holders;
+        bool asks_clients;
 };
 
 struct tls_context {
@@ -69,6 +71,7 @@ static int keys_fill(struct keys *keys, const struct tls_credentials *from, bool
                         return tls_error(e, r, "cannot use the authorities' certificates");
                 if (r == 0)
                         return err_set(e, -EINVAL, "no authority's certificate is there");
+                keys->asks_clients = is_server;
         } else if (!is_server) {
                 gnutls_certificate_set_x509_system_trust(keys->credentials);
         }
@@ -162,6 +165,17 @@ static bool is_number_address(const char *name)
         return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
+/* Only a client whose certificate was made for clients, by an authority of ours. */
+static void client_ask(gnutls_session_t tls)
+{
+        static gnutls_typed_vdata_st purpose = {
+                .type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT
+        };
+
+        gnutls_certificate_server_set_request(tls, GNUTLS_CERT_REQUIRE);
+        gnutls_session_set_verify_cert2(tls, &purpose, 1, 0);
+}
+
 static int session_fill(struct tls_session *session, const struct tls_context *context, int fd,
                         const char *server_name)
 {
@@ -183,6 +197,8 @@ static int session_fill(struct tls_session *session, const struct tls_context *c
                 if (!context->trusts_all)
                         gnutls_session_set_verify_cert(tls, session->server_name, 0);
         }
+        if (session->keys->asks_clients)
+                client_ask(tls);
         gnutls_transport_set_int(tls, fd);
         gnutls_handshake_set_timeout(tls, 0); /* the loop's timers do that */
         return r;
@@ -231,7 +247,8 @@ static int verify_error(const struct tls_session *session, struct err *e)
 
         gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
         err_set(e, -EKEYREJECTED, "the certificate of '%.80s' is not believed: %s",
-                session->server_name, text.data ? (char *)text.data : "");
+                *session->server_name ? session->server_name : "the client",
+                text.data ? (char *)text.data : "");
         gnutls_free(text.data);
         return -EKEYREJECTED;
 }

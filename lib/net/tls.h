@@ -13,8 +13,9 @@
 struct tls_context;
 struct tls_session;
 
-/* PEM texts; NULL: none. A server needs certificate and key; a client needs the authorities that it
- * believes (NULL: the system's) and may have a certificate of its own. */
+/* PEM texts; NULL: none. A server needs certificate and key; with authorities it serves only clients that
+ * have a certificate of theirs. A client needs the authorities that it believes (NULL: the system's) and
+ * may have a certificate of its own. */
 struct tls_credentials {
         const char *certificate, *key;
         const char *authorities;

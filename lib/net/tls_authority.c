@@ -165,12 +165,20 @@ static int load(struct draft *draft, const struct tls_pair *pair)
                       : r;
 }
 
-static int sign(struct draft *draft, struct draft *authority, const char *const names[],
-                unsigned days, struct tls_pair *ret_pair)
+/* What a certificate is for. */
+struct purpose {
+        const char *const *names; /* ends with NULL; the first is its own */
+        const char *oid;
+        unsigned days;
+};
+
+static int sign(struct draft *draft, struct draft *authority, const struct purpose *purpose,
+                struct tls_pair *ret_pair)
 {
+        const char *const *names = purpose->names;
         unsigned char id[64];
         size_t id_size = sizeof id;
-        int r = draft_begin(draft, names[0] ? names[0] : "vgpu", days);
+        int r = draft_begin(draft, names[0] ? names[0] : "vgpu", purpose->days);
 
         for (size_t i = 0; r == 0 && names[i]; i++)
                 r = add_name(draft->certificate, names[i]);
@@ -179,8 +187,7 @@ static int sign(struct draft *draft, struct draft *authority, const char *const 
         if (r == 0)
                 r = gnutls_x509_crt_set_key_usage(draft->certificate, GNUTLS_KEY_DIGITAL_SIGNATURE);
         if (r == 0)
-                r = gnutls_x509_crt_set_key_purpose_oid(draft->certificate,
-                                                        GNUTLS_KP_TLS_WWW_SERVER, 0);
+                r = gnutls_x509_crt_set_key_purpose_oid(draft->certificate, purpose->oid, 0);
         if (r == 0)
                 r = key_id(authority, id, &id_size);
         if (r == 0)
@@ -191,8 +198,8 @@ static int sign(struct draft *draft, struct draft *authority, const char *const 
         return r == 0 ? draft_export(draft, ret_pair) : r;
 }
 
-int tls_authority_sign(const struct tls_pair *authority, const char *const names[], unsigned days,
-                       struct tls_pair *ret_pair, struct err *e)
+static int sign_for(const struct tls_pair *authority, const struct purpose *purpose,
+                    struct tls_pair *ret_pair, struct err *e)
 {
         struct draft draft, issuer;
         int r = draft_init(&draft);
@@ -203,11 +210,28 @@ int tls_authority_sign(const struct tls_pair *authority, const char *const names
         if (r == 0) {
                 r = load(&issuer, authority);
                 if (r == 0)
-                        r = sign(&draft, &issuer, names, days, ret_pair);
+                        r = sign(&draft, &issuer, purpose, ret_pair);
                 draft_done(&issuer);
         }
         draft_done(&draft);
         return r < 0 ? authority_error(e, r, "cannot make a certificate") : 0;
+}
+
+int tls_authority_sign(const struct tls_pair *authority, const char *const names[], unsigned days,
+                       struct tls_pair *ret_pair, struct err *e)
+{
+        const struct purpose purpose = { names, GNUTLS_KP_TLS_WWW_SERVER, days };
+
+        return sign_for(authority, &purpose, ret_pair, e);
+}
+
+int tls_authority_sign_client(const struct tls_pair *authority, const char *name, unsigned days,
+                              struct tls_pair *ret_pair, struct err *e)
+{
+        const char *const names[] = { name, NULL };
+        const struct purpose purpose = { names, GNUTLS_KP_TLS_WWW_CLIENT, days };
+
+        return sign_for(authority, &purpose, ret_pair, e);
 }
 
 int tls_certificate_times(const char *certificate, int64_t *ret_begin_s, int64_t *ret_end_s,

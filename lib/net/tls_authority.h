@@ -18,6 +18,10 @@ int tls_authority_make(const char *name, unsigned days, struct tls_pair *ret_pai
 int tls_authority_sign(const struct tls_pair *authority, const char *const names[], unsigned days,
                        struct tls_pair *ret_pair, struct err *e);
 
+/* A client's certificate: the name says who it is. */
+int tls_authority_sign_client(const struct tls_pair *authority, const char *name, unsigned days,
+                              struct tls_pair *ret_pair, struct err *e);
+
 /* When a certificate was given and when it ends, in seconds of the wall clock. */
 int tls_certificate_times(const char *certificate, int64_t *ret_begin_s, int64_t *ret_end_s,
                           struct err *e);

@@ -20,14 +20,16 @@ struct stamp {
         off_t size;
 };
 
+enum { FILES = 3 };
+
 struct tls_keeper {
         struct loop *loop;
         struct tls_keeper_options options;
-        char *certificate_path, *key_path;
+        char *certificate_path, *key_path, *clients_path;
         struct tls_pair authority;
         struct tls_context *context;
         struct timer look;
-        struct stamp stamps[2];
+        struct stamp stamps[FILES];
         int64_t renew_s; /* by the wall clock; of our own */
 };
 
@@ -46,29 +48,40 @@ static bool stamp_is_same(const struct stamp *a, const struct stamp *b)
                a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-static int use(struct tls_keeper *keeper, const char *certificate, const char *key, struct err *e)
+static int use(struct tls_keeper *keeper, const char *certificate, const char *key,
+               const char *clients, struct err *e)
 {
-        const struct tls_credentials credentials = { .certificate = certificate, .key = key };
+        const struct tls_credentials credentials = { .certificate = certificate,
+                                                     .key = key,
+                                                     .authorities = clients };
 
         return keeper->context ? tls_context_replace(keeper->context, &credentials, e)
                                : tls_server_new(&credentials, &keeper->context, e);
+}
+
+static int read_file(const char *path, const char *what, char **ret_text, struct err *e)
+{
+        const int r = file_read(path, ret_text);
+
+        return r < 0 ? err_set(e, r, "cannot read the %s '%.150s': %s", what, path, strerror(-r))
+                     : 0;
 }
 
 static int read_files(struct tls_keeper *keeper, struct err *e)
 {
         autofree char *certificate = NULL;
         autofree char *key = NULL;
-        int r = file_read(keeper->certificate_path, &certificate);
+        autofree char *clients = NULL;
+        int r = read_file(keeper->certificate_path, "certificate", &certificate, e);
 
-        if (r < 0)
-                return err_set(e, r, "cannot read the certificate '%.150s': %s",
-                               keeper->certificate_path, strerror(-r));
-        r = file_read(keeper->key_path, &key);
-        if (r < 0)
-                return err_set(e, r, "cannot read the key '%.150s': %s", keeper->key_path,
-                               strerror(-r));
-        r = use(keeper, certificate, key, e);
-        explicit_bzero(key, strlen(key));
+        if (r == 0)
+                r = read_file(keeper->key_path, "key", &key, e);
+        if (r == 0 && keeper->clients_path)
+                r = read_file(keeper->clients_path, "clients' authorities", &clients, e);
+        if (r == 0)
+                r = use(keeper, certificate, key, clients, e);
+        if (key)
+                explicit_bzero(key, strlen(key));
         return r;
 }
 
@@ -82,7 +95,8 @@ static int make_own(struct tls_keeper *keeper, struct err *e)
         if (r == 0)
                 r = tls_certificate_times(pair.certificate, &begin_s, &end_s, e);
         if (r == 0)
-                r = use(keeper, pair.certificate, pair.key, e);
+                r = use(keeper, pair.certificate, pair.key,
+                        keeper->options.asks_clients ? keeper->authority.certificate : NULL, e);
         if (r == 0)
                 keeper->renew_s = begin_s + (end_s - begin_s) / 3 * 2;
         tls_pair_done(&pair);
@@ -92,12 +106,16 @@ static int make_own(struct tls_keeper *keeper, struct err *e)
 /* Looks at the files; true: they are not what was read last. */
 static bool has_changed(struct tls_keeper *keeper)
 {
-        const struct stamp now[2] = { stamp_of(keeper->certificate_path),
-                                      stamp_of(keeper->key_path) };
-        const bool is_same = stamp_is_same(&now[0], &keeper->stamps[0]) &&
-                             stamp_is_same(&now[1], &keeper->stamps[1]);
+        const char *const paths[FILES] = { keeper->certificate_path, keeper->key_path,
+                                           keeper->clients_path };
+        bool is_same = true;
 
-        memcpy(keeper->stamps, now, sizeof now);
+        for (unsigned i = 0; i < FILES && paths[i]; i++) {
+                const struct stamp now = stamp_of(paths[i]);
+
+                is_same = is_same && stamp_is_same(&now, &keeper->stamps[i]);
+                keeper->stamps[i] = now;
+        }
         return !is_same;
 }
 
@@ -123,7 +141,12 @@ static int keeper_fill(struct tls_keeper *keeper, const struct tls_keeper_option
         if (options->certificate_path) {
                 keeper->certificate_path = strdup(options->certificate_path);
                 keeper->key_path = strdup(options->key_path);
-                return keeper->certificate_path && keeper->key_path ? 0 : -ENOMEM;
+                if (options->clients_path)
+                        keeper->clients_path = strdup(options->clients_path);
+                return keeper->certificate_path && keeper->key_path &&
+                                       !keeper->clients_path == !options->clients_path
+                               ? 0
+                               : -ENOMEM;
         }
         keeper->authority.certificate = strdup(options->authority->certificate);
         keeper->authority.key = strdup(options->authority->key);
@@ -171,5 +194,6 @@ void tls_keeper_free(struct tls_keeper *keeper)
         tls_pair_done(&keeper->authority);
         free(keeper->certificate_path);
         free(keeper->key_path);
+        free(keeper->clients_path);
         free(keeper);
 }

@@ -12,10 +12,13 @@ struct tls_keeper;
 struct tls_keeper_options {
         /* Mounted files, … */
         const char *certificate_path, *key_path;
+        const char
+                *clients_path; /* authorities of the only clients that are served; NULL: all are */
         /* … or our own: the authority (copied), whom it is for, and for how long. */
         const struct tls_pair *authority;
         const char *const *names; /* ends with NULL; lives as long as the keeper */
         unsigned days;
+        bool asks_clients; /* serves only clients whom the authority signed */
 
         unsigned look_ms; /* how often it is looked at (10 s) */
         /* After each change (e NULL), and when one failed: the old certificate serves on. */

@@ -5,13 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocations.h"
+#include "certificates.h"
 #include "extender.h"
 #include "lease.h"
 #include "list.h"
 #include "log.h"
 #include "loop_process.h"
 #include "settings_scheduler.h"
-#include "tls_keeper.h"
 
 /* The program: one of each. */
 struct scheduler {
@@ -22,17 +23,12 @@ struct scheduler {
         struct kube_client *client;
         struct state *state;
         struct preempting *preempting;
-        struct tls_keeper *keeper;
+        struct certificates *certificates;
         struct extender *extender;
-        struct lease *lease; /* NULL: it is the only one */
+        struct allocations *allocations; /* NULL: nobody asks */
+        struct lease *lease;             /* NULL: it is the only one */
+        bool has_failed;
 };
-
-static void on_certificate(void *owner, const struct err *e)
-{
-        (void)owner;
-        if (e)
-                log_warn("the certificate stays as it was: %s", e->text);
-}
 
 static void on_released(void *owner)
 {
@@ -61,15 +57,18 @@ static void on_lead(void *owner, bool leads)
                 log_info("leads no more");
 }
 
+static const char *namespace_of(const struct scheduler *scheduler)
+{
+        if (scheduler->settings.namespace_name)
+                return scheduler->settings.namespace_name;
+        return scheduler->config.namespace_name ? scheduler->config.namespace_name : "default";
+}
+
 static int lease_start(struct scheduler *scheduler, struct err *e)
 {
         const struct scheduler_settings *settings = &scheduler->settings;
-        const char *namespace_name = settings->namespace_name ? settings->namespace_name
-                                     : scheduler->config.namespace_name
-                                             ? scheduler->config.namespace_name
-                                             : "default";
         char identity[LEASE_IDENTITY], host[128] = "";
-        struct lease_options campaign = { .namespace_name = namespace_name,
+        struct lease_options campaign = { .namespace_name = namespace_of(scheduler),
                                           .name = settings->lease,
                                           .identity = identity,
                                           .on_change = on_lead,
@@ -94,48 +93,93 @@ static void on_signal(struct loop_signals *signals, int number)
         struct scheduler *scheduler = container_of(signals, struct scheduler, signals);
 
         (void)number;
-        extender_drain(scheduler->extender, on_drained, scheduler);
+        if (scheduler->extender)
+                extender_drain(scheduler->extender, on_drained, scheduler);
+        else
+                on_drained(scheduler);
+}
+
+static int extender_start(struct scheduler *scheduler, struct tls_context *tls, struct err *e)
+{
+        struct extender_options extending = { .with_gpu = scheduler->settings.with_gpu,
+                                              .is_spread = scheduler->settings.is_spread,
+                                              .preempting = scheduler->preempting,
+                                              .lease = scheduler->lease,
+                                              .tls = tls };
+        struct address address;
+        int r = address_parse(scheduler->settings.listen, &address, e);
+
+        extending.address = &address;
+        if (r == 0)
+                r = extender_new(scheduler->loop, scheduler->state, scheduler->client, &extending,
+                                 &scheduler->extender, e);
+        if (r == 0)
+                log_info("serves on port %u", extender_port(scheduler->extender));
+        return r;
+}
+
+static int allocations_start(struct scheduler *scheduler, struct err *e)
+{
+        struct address address;
+        int r = address_parse(scheduler->settings.allocations, &address, e);
+
+        if (r == 0)
+                r = allocations_listen(scheduler->allocations, &address,
+                                       certificates_of_allocations(scheduler->certificates), e);
+        if (r == 0)
+                log_info("tells nodes of allocations on port %u",
+                         allocations_port(scheduler->allocations));
+        return r;
+}
+
+static void on_certificates(void *owner)
+{
+        struct scheduler *scheduler = owner;
+        struct err e = { 0 };
+        int r = 0;
+
+        if (!scheduler->extender)
+                r = extender_start(scheduler, certificates_of_extender(scheduler->certificates),
+                                   &e);
+        if (r == 0 && scheduler->allocations)
+                r = allocations_start(scheduler, &e);
+        if (r == 0)
+                return;
+        log_error("%s", e.text);
+        scheduler->has_failed = true;
+        loop_stop(scheduler->loop);
 }
 
 static int start(struct scheduler *scheduler, struct err *e)
 {
-        const struct tls_keeper_options keeping = {
-                .certificate_path = scheduler->settings.certificate_path,
-                .key_path = scheduler->settings.key_path,
-                .on_change = on_certificate,
-        };
-        struct extender_options extending = { .with_gpu = scheduler->settings.with_gpu,
-                                              .is_spread = scheduler->settings.is_spread };
-        struct address address;
-        int r = address_parse(scheduler->settings.listen, &address, e);
+        const struct scheduler_settings *settings = &scheduler->settings;
+        int r = kube_config_load(settings->kubeconfig, &scheduler->config, e);
 
         if (r == 0)
-                r = kube_config_load(scheduler->settings.kubeconfig, &scheduler->config, e);
-        if (r == 0)
                 r = kube_client_new(scheduler->loop, &scheduler->config, &scheduler->client, e);
-        if (r == 0 && !scheduler->settings.is_plain)
-                r = tls_keeper_new(scheduler->loop, &keeping, &scheduler->keeper, e);
         if (r == 0)
-                r = state_new(scheduler->client, scheduler->settings.with_gpu, &scheduler->state);
+                r = state_new(scheduler->client, settings->with_gpu, &scheduler->state);
         if (r == 0)
                 r = preempting_new(scheduler->state, scheduler->client, &scheduler->preempting);
+        if (r == 0 && settings->allocations)
+                r = allocations_new(scheduler->loop, scheduler->state, &scheduler->allocations);
         if (r == 0)
                 r = lease_start(scheduler, e);
-        if (r < 0)
-                return r;
-        extending.lease = scheduler->lease;
-        extending.address = &address;
-        extending.preempting = scheduler->preempting;
-        extending.tls = scheduler->keeper ? tls_keeper_context(scheduler->keeper) : NULL;
-        return extender_new(scheduler->loop, scheduler->state, scheduler->client, &extending,
-                            &scheduler->extender, e);
+        /* Without TLS nobody waits for certificates. */
+        if (r == 0 && settings->is_plain)
+                r = extender_start(scheduler, NULL, e);
+        if (r == 0)
+                r = certificates_new(scheduler->client, settings, namespace_of(scheduler),
+                                     on_certificates, scheduler, &scheduler->certificates, e);
+        return r;
 }
 
 static void finish(struct scheduler *scheduler)
 {
         extender_free(scheduler->extender);
+        allocations_free(scheduler->allocations);
+        certificates_free(scheduler->certificates);
         lease_free(scheduler->lease);
-        tls_keeper_free(scheduler->keeper);
         preempting_free(scheduler->preempting);
         state_free(scheduler->state);
         if (scheduler->client)
@@ -167,9 +211,7 @@ int main(int argc, char **argv)
         if (r < 0)
                 log_error("%s", e.text[0] ? e.text : strerror(-r));
         else
-                log_info("serves on port %u", extender_port(scheduler.extender));
-        if (r == 0)
                 loop_run(scheduler.loop);
         finish(&scheduler);
-        return r < 0 ? 1 : 0;
+        return r < 0 || scheduler.has_failed ? 1 : 0;
 }

@@ -12,6 +12,11 @@ enum {
         CERTIFICATE,
         KEY,
         PLAIN,
+        ALLOCATIONS,
+        CLIENT_AUTHORITY,
+        SERVICE,
+        SECRET,
+        CLIENT_SECRET,
         KUBECONFIG,
         NAMESPACE,
         LEADER_ELECT,
@@ -30,9 +35,20 @@ static const struct cli_option options[] = {
                           "file" },
         [KEY] = { "key", "FILE", "its key", "file" },
         [PLAIN] = { "plain", NULL, "HTTP without TLS, on loopback only", NULL },
+        [ALLOCATIONS] = { "allocations", "ADDRESS",
+                          "where nodes ask what was decided, over mutual TLS; default: nowhere",
+                          NULL },
+        [CLIENT_AUTHORITY] = { "client-authority", "FILE",
+                               "with --certificate: who signs the nodes' certificates", "file" },
+        [SERVICE] = { "service", "NAME", "own certificates are for it; default: vgpu-scheduler",
+                      NULL },
+        [SECRET] = { "secret", "NAME", "with our own authority; default: vgpu-scheduler-authority",
+                     NULL },
+        [CLIENT_SECRET] = { "client-secret", "NAME",
+                            "with the nodes' certificate; default: vgpu-allocations-client", NULL },
         [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server; default: as a pod",
                          "file" },
-        [NAMESPACE] = { "namespace", "NAME", "of the Lease; default: the pod's own", NULL },
+        [NAMESPACE] = { "namespace", "NAME", "of Lease and Secrets; default: the pod's own", NULL },
         [LEADER_ELECT] = { "leader-elect", NULL, "one of several replicas decides, by a Lease",
                            NULL },
         [LEASE] = { "lease", "NAME", "of that Lease; default: vgpu-scheduler", NULL },
@@ -76,6 +92,16 @@ static const char **text_of(struct scheduler_settings *settings, int option)
                 return &settings->certificate_path;
         case KEY:
                 return &settings->key_path;
+        case ALLOCATIONS:
+                return &settings->allocations;
+        case CLIENT_AUTHORITY:
+                return &settings->clients_path;
+        case SERVICE:
+                return &settings->service;
+        case SECRET:
+                return &settings->secret;
+        case CLIENT_SECRET:
+                return &settings->client_secret;
         case KUBECONFIG:
                 return &settings->kubeconfig;
         case NAMESPACE:
@@ -137,9 +163,13 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
 
 static int settings_check(const struct scheduler_settings *settings)
 {
-        if (settings->is_plain == (settings->certificate_path || settings->key_path) ||
-            !settings->certificate_path != !settings->key_path)
-                return refuse("needs --certificate and --key, or --plain on loopback");
+        if (!settings->certificate_path != !settings->key_path)
+                return refuse("--certificate and --key go together");
+        if (settings->allocations && !settings->certificate_path != !settings->clients_path)
+                return refuse("--allocations with --certificate needs --client-authority, which "
+                              "means nothing without");
+        if (settings->is_plain && settings->certificate_path && !settings->allocations)
+                return refuse("--plain has no certificate");
         if (settings->is_plain && strncmp(settings->listen, "127.", 4) != 0 &&
             strncmp(settings->listen, "[::1]", 5) != 0)
                 return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
@@ -156,6 +186,9 @@ int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *re
         int option, code = -1;
 
         *ret_settings = (struct scheduler_settings){ .listen = "127.0.0.1:8444",
+                                                     .service = "vgpu-scheduler",
+                                                     .secret = "vgpu-scheduler-authority",
+                                                     .client_secret = "vgpu-allocations-client",
                                                      .lease = "vgpu-scheduler" };
         while (code < 0 && (option = cli_scan_next(&scan, &e)) != CLI_END)
                 code = option == CLI_BAD ? refuse(e.text)

@@ -41,6 +41,8 @@ struct state {
         char roomy[256]; /* the node that is touched next */
         void (*on_waiting)(void *owner, const struct who *who, const struct asking *asking);
         void *owner;
+        void (*on_placed)(void *owner, const char *uid, const json_t *pod);
+        void *placed_owner;
 };
 
 static const char *text_at(const json_t *object, const char *first, const char *second)
@@ -189,6 +191,8 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
                 pod_release(state, name->uid);
                 claim_drop(state, name->uid);
                 waiting_forget(state, name->uid);
+                if (state->on_placed)
+                        state->on_placed(state->placed_owner, name->uid, NULL);
                 return;
         }
         if (asking_read(object, state->with_gpu, &asking, NULL) < 0 || asking.pod.need_count == 0)
@@ -206,6 +210,8 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         pod_hold(state, object, name, &asking);
         cluster_pod_describe(&state->cluster, &who);
         cluster_claim_drop(&state->cluster, name->uid);
+        if (state->on_placed)
+                state->on_placed(state->placed_owner, name->uid, object);
 }
 
 static void on_pods_synced(void *owner)
@@ -286,6 +292,14 @@ void state_on_waiting(struct state *state,
 {
         state->on_waiting = on_waiting;
         state->owner = owner;
+}
+
+void state_on_placed(struct state *state,
+                     void (*on_placed)(void *owner, const char *uid, const json_t *pod),
+                     void *owner)
+{
+        state->on_placed = on_placed;
+        state->placed_owner = owner;
 }
 
 bool state_is_synced(const struct state *state)

@@ -37,3 +37,8 @@ void state_on_waiting(struct state *state,
                       void (*on_waiting)(void *owner, const struct who *who,
                                          const struct asking *asking),
                       void *owner);
+
+/* Told of every pod that is on its node and asks for GPUs, and with a NULL pod when it is gone. */
+void state_on_placed(struct state *state,
+                     void (*on_placed)(void *owner, const char *uid, const json_t *pod),
+                     void *owner);

@@ -9,7 +9,7 @@ import concurrent.futures
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-KINDS = {"string": 9, "bool": 8, "int32": 5, "int64": 3, "uint64": 4}
+KINDS = {"string": 9, "bool": 8, "int32": 5, "int64": 3, "uint64": 4, "uint32": 13}
 
 DEVICE_PLUGIN = {
     "Empty": "",
@@ -49,8 +49,10 @@ POD_RESOURCES = {
 VGPU_NODE = {
     "Container": "1 pod_uid string, 2 namespace string, 3 pod string, 4 container string",
     "Mount": "1 host_path string, 2 container_path string, 3 read_only bool",
-    "GetAllocationRequest": "1 container Container",
-    "GetAllocationResponse": "2 mounts *Mount",
+    "DeviceShare": "1 uuid string, 3 memory_bytes uint64, 5 cores_percent uint32",
+    "Share": "2 container Container, 3 devices *DeviceShare",
+    "GetAllocationRequest": "1 container Container, 2 container_uuid string",
+    "GetAllocationResponse": "1 share Share, 2 mounts *Mount",
 }
 
 

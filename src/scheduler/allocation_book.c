@@ -1,0 +1,195 @@
+/* Texts as they stand on the pods: they are read again by the few who ask. */
+#include "allocation_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+#include "pod_allocation.h"
+#include "scope.h"
+#include "str.h"
+
+#define CONTAINER_UUIDS "vgpu.io/container-uuids"
+
+struct book_pod;
+
+struct book_container {
+        struct hash_link link;
+        struct book_container *next; /* of the pod */
+        struct book_pod *pod;
+        char *uuid, *name;
+};
+
+struct book_pod {
+        struct hash_link link;
+        struct book_container *containers; /* that have a UUID */
+        char uid[64], namespace_name[64];
+        char *name, *text; /* the allocation, as allocation_format() has it */
+};
+
+static struct book_pod *pod_find(const struct allocation_book *book, const char *uid)
+{
+        struct hash_link *link = hash_find(&book->pods, uid);
+
+        return link ? container_of(link, struct book_pod, link) : NULL;
+}
+
+static void container_free(struct book_container *container)
+{
+        free(container->uuid);
+        free(container->name);
+        free(container);
+}
+
+static void pod_free(struct allocation_book *book, struct book_pod *pod)
+{
+        struct book_container *container;
+
+        while ((container = pod->containers)) {
+                pod->containers = container->next;
+                hash_remove(&book->containers, &container->link);
+                container_free(container);
+        }
+        free(pod->name);
+        free(pod->text);
+        free(pod);
+}
+
+void allocation_book_forget(struct allocation_book *book, const char *pod_uid)
+{
+        struct book_pod *pod = pod_find(book, pod_uid);
+
+        if (!pod)
+                return;
+        hash_remove(&book->pods, &pod->link);
+        pod_free(book, pod);
+}
+
+/* Where two pods have one UUID, somebody copied it: the first keeps it. */
+static int container_add(struct allocation_book *book, struct book_pod *pod, const char *name,
+                         const char *uuid)
+{
+        struct book_container *container;
+
+        if (!uuid || hash_find(&book->containers, uuid))
+                return 0;
+        container = calloc(1, sizeof *container);
+        if (!container)
+                return -ENOMEM;
+        container->uuid = strdup(uuid);
+        container->name = strdup(name);
+        container->pod = pod;
+        if (!container->uuid || !container->name ||
+            hash_add(&book->containers, &container->link, container->uuid) < 0) {
+                container_free(container);
+                return -ENOMEM;
+        }
+        container->next = pod->containers;
+        pod->containers = container;
+        return 0;
+}
+
+static int containers_note(struct allocation_book *book, struct book_pod *pod, const json_t *object)
+{
+        const char *text = json_string_value(
+                json_object_get(json_object_get(json_object_get(object, "metadata"), "annotations"),
+                                CONTAINER_UUIDS));
+        json_t *uuids = text ? json_loads(text, 0, NULL) : NULL, *uuid;
+        const char *name;
+        int r = 0;
+
+        json_object_foreach(uuids, name, uuid) if (r == 0) r =
+                container_add(book, pod, name, json_string_value(uuid));
+        json_decref(uuids);
+        return r;
+}
+
+static struct book_pod *pod_new(const json_t *object, const struct allocation *allocation)
+{
+        struct book_pod *pod = calloc(1, sizeof *pod);
+        struct who who;
+
+        if (!pod)
+                return NULL;
+        who_read(object, &who);
+        str_copy(pod->uid, sizeof pod->uid, who.uid);
+        str_copy(pod->namespace_name, sizeof pod->namespace_name, who.namespace_name);
+        pod->name = strdup(who.name);
+        pod->text = allocation_format(allocation);
+        if (pod->name && pod->text)
+                return pod;
+        free(pod->name);
+        free(pod->text);
+        free(pod);
+        return NULL;
+}
+
+int allocation_book_note(struct allocation_book *book, const json_t *object)
+{
+        struct allocation allocation;
+        struct book_pod *pod;
+
+        if (pod_allocation_read(object, &allocation, NULL) < 0)
+                return 0;
+        pod = pod_new(object, &allocation);
+        allocation_done(&allocation);
+        if (!pod)
+                return -ENOMEM;
+        allocation_book_forget(book, pod->uid);
+        if (containers_note(book, pod, object) == 0 &&
+            hash_add(&book->pods, &pod->link, pod->uid) == 0)
+                return 0;
+        pod_free(book, pod);
+        return -ENOMEM;
+}
+
+static bool has_part(const struct allocation *allocation, const char *container)
+{
+        for (size_t i = 0; i < allocation->parts.count; i++) {
+                const struct allocation_part *part = vec_at(&allocation->parts, i);
+
+                if (strcmp(part->container, container) == 0)
+                        return true;
+        }
+        return false;
+}
+
+int allocation_book_find(const struct allocation_book *book, const char *container_uuid,
+                         const char *pod_uid, const char *container,
+                         struct allocation_entry *ret_entry)
+{
+        const struct hash_link *link =
+                *container_uuid ? hash_find(&book->containers, container_uuid) : NULL;
+        const struct book_container *named =
+                link ? container_of(link, struct book_container, link) : NULL;
+        const struct book_pod *pod = named             ? named->pod
+                                     : *container_uuid ? NULL
+                                                       : pod_find(book, pod_uid);
+        struct allocation allocation;
+
+        if (!pod)
+                return -ENOENT;
+        if (allocation_parse(pod->text, &allocation, NULL) < 0)
+                return -ENODATA;
+        if (!has_part(&allocation, named ? named->name : container)) {
+                allocation_done(&allocation);
+                return -ENODATA;
+        }
+        *ret_entry = (struct allocation_entry){ .pod_uid = pod->uid,
+                                                .namespace_name = pod->namespace_name,
+                                                .pod = pod->name,
+                                                .container = named ? named->name : container,
+                                                .allocation = allocation };
+        return 0;
+}
+
+void allocation_book_done(struct allocation_book *book)
+{
+        struct hash_link *link;
+
+        while ((link = hash_any(&book->pods)))
+                allocation_book_forget(book, link->key);
+        hash_done(&book->pods);
+        hash_done(&book->containers);
+}

@@ -1,0 +1,157 @@
+/* Looks at the Secret now and then, and writes it where it is not good any more. */
+#include "client_pass.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "kube_secret.h"
+#include "list.h"
+#include "log.h"
+#include "scope.h"
+#include "str.h"
+
+enum { DAYS = 90, LOOK_S = 3600, AGAIN_S = 5 };
+
+struct client_pass {
+        struct kube_client *client;
+        char namespace_name[64], name[256];
+        struct tls_pair authority;
+        struct kube_update *update;
+        struct kube_call *call;
+        struct timer look;
+};
+
+static void later(struct client_pass *pass, bool is_good)
+{
+        loop_timer_set(kube_client_loop(pass->client), &pass->look,
+                       (is_good ? LOOK_S : AGAIN_S) * NS_PER_S);
+}
+
+/* Of our authority, and not two thirds of its time old. */
+static bool is_good(const struct client_pass *pass, const json_t *data)
+{
+        size_t count;
+        autofree char *certificate = kube_secret_entry(data, "tls.crt", &count);
+        autofree char *key = kube_secret_entry(data, "tls.key", &count);
+        autofree char *authority = kube_secret_entry(data, "ca.crt", &count);
+        int64_t begin_s, end_s;
+
+        return certificate && key && authority &&
+               strcmp(authority, pass->authority.certificate) == 0 &&
+               tls_certificate_times(certificate, &begin_s, &end_s, NULL) == 0 &&
+               time(NULL) < begin_s + (end_s - begin_s) / 3 * 2;
+}
+
+static json_t *data_make(const struct client_pass *pass)
+{
+        const char *authority = pass->authority.certificate;
+        struct tls_pair made = { 0 };
+        struct err e = { 0 };
+
+        if (tls_authority_sign_client(&pass->authority, "vgpu-node", DAYS, &made, &e) < 0) {
+                log_error("no certificate for nodes: %s", e.text);
+                return NULL;
+        }
+        json_t *data = json_pack("{s:o*, s:o*, s:o*}", "tls.crt",
+                                 kube_secret_encode(made.certificate, strlen(made.certificate)),
+                                 "tls.key", kube_secret_encode(made.key, strlen(made.key)),
+                                 "ca.crt", kube_secret_encode(authority, strlen(authority)));
+
+        tls_pair_done(&made);
+        return data;
+}
+
+static bool change(void *owner, json_t *secret)
+{
+        struct client_pass *pass = owner;
+        json_t *data = is_good(pass, json_object_get(secret, "data")) ? NULL : data_make(pass);
+
+        return data && json_object_set_new(secret, "data", data) == 0;
+}
+
+static void on_made(void *owner, const struct kube_answer *answer)
+{
+        struct client_pass *pass = owner;
+
+        pass->call = NULL;
+        if (answer->status != 201 && answer->status != 409)
+                log_warn("the Secret %s cannot be made: %s", pass->name, answer->message);
+        later(pass, answer->status == 201);
+}
+
+static void make(struct client_pass *pass)
+{
+        json_t *data = data_make(pass);
+        json_t *object = data ? kube_secret_object(pass->name, "kubernetes.io/tls", data) : NULL;
+        char path[160];
+        const struct kube_request request = { .method = "POST", .path = path, .body = object };
+
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/secrets", pass->namespace_name);
+        if (!object || kube_client_call(pass->client, &request, on_made, pass, &pass->call) < 0)
+                later(pass, false);
+        json_decref(object);
+}
+
+static void on_updated(void *owner, const struct kube_answer *answer)
+{
+        struct client_pass *pass = owner;
+
+        pass->update = NULL;
+        if (answer->status == 404) {
+                make(pass);
+                return;
+        }
+        if (answer->status != 200)
+                log_warn("the Secret %s cannot be kept: %s", pass->name, answer->message);
+        later(pass, answer->status == 200);
+}
+
+static void on_look(struct timer *timer)
+{
+        struct client_pass *pass = container_of(timer, struct client_pass, look);
+        char path[400];
+
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/secrets/%s", pass->namespace_name,
+                 pass->name);
+        if (kube_client_update(pass->client, path, change, on_updated, pass, &pass->update) < 0)
+                later(pass, false);
+}
+
+int client_pass_new(struct kube_client *client, const char *namespace_name, const char *name,
+                    const struct tls_pair *authority, struct client_pass **ret_pass)
+{
+        struct client_pass *pass = calloc(1, sizeof *pass);
+
+        if (!pass)
+                return -ENOMEM;
+        pass->client = client;
+        pass->look.on_due = on_look;
+        str_copy(pass->namespace_name, sizeof pass->namespace_name, namespace_name);
+        str_copy(pass->name, sizeof pass->name, name);
+        pass->authority.certificate = strdup(authority->certificate);
+        pass->authority.key = strdup(authority->key);
+        if (!pass->authority.certificate || !pass->authority.key) {
+                client_pass_free(pass);
+                return -ENOMEM;
+        }
+        loop_timer_set(kube_client_loop(client), &pass->look, 0);
+        *ret_pass = pass;
+        return 0;
+}
+
+void client_pass_free(struct client_pass *pass)
+{
+        if (!pass)
+                return;
+        if (pass->update)
+                kube_update_cancel(pass->update);
+        if (pass->call)
+                kube_call_cancel(pass->call);
+        loop_timer_clear(kube_client_loop(pass->client), &pass->look);
+        tls_pair_done(&pass->authority);
+        free(pass);
+}
