@@ -2,8 +2,10 @@
 #include "arbiter.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bells.h"
 #include "clock.h"
@@ -192,6 +194,32 @@ void arbiter_set_off(struct arbiter *arbiter, bool is_off)
         for (int i = 0; i < GPUS; i++)
                 if (arbiter->gpus[i])
                         arbiter->gpus[i]->turns.is_off = is_off;
+}
+
+bool arbiter_finds_mps(void)
+{
+        const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+        char path[SHARE_TEXT];
+
+        snprintf(path, sizeof path, "%.200s/control",
+                 folder && *folder ? folder : "/tmp/nvidia-mps");
+        return access(path, F_OK) == 0;
+}
+
+void arbiter_observe(struct arbiter *arbiter, const char *share_path, unsigned device,
+                     uint64_t unsaid_ns)
+{
+        const int index = tenant_find(arbiter, share_path);
+
+        if (index >= 0 && device < arbiter->tenants[index]->device_count)
+                arbiter->tenants[index]->places[device].unsaid_ns = unsaid_ns;
+}
+
+void arbiter_rest(struct arbiter *arbiter)
+{
+        for (int i = 0; i < TENANTS; i++)
+                if (arbiter->tenants[i])
+                        tenant_rest(arbiter->tenants[i]);
 }
 
 /* The bell first: what changes after it is rung again. */

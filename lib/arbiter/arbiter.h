@@ -33,9 +33,18 @@ unsigned arbiter_tenant_count(const struct arbiter *arbiter);
 
 /* Under MPS kernels of several tenants run at once: there are no turns to take. */
 void arbiter_set_off(struct arbiter *arbiter, bool is_off);
+/* Is an MPS daemon there, as far as the environment and its usual place tell? */
+bool arbiter_finds_mps(void);
+
+/* GPU time that the driver counts for the tenant on this device beyond what the tenant says, so far: it
+ * is charged as if the tenant had said it. */
+void arbiter_observe(struct arbiter *arbiter, const char *share_path, unsigned device,
+                     uint64_t unsaid_ns);
 
 /* Looks at what the tenants say and tells them what follows. When to do so again at the latest. */
 uint64_t arbiter_step(struct arbiter *arbiter);
 /* Sleeps until a tenant rings, the members' word is no longer as the caller saw it when it looked for
  * them, or that time has come. */
 void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns, uint32_t members_seen);
+/* Before a long sleep: pages of tenants that nobody looks at meanwhile are not held. */
+void arbiter_rest(struct arbiter *arbiter);

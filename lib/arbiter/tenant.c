@@ -9,6 +9,7 @@
 
 #include "bells.h"
 #include "clock.h"
+#include "container_place.h"
 #include "futex.h"
 #include "guard.h"
 
@@ -21,9 +22,12 @@ static uint64_t inode_of(const char *path)
         return stat(path, &st) < 0 ? 0 : (uint64_t)st.st_ino;
 }
 
+/* A container's share says where the account is in the container; here all lie in one folder. */
 static void want_path_of(const struct tenant *tenant, char ret_path[SHARE_TEXT])
 {
-        gpu_page_want_path(share_current(&tenant->share)->region, ret_path);
+        const char *region = share_current(&tenant->share)->region;
+
+        gpu_page_want_path(strcmp(region, CONTAINER_REGION) == 0 ? tenant->path : region, ret_path);
 }
 
 static int pages_open(struct tenant *tenant, struct err *e)
@@ -35,13 +39,15 @@ static int pages_open(struct tenant *tenant, struct err *e)
         int r = gpu_grant_map(grant_path, PROT_READ | PROT_WRITE, &tenant->grants, e);
         if (r < 0)
                 return r;
-        r = gpu_want_map(want_path, &tenant->wants, e);
-        if (r < 0)
-                return r;
-        tenant->inode = inode_of(want_path);
         /* The tenant owns this file and may cut it short under us. */
-        guard_add(tenant->wants, sizeof *tenant->wants);
-        return 0;
+        guard_open_begin();
+        r = gpu_want_map(want_path, &tenant->wants, e);
+        if (r == 0)
+                guard_add(tenant->wants, sizeof *tenant->wants);
+        guard_open_end();
+        if (r == 0)
+                tenant->inode = inode_of(want_path);
+        return r;
 }
 
 static unsigned least(unsigned a, unsigned b)
@@ -96,6 +102,12 @@ bool tenant_is_stale(const struct tenant *tenant)
         return inode_of(want_path) != tenant->inode;
 }
 
+void tenant_rest(struct tenant *tenant)
+{
+        madvise(tenant->share.file, sizeof *tenant->share.file, MADV_DONTNEED);
+        madvise(tenant->grants, sizeof *tenant->grants, MADV_DONTNEED);
+}
+
 void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits)
 {
         const struct share_copy *copy = share_current(&tenant->share);
@@ -138,6 +150,8 @@ void tenant_report(const struct tenant *tenant, unsigned device, struct turns_re
                 report.has_begun |= word >> GPU_STATE_BITS == number;
         }
         report.signs += report.busy_ns;
+        if (tenant->places[device].unsaid_ns)
+                report.observed_ns = report.busy_ns + tenant->places[device].unsaid_ns;
         *ret_report = report;
 }
 

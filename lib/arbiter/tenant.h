@@ -19,6 +19,7 @@ struct tenant {
                 int gpu, id;          /* its place among the arbiter's GPUs and their tenants */
                 uint32_t number_base; /* numbers of turns go on where an earlier arbiter's ended */
                 uint32_t told;        /* the word last written */
+                uint64_t unsaid_ns;   /* GPU time that the driver saw and the tenant did not say */
         } places[SHARE_DEVICES];
 };
 
@@ -26,6 +27,9 @@ int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e
 void tenant_close(struct tenant *tenant);
 /* True: the files at its path are no longer the ones that were opened. */
 bool tenant_is_stale(const struct tenant *tenant);
+
+/* Lets go of what was looked at, until it is looked at again. */
+void tenant_rest(struct tenant *tenant);
 
 void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits);
 /* Reads the lanes. Everything is the tenant's word, and bounded. */

@@ -44,8 +44,8 @@ static int socket_ask(int fd, const struct registry_request *request,
         return 0;
 }
 
-int registry_ask(const char *path, struct registry_request *request, uint32_t *ret_host_pid,
-                 struct err *e)
+int registry_ask(const char *path, struct registry_request *request,
+                 struct registry_reply *ret_reply, struct err *e)
 {
         struct registry_reply reply = { 0 };
         autoclose int fd = -1;
@@ -61,6 +61,6 @@ int registry_ask(const char *path, struct registry_request *request, uint32_t *r
         if (reply.status < 0)
                 return err_set(e, reply.status, "the node's agent at '%.80s' refuses: %s", path,
                                strerror(-reply.status));
-        *ret_host_pid = reply.host_pid;
+        *ret_reply = reply;
         return 0;
 }

@@ -222,3 +222,23 @@ uint32_t share_limits_compute(const struct share_copy *copy)
         }
         return limits;
 }
+
+#define SAID_BYTES_BITS 56
+
+void share_note_said(struct share_device *device, uint64_t limit_bytes, unsigned cores_percent)
+{
+        const uint64_t most = (UINT64_C(1) << SAID_BYTES_BITS) - 1;
+
+        device->said = (limit_bytes <= most ? limit_bytes : 0) | (uint64_t)(cores_percent & 0xff)
+                                                                         << SAID_BYTES_BITS;
+}
+
+uint64_t share_said_bytes(const struct share_device *device)
+{
+        return device->said & ((UINT64_C(1) << SAID_BYTES_BITS) - 1);
+}
+
+unsigned share_said_cores(const struct share_device *device)
+{
+        return (unsigned)(device->said >> SAID_BYTES_BITS);
+}

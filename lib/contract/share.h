@@ -40,3 +40,8 @@ unsigned share_cap_percent(const struct share_device *device);
 /* Is compute limited, or lent and taken back, on any of its devices, and of which kind of work? A set of
  * enum share_limits. */
 uint32_t share_limits_compute(const struct share_copy *copy);
+
+/* What the container's variables said when the share was made of them; 0: nothing. */
+void share_note_said(struct share_device *device, uint64_t limit_bytes, unsigned cores_percent);
+uint64_t share_said_bytes(const struct share_device *device);
+unsigned share_said_cores(const struct share_device *device);

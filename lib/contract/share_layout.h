@@ -57,7 +57,9 @@ struct share_device {
         uint32_t cores_ceiling_percent;
         uint32_t policy;     /* enum share_policy */
         uint64_t card_bytes; /* memory of the whole device; 0: not known */
-        uint64_t reserved[1];
+        /* {cores, bytes}, 8 and 56 bits: what the container's own variables said when the share was made
+         * of them. While they say the same, they say nothing new. */
+        uint64_t said;
 };
 static_assert(sizeof(struct share_device) == 128, "read by other releases");
 

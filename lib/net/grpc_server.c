@@ -9,11 +9,16 @@
 #include "list.h"
 #include "message.h"
 
+enum { SERVICES_MOST = 4 };
+
 struct grpc_server {
         struct loop *loop;
         struct http_server *http;
-        const struct grpc_method *methods;
-        void *owner;
+        struct {
+                const struct grpc_method *methods;
+                void *owner;
+        } services[SERVICES_MOST];
+        unsigned service_count;
         struct list calls;
 };
 
@@ -109,11 +114,16 @@ int grpc_peer(const struct grpc_call *call, struct ucred *ret_peer)
         return http_peer(call->exchange, ret_peer);
 }
 
-static const struct grpc_method *method_find(const struct grpc_server *server, const char *path)
+static const struct grpc_method *method_find(const struct grpc_server *server, const char *path,
+                                             void **ret_owner)
 {
-        for (const struct grpc_method *method = server->methods; method->path; method++)
-                if (strcmp(method->path, path) == 0)
-                        return method;
+        for (unsigned i = 0; i < server->service_count; i++)
+                for (const struct grpc_method *method = server->services[i].methods; method->path;
+                     method++)
+                        if (strcmp(method->path, path) == 0) {
+                                *ret_owner = server->services[i].owner;
+                                return method;
+                        }
         return NULL;
 }
 
@@ -184,7 +194,8 @@ static void on_request(void *owner, struct http_exchange *exchange)
 {
         struct grpc_server *server = owner;
         const char *type = http_field(exchange, "content-type");
-        const struct grpc_method *method = method_find(server, http_path(exchange));
+        void *method_owner = NULL;
+        const struct grpc_method *method = method_find(server, http_path(exchange), &method_owner);
         ProtobufCMessage *request = NULL;
         struct grpc_call *call;
         enum grpc_status status;
@@ -200,7 +211,7 @@ static void on_request(void *owner, struct http_exchange *exchange)
                 return end_exchange(exchange, status, text);
         call = call_new(server, exchange);
         if (call)
-                method->serve(server->owner, call, request);
+                method->serve(method_owner, call, request);
         else
                 end_exchange(exchange, GRPC_RESOURCE_EXHAUSTED, "out of memory");
         message_free(request);
@@ -218,10 +229,21 @@ int grpc_server_new(struct loop *loop, const struct http_limits *limits,
                 return r;
         }
         server->loop = loop;
-        server->methods = methods;
-        server->owner = owner;
         list_init(&server->calls);
+        grpc_server_add(server, methods, owner);
         *ret_server = server;
+        return 0;
+}
+
+int grpc_server_add(struct grpc_server *server, const struct grpc_method *methods, void *owner)
+{
+        const unsigned i = server->service_count;
+
+        if (i == SERVICES_MOST)
+                return -ENOSPC;
+        server->services[i].methods = methods;
+        server->services[i].owner = owner;
+        server->service_count++;
         return 0;
 }
 

@@ -96,16 +96,6 @@ static void members_read(const struct candidate *candidate, struct arbiter *arbi
         vec_done(&paths);
 }
 
-static bool mps_is_on(void)
-{
-        const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
-        char path[SHARE_TEXT];
-
-        snprintf(path, sizeof path, "%.200s/control",
-                 folder && *folder ? folder : "/tmp/nvidia-mps");
-        return access(path, F_OK) == 0;
-}
-
 static _Noreturn void arbitrate(struct candidate *candidate)
 {
         struct seat_file *const seat = candidate->seat.file;
@@ -119,7 +109,7 @@ static _Noreturn void arbitrate(struct candidate *candidate)
                 const uint32_t members_now = atomic_load(&seat->members);
 
                 if (members_now != members) {
-                        arbiter_set_off(arbiter, mps_is_on());
+                        arbiter_set_off(arbiter, arbiter_finds_mps());
                         members_read(candidate, arbiter);
                         members = members_now;
                 }

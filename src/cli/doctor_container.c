@@ -162,10 +162,10 @@ void doctor_container(struct doctor *doctor)
 static bool registry_answers(struct doctor *doctor)
 {
         struct registry_request request = { .pid = (uint32_t)getpid() };
+        struct registry_reply reply;
         struct err e = { 0 };
-        uint32_t pid;
 
-        if (registry_ask(REGISTRY_PATH, &request, &pid, &e) == 0)
+        if (registry_ask(REGISTRY_PATH, &request, &reply, &e) == 0)
                 return true;
         doctor_say(doctor, VERDICT_WRONG,
                    "start the node's agent again, or take its socket out of the container", "%s",

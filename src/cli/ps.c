@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "command.h"
 #include "json_out.h"
+#include "node_shares.h"
 #include "ps_turns.h"
 #include "quantity.h"
 #include "region_compute.h"
@@ -303,6 +304,15 @@ static int list_share(const char *path, void *user)
         return e.text[0] ? complain(EXIT_FAILED, "%s", e.text) : EXIT_OK;
 }
 
+/* The user's own, then the node's. */
+static int list_all(struct listing *list)
+{
+        const int code = share_look_each(list_share, list);
+        const int of_node = node_shares_ps(&list->table, list->is_json ? &list->json : NULL);
+
+        return of_node ? of_node : code;
+}
+
 static int ps_print(struct listing *list)
 {
         static const char *const titles[] = { "SHARE",    "PID",     "PROGRAM", "GPU",   "HELD",
@@ -313,13 +323,13 @@ static int ps_print(struct listing *list)
         if (list->is_json) {
                 json_open(&list->json, NULL, '{');
                 json_open(&list->json, "shares", '[');
-                code = share_look_each(list_share, list);
+                code = list_all(list);
                 json_close(&list->json, ']');
                 json_close(&list->json, '}');
                 return code;
         }
         table_init(&list->table, titles, 13);
-        code = share_look_each(list_share, list);
+        code = list_all(list);
         table_print(&list->table);
         return code;
 }

@@ -5,6 +5,7 @@
 
 #include "arbiter_process.h"
 #include "command.h"
+#include "node_shares.h"
 #include "quantity.h"
 #include "scan.h"
 #include "scope.h"
@@ -181,8 +182,11 @@ int command_set(const struct command *command, int argc, char **argv)
         if (!share_memory_is_said(&request.memory) && !share_compute_is_said(&request.compute))
                 return complain(EXIT_USAGE,
                                 "set what? vgpu set %.63s --memory SIZE, or --cores PERCENT", name);
-        if (!share_place_find(name, path))
-                return complain_unknown_share(name);
+        if (!share_place_find(name, path)) {
+                const int code = node_shares_set(name, &request.memory, &request.compute);
+
+                return code < 0 ? complain_unknown_share(name) : code;
+        }
         if (limits_set(path, &request, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
         return EXIT_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "node_shares.h"
 #include "share_look.h"
 
 static unsigned processes_alive(const struct region *region)
@@ -61,5 +62,7 @@ static int usage_look(const char *path, void *user)
 
 int usage_take(struct vec *usages)
 {
-        return share_look_each(usage_look, usages);
+        const int code = share_look_each(usage_look, usages), of_node = node_shares_usage(usages);
+
+        return of_node ? of_node : code;
 }

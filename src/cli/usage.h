@@ -1,4 +1,5 @@
-/* What the shares of this user use at a moment: one row per share and GPU. */
+/* What the shares of this user, and for root those of the node, use at a moment: one row per share and
+ * GPU. */
 #pragma once
 
 #include "share_layout.h"

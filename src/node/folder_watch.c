@@ -57,6 +57,11 @@ int folder_watch_open(struct loop *loop, struct folder_watch *watch)
         return loop_timer_set(loop, &watch->again, AGAIN_MS * NS_PER_MS);
 }
 
+void folder_watch_soon(struct folder_watch *watch, uint64_t delay_ns)
+{
+        loop_timer_set(watch->loop, &watch->again, delay_ns);
+}
+
 void folder_watch_close(struct folder_watch *watch)
 {
         if (!watch->events.loop)

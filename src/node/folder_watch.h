@@ -15,4 +15,6 @@ struct folder_watch {
 };
 
 int folder_watch_open(struct loop *loop, struct folder_watch *watch);
+/* Looks again this soon, though nothing may be told meanwhile. */
+void folder_watch_soon(struct folder_watch *watch, uint64_t delay_ns);
 void folder_watch_close(struct folder_watch *watch);

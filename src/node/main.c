@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "boot_id.h"
 #include "clock.h"
-#include "file.h"
 #include "folder_watch.h"
 #include "gpu_watch.h"
 #include "kube_client.h"
@@ -13,11 +13,12 @@
 #include "log.h"
 #include "loop_process.h"
 #include "node_options.h"
+#include "node_services.h"
 #include "node_status.h"
 #include "offers.h"
+#include "own_containers.h"
 #include "registration.h"
 #include "registration_text.h"
-#include "scope.h"
 #include "share_book.h"
 #include "status_server.h"
 
@@ -33,7 +34,9 @@ struct node {
         struct offers *offers;      /* NULL until the GPUs are known */
         struct kube_client *client; /* NULL: no registration */
         struct registration *registration;
-        struct share_book *shares;    /* NULL without a cluster */
+        struct share_book *shares; /* NULL without a cluster */
+        struct node_services *services;
+        struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
         uint64_t started_ns;
         bool is_troubled; /* said so already */
@@ -93,6 +96,10 @@ static void on_gpus(void *owner, const struct gpu_set *set)
 
         log_health(&node->set, set);
         node->set = *set;
+        if (node->services)
+                node_services_set_gpus(node->services, set);
+        if (node->options.is_standalone)
+                return;
         if (is_first) {
                 log_info("%u GPUs, %u vGPUs each", set->count, node->options.split_count);
                 node->result = start_telling(node, &e);
@@ -121,13 +128,29 @@ static void on_gpu_trouble(void *owner, const struct err *e)
 
 static int open_shares(struct node *node, struct err *e)
 {
-        autofree char *boot = NULL;
-        const int r = file_read("/proc/sys/kernel/random/boot_id", &boot);
+        const struct node_services_options options = {
+                .run_folder = node->options.run_folder,
+                .memory_scaling = node->options.memory_scaling,
+                .cores_scaling = node->options.cores_scaling,
+                .env_ceiling = node->options.env_ceiling,
+                .on_stranger = node->options.is_standalone ? own_containers_look : NULL,
+                .stranger_owner = &node->own,
+        };
+        char boot[BOOT_ID_BYTES];
+        int r = boot_id_read(boot);
 
         if (r < 0)
                 return err_set(e, r, "cannot tell this boot from another: %s", strerror(-r));
-        boot[strcspn(boot, "\n")] = '\0';
-        return share_book_open(node->options.state_folder, boot, &node->shares, e);
+        r = share_book_open(node->options.state_folder, boot, &node->shares, e);
+        if (r == 0)
+                r = node_services_new(node->loop, node->shares, &options, &node->services, e);
+        if (r < 0 || !node->options.is_standalone)
+                return r;
+        node->own.folder = node->options.runtime_state;
+        node->own.book = node->shares;
+        r = own_containers_open(node->loop, &node->own);
+        return r < 0 ? err_set(e, r, "cannot watch '%.100s': %s", node->own.folder, strerror(-r))
+                     : 0;
 }
 
 static int connect_cluster(struct node *node, struct err *e)
@@ -135,6 +158,8 @@ static int connect_cluster(struct node *node, struct err *e)
         struct kube_config config = { 0 };
         int r;
 
+        if (node->options.is_standalone)
+                return open_shares(node, e);
         if (!node->options.node_name)
                 return 0;
         r = kube_config_load(node->options.kubeconfig, &config, e);
@@ -216,6 +241,8 @@ static void node_end(struct node *node)
         folder_watch_close(&node->folder);
         offers_free(node->offers);
         registration_free(node->registration);
+        own_containers_close(&node->own);
+        node_services_free(node->services);
         share_book_close(node->shares);
         kube_client_free(node->client);
         loop_signals_close(&node->signals);

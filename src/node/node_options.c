@@ -32,6 +32,10 @@ enum {
         QUIET,
         HANG,
         STATE,
+        RUN,
+        ENV_CEILING,
+        STANDALONE,
+        RUNTIME_STATE,
 };
 
 static const struct cli_option rows[] = {
@@ -72,6 +76,17 @@ static const struct cli_option rows[] = {
                    "when a silent driver counts as hanging, 30 by default", NULL },
         [STATE] = { "state-dir", "DIR", "where the shares are kept, /var/lib/vgpu by default",
                     "file" },
+        [RUN] = { "run-dir", "DIR", "where the node's sockets are, /run/vgpu by default", "file" },
+        [ENV_CEILING] = { "env-ceiling", "none|card",
+                          "card: a container's variables may raise its limits to what the GPU has "
+                          "left",
+                          "none card" },
+        [STANDALONE] = { "standalone", NULL,
+                         "no Kubernetes: serve the containers that vgpu-runtime makes shares for",
+                         NULL },
+        [RUNTIME_STATE] = { "runtime-state", "DIR",
+                            "vgpu-runtime's folder (/run/vgpu/runtime), with --standalone",
+                            "file" },
         { 0 },
 };
 
@@ -173,6 +188,14 @@ static int take_yes(const char *text, int row, bool *ret_is_yes, struct err *e)
         return r;
 }
 
+static int take_env_ceiling(const char *value, enum env_ceiling *ret_ceiling, struct err *e)
+{
+        if (strcmp(value, "none") != 0 && strcmp(value, "card") != 0)
+                return err_set(e, -EINVAL, "--env-ceiling is 'none' or 'card', not '%.60s'", value);
+        *ret_ceiling = strcmp(value, "card") == 0 ? ENV_CEILING_CARD : ENV_CEILING_NONE;
+        return 0;
+}
+
 static int take(struct node_options *options, int row, const char *value, struct err *e)
 {
         switch (row) {
@@ -215,6 +238,17 @@ static int take(struct node_options *options, int row, const char *value, struct
         case STATE:
                 options->state_folder = value;
                 return 0;
+        case RUN:
+                options->run_folder = value;
+                return 0;
+        case STANDALONE:
+                options->is_standalone = true;
+                return 0;
+        case RUNTIME_STATE:
+                options->runtime_state = value;
+                return 0;
+        case ENV_CEILING:
+                return take_env_ceiling(value, &options->env_ceiling, e);
         default:
                 options->kubeconfig = value;
                 return 0;
@@ -285,6 +319,8 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
         struct node_options options = { .plugin_path = "/var/lib/kubelet/device-plugins",
                                         .node_name = getenv("NODE_NAME"),
                                         .state_folder = "/var/lib/vgpu",
+                                        .run_folder = "/run/vgpu",
+                                        .runtime_state = "/run/vgpu/runtime",
                                         .split_count = 10,
                                         .memory_factor = 1,
                                         .memory_scaling = 1,

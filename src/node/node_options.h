@@ -15,10 +15,17 @@ enum mig_strategy {
         MIG_STRATEGY_MIXED,  /* of their profiles */
 };
 
+/* How far a variable in a container may raise its limits. */
+enum env_ceiling {
+        ENV_CEILING_NONE, /* to what its pod may be resized to, if that is more than it has */
+        ENV_CEILING_CARD, /* to what the card has left */
+};
+
 struct node_options {
         const char *plugin_path; /* kubelet's folder of device plugins */
         const char *node_name;   /* NULL: no registration with the API server */
         const char *state_folder;
+        const char *run_folder;                         /* of the sockets */
         const char *kubeconfig;                         /* NULL: as kube_config.h says */
         const char *exclude;                            /* NULL: none */
         const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
@@ -30,6 +37,9 @@ struct node_options {
         char *config_exclude;    /* of that file */
         struct address metrics_address; /* length 0: no metrics */
         unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
+        enum env_ceiling env_ceiling;
+        bool is_standalone;        /* no kubelet, no API server */
+        const char *runtime_state; /* vgpu-runtime's folder */
 };
 
 /* 1: help was printed, and nothing else is to be done. < 0: the sentence is in e. Texts point into

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "file.h"
 #include "log.h"
+#include "scope.h"
 #include "share_folder.h"
 #include "str.h"
 
@@ -176,6 +178,59 @@ int share_book_change(struct share_book *book, struct held_share *held,
         return r;
 }
 
+int share_book_adopt(struct share_book *book, const char *path, struct held_share **ret_held,
+                     struct err *e)
+{
+        struct share share;
+        int r = share_open(path, true, &share, e);
+
+        if (r < 0)
+                return r;
+        r = held_add(book, &share, path, ret_held);
+        if (r < 0) {
+                share_close(&share);
+                return err_set(e, r, "cannot keep share '%.100s': %s", path, strerror(-r));
+        }
+        tell(book, SHARE_MADE, *ret_held);
+        return 0;
+}
+
+struct held_share *share_book_find_path(const struct share_book *book, const char *path)
+{
+        LIST_EACH(item, &book->shares)
+        {
+                struct held_share *held = container_of(item, struct held_share, link);
+
+                if (strcmp(held->path, path) == 0)
+                        return held;
+        }
+        return NULL;
+}
+
+void share_book_note_id(struct held_share *held, const char *container_id)
+{
+        char path[SHARE_TEXT];
+        int r;
+
+        if (strcmp(held->container_id, container_id) == 0)
+                return;
+        str_copy(held->container_id, sizeof held->container_id, container_id);
+        share_folder_beside(held->path, "id", path);
+        r = file_replace(path, held->container_id, strlen(held->container_id), 0600);
+        if (r < 0)
+                log_warn("cannot write '%s': %s", path, strerror(-r));
+}
+
+static void id_read(struct held_share *held)
+{
+        autofree char *id = NULL;
+        char path[SHARE_TEXT];
+
+        share_folder_beside(held->path, "id", path);
+        if (file_read(path, &id) == 0)
+                str_copy(held->container_id, sizeof held->container_id, id);
+}
+
 static void held_free(struct share_book *book, struct held_share *held)
 {
         hash_remove(&book->containers, &held->by_container);
@@ -183,6 +238,12 @@ static void held_free(struct share_book *book, struct held_share *held)
         list_remove(&held->link);
         share_close(&held->share);
         free(held);
+}
+
+void share_book_forget(struct share_book *book, struct held_share *held)
+{
+        tell(book, SHARE_GONE, held);
+        held_free(book, held);
 }
 
 void share_book_remove(struct share_book *book, struct held_share *held)
@@ -231,7 +292,9 @@ static void on_folder(void *owner, const char *path)
                 return;
         }
         r = held_add(book, &share, path, &held);
-        if (r < 0) {
+        if (r == 0) {
+                id_read(held);
+        } else {
                 log_warn("cannot keep share '%s': %s", path, strerror(-r));
                 share_close(&share);
         }

@@ -20,7 +20,8 @@ struct share_book;
 struct held_share {
         /* Whose it is, and what `vgpu ps` and `vgpu set` call it. */
         char pod_uid[64], pod_namespace[64], pod[SHARE_TEXT], container[64], name[64];
-        char path[SHARE_TEXT]; /* of the share file, on the node; the others lie beside it */
+        char container_id[128]; /* as the container runtime calls it now; "": not known */
+        char path[SHARE_TEXT];  /* of the share file, on the node; the others lie beside it */
         /* Open and writable for share_book_change(). Pages that are looked at count as ours until
          * share_book_rest(). */
         struct share share;
@@ -54,6 +55,16 @@ int share_book_make(struct share_book *book, const struct share_copy *content,
  * devices, which must be the same in the same order. */
 int share_book_change(struct share_book *book, struct held_share *held,
                       const struct share_copy *content, struct err *e);
+/* Takes in a share that another has made and keeps, with pages and account beside it; the owner of its
+ * files stays. -EEXIST: one of its container or its name is there. */
+int share_book_adopt(struct share_book *book, const char *path, struct held_share **ret_held,
+                     struct err *e);
+/* Takes it out; its files stay. */
+void share_book_forget(struct share_book *book, struct held_share *held);
+struct held_share *share_book_find_path(const struct share_book *book, const char *path);
+
+/* The container runs under this id now; kept beside the share. */
+void share_book_note_id(struct held_share *held, const char *container_id);
 /* Takes it out and removes its files; a container that still has them mounted keeps them. */
 void share_book_remove(struct share_book *book, struct held_share *held);
 

@@ -10,5 +10,5 @@
  * there is no share; -EAGAIN: nobody answered in time; any other: the answer is a refusal or none.
  * The sentence says who and why. */
 int agent_ask(const char *socket, unsigned wait_ms, bool is_patient,
-              const struct pod_identity *identity, Vgpu__V1__GetAllocationResponse **ret_answer,
-              struct err *e);
+              const struct pod_identity *identity, const char *container_id,
+              Vgpu__V1__GetAllocationResponse **ret_answer, struct err *e);

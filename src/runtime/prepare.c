@@ -91,7 +91,7 @@ static int prepare_pod(struct candidate *candidate, struct err *e)
         struct err why = { 0 };
         int r = agent_ask(candidate->options->socket,
                           is_patient ? candidate->options->wait_ms : PLAIN_WAIT_MS, is_patient,
-                          identity, &answer, &why);
+                          identity, candidate->line->id, &answer, &why);
 
         if (r == 0)
                 r = give_from_agent(candidate, answer, &why);

@@ -9,15 +9,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "boot_id.h"
 #include "container_place.h"
 #include "gpu_names.h"
+#include "gpu_page.h"
 #include "limits_environment.h"
+#include "registry.h"
 #include "scope.h"
 #include "setting.h"
 #include "share.h"
 #include "spec_edit.h"
 
 extern char **environ;
+
+enum { ID_LETTERS = 64 }; /* of Docker's and Podman's ids */
 
 #define CONTAINER_MACHINE CONTAINER_FOLDER "/machine"
 #define CONTAINER_DRIVER  CONTAINER_FOLDER "/driver"
@@ -80,6 +85,7 @@ static int device_put(struct share_copy *limits, const struct gpu_name *gpu, uns
         *device = limits->devices[position];
         memcpy(device->uuid, gpu->uuid, sizeof device->uuid);
         device->card_bytes = gpu->card_bytes;
+        share_note_said(device, device->limit_bytes, share_cap_percent(device));
         if (device->limit_bytes == SHARE_UNLIMITED &&
             setting_read(SETTING_MEMORY_RATIO, (int)position, &ratio, NULL) > 0)
                 return err_set(e, -EINVAL, "%s needs %s beside it here", "VGPU_MEMORY_RATIO",
@@ -113,6 +119,26 @@ static int region_make(const char *path, struct err *e)
 
         if (fd < 0 || fchmod(fd, 0666) < 0) /* whoever the container runs as */
                 return err_set(e, -errno, "cannot make the account '%.150s': %s", path,
+                               strerror(errno));
+        return 0;
+}
+
+/* For turns, should somebody on this node keep them (vgpu-node --standalone). */
+static int pages_make(const struct standalone *standalone, const struct share_copy *copy,
+                      struct err *e)
+{
+        struct gpu_card cards[SHARE_DEVICES] = { 0 };
+        char boot[BOOT_ID_BYTES] = "";
+
+        for (unsigned i = 0; i < copy->device_count; i++)
+                cards[i].memory_bytes = copy->devices[i].card_bytes;
+        boot_id_read(boot);
+        const int r = gpu_page_create(standalone->grant, standalone->want, boot, cards,
+                                      copy->device_count, e);
+        if (r < 0)
+                return r;
+        if (chmod(standalone->grant, 0644) < 0 || chmod(standalone->want, 0666) < 0)
+                return err_set(e, -errno, "cannot change '%.150s': %s", standalone->want,
                                strerror(errno));
         return 0;
 }
@@ -174,7 +200,8 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
 
         if (r < 0)
                 return r;
-        snprintf(copy.name, sizeof copy.name, "%.63s", name);
+        /* As `docker ps` calls it. */
+        snprintf(copy.name, sizeof copy.name, "%.*s", strlen(name) == ID_LETTERS ? 12 : 63, name);
         snprintf(copy.container, sizeof copy.container, "%.255s", name);
         char **own = environ_lend(spec);
         if (!own)
@@ -184,11 +211,24 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
         for (unsigned i = 0; i < copy.device_count && r == 0; i++)
                 r = str_appendf(&standalone->uuids, "%s%s", i ? "," : "", copy.devices[i].uuid);
         if (r == 0)
+                r = pages_make(standalone, &copy, e);
+        if (r == 0)
                 r = share_create(standalone->share, &copy, e);
         if (r == 0 && chmod(standalone->share, 0644) < 0) /* whatever the umask */
                 r = err_set(e, -errno, "cannot change '%.150s': %s", standalone->share,
                             strerror(errno));
         return r == 0 ? region_make(standalone->region, e) : r;
+}
+
+/* Where vgpu-node hears containers' processes: beside its own socket. */
+static bool registry_find(const char *socket, char ret_folder[static PATH_MAX])
+{
+        const char *slash = strrchr(socket, '/');
+        char path[PATH_MAX + 16];
+
+        snprintf(ret_folder, PATH_MAX, "%.*s/registry", slash ? (int)(slash - socket) : 0, socket);
+        snprintf(path, sizeof path, "%s/socket", ret_folder);
+        return access(path, F_OK) == 0;
 }
 
 int standalone_make(const struct spec *spec, const struct runtime_options *options,
@@ -203,8 +243,14 @@ int standalone_make(const struct spec *spec, const struct runtime_options *optio
         standalone->answer.variables = standalone->variable_list;
         snprintf(standalone->share, sizeof standalone->share, "%s/share", folder);
         snprintf(standalone->region, sizeof standalone->region, "%s/region", folder);
+        snprintf(standalone->grant, sizeof standalone->grant, "%s/grant", folder);
+        snprintf(standalone->want, sizeof standalone->want, "%s/want", folder);
         mount_put(standalone, standalone->share, SHARE_PATH, true);
         mount_put(standalone, standalone->region, CONTAINER_REGION, false);
+        mount_put(standalone, standalone->grant, CONTAINER_FOLDER "/grant", true);
+        mount_put(standalone, standalone->want, CONTAINER_FOLDER "/want", false);
+        if (registry_find(options->socket, standalone->registry))
+                mount_put(standalone, standalone->registry, REGISTRY_FOLDER, true);
         const int r = files_make(spec, options, name, standalone, e);
         return r == 0 && options->machine ? machine_put(standalone, spec, options, e) : r;
 }

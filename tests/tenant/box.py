@@ -90,7 +90,8 @@ class Box:
                 os.close(os.open(os.path.join(self.state, name), os.O_CREAT))
             os.chmod(os.path.join(self.state, "account"), 0o666)
         if registry:
-            registry(os.path.join(given, "registry"))
+            os.mkdir(os.path.join(given, "registry"))
+            registry(os.path.join(given, "registry", "socket"))
         if host_proc:
             os.mkdir(os.path.join(given, "proc"))
         if is_fixed:

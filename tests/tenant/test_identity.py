@@ -18,7 +18,7 @@ from box import BUILD, LIMIT_MIB, OUT_OF_MEMORY, PROBE, BoxCase
 from cli_case import VGPU, main
 
 MAGIC = 0x7972747369676572
-REQUEST, REPLY = struct.Struct("=QIIQ" + 5 * "64s"), struct.Struct("=QIiII")
+REQUEST, REPLY = struct.Struct("=QIIQ" + 5 * "64s" + "48sQII"), struct.Struct("=QIiIi")
 
 
 class Registry:
@@ -45,7 +45,7 @@ class Registry:
             if self.silent:
                 self.held.append(connection)
                 continue
-            connection.send(b"?" if self.garbage else REPLY.pack(MAGIC, 1, self.status, pid, 0))
+            connection.send(b"?" if self.garbage else REPLY.pack(MAGIC, 2, self.status, pid, 0))
             connection.close()
 
 
@@ -81,9 +81,9 @@ class Identity(BoxCase):
         registry = Registry()
         box, one = self.check("VGPU_COMPAT=200", registry=registry, host_pids=True)
         pid, words = registry.requests[0]
-        self.assertEqual((words[0], words[1], str(words[2])), (MAGIC, 1, one.ask("pid")))
+        self.assertEqual((words[0], words[1], str(words[2])), (MAGIC, 2, one.ask("pid")))
         self.assertEqual(words[4].rstrip(b"\0"), b"probe")
-        self.assertEqual([word.rstrip(b"\0") for word in words[5:]],
+        self.assertEqual([word.rstrip(b"\0") for word in words[5:9]],
                          [b"11111111-2222-3333-4444-555555555555", b"", b"", b"box"])
         self.assertNotEqual(pid, words[2])
 
@@ -93,7 +93,7 @@ class Identity(BoxCase):
         probe = box.probe("VGPU_MEMORY_LIMIT=100m VGPU_POD_UID=u VGPU_POD_NAMESPACE=s VGPU_POD_NAME=n "
                           "VGPU_CONTAINER_NAME=c VGPU_REGION=/run/vgpu/region /opt/probe")
         self.assertEqual(probe.started, "0", probe.said())
-        self.assertEqual([word.rstrip(b"\0") for word in registry.requests[0][1][5:]],
+        self.assertEqual([word.rstrip(b"\0") for word in registry.requests[0][1][5:9]],
                          [b"u", b"s", b"n", b"c"])
 
     def test_registration_is_detected(self):

@@ -29,14 +29,6 @@ static _Atomic uint32_t *own_place(void)
         return &region->file->slots[region->slot].host_pid;
 }
 
-static const char *registry_path(void)
-{
-        /* In a container the mounts decide; the variable is for bare machines. */
-        if (access(REGISTRY_PATH, F_OK) == 0)
-                return REGISTRY_PATH;
-        return access(SHARE_PATH, F_OK) == 0 ? NULL : getenv("VGPU_REGISTRY");
-}
-
 static void text_copy(char to[REGISTRY_TEXT], const char *text)
 {
         snprintf(to, REGISTRY_TEXT, "%s", text);
@@ -46,23 +38,23 @@ static unsigned pid_by_registration(const char *path)
 {
         struct registry_request request = { .pid = (uint32_t)getpid(),
                                             .start_time = process_start_time(getpid()) };
+        struct registry_reply reply = { 0 };
         struct err e = { 0 };
-        uint32_t pid = 0;
 
         process_name(request.program, sizeof request.program);
         text_copy(request.pod_uid, limits_pod_uid());
         text_copy(request.pod_namespace, limits_pod_namespace());
         text_copy(request.pod_name, limits_pod_name());
         text_copy(request.container, limits_container());
-        if (registry_ask(path, &request, &pid, &e) < 0)
+        if (registry_ask(path, &request, &reply, &e) < 0)
                 log_warn("%s; nvidia-smi may not list this process", e.text);
-        return pid;
+        return reply.host_pid;
 }
 
 /* Unset: whatever there is to go by, the surest first. */
 static unsigned pid_detected(void)
 {
-        const char *registry = registry_path();
+        const char *registry = limits_registry();
         unsigned pid = registry && *registry ? pid_by_registration(registry) : 0;
 
         if (!pid)
@@ -75,7 +67,7 @@ static unsigned pid_detected(void)
 static unsigned pid_find(void)
 {
         int mode = limits_compatibility();
-        const char *registry = registry_path();
+        const char *registry = limits_registry();
         unsigned pid = 0;
 
         if (mode < 0)

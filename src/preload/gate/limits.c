@@ -10,7 +10,9 @@
 #include "limits_compute.h"
 #include "limits_environment.h"
 #include "log.h"
+#include "process.h"
 #include "quantity.h"
+#include "registry.h"
 #include "setting.h"
 
 static struct {
@@ -81,22 +83,81 @@ bool limits_are_set(void)
         return limits.is_set;
 }
 
-/* Under a share the environment may take away, never add. */
-static void account_tighten(unsigned account, unsigned position)
+const char *limits_registry(void)
 {
-        uint64_t wanted = limits.environment.devices[position].limit_bytes;
-        uint64_t given = limits_device(account)->limit_bytes;
+        /* In a container the mounts decide; the variable is for bare machines. */
+        if (access(REGISTRY_PATH, F_OK) == 0)
+                return REGISTRY_PATH;
+        return access(SHARE_PATH, F_OK) == 0 ? NULL : getenv("VGPU_REGISTRY");
+}
+
+/* NULL: the agent has raised the share; otherwise why not. */
+static const char *share_raise(const struct share_device *device, uint64_t bytes, unsigned cores)
+{
+        struct registry_request request = { .pid = (uint32_t)getpid(),
+                                            .start_time = process_start_time(getpid()),
+                                            .limit_bytes = bytes,
+                                            .cores_percent = cores };
+        const char *registry = limits_registry();
+        struct registry_reply reply = { 0 };
+
+        if (!registry || !*registry)
+                return "";
+        process_name(request.program, sizeof request.program);
+        snprintf(request.uuid, sizeof request.uuid, "%.47s", device->uuid);
+        if (registry_ask(registry, &request, &reply, NULL) < 0)
+                return " (the node's agent does not answer)";
+        switch (reply.raised) {
+        case 0:
+                return NULL;
+        case -ENOSPC:
+                return " (the GPU has no room for more)";
+        case -ERANGE:
+                return " (it may not grow that far)";
+        default:
+                return " (this node lets no environment raise it)";
+        }
+}
+
+static void memory_complain(uint64_t wanted, uint64_t given, unsigned position, const char *why)
+{
         char wanted_text[QUANTITY_TEXT_BYTES], given_text[QUANTITY_TEXT_BYTES];
 
-        limits_compute_tighten(account, &limits.environment.devices[position]);
-        if (wanted == SHARE_UNLIMITED || atomic_exchange(&limits.tight_bytes[account], wanted))
-                return;
-        if (wanted <= given)
-                return;
         quantity_format_bytes(wanted, wanted_text);
         quantity_format_bytes(given, given_text);
-        log_warn("the environment asks for %s on device %u, the share gives %s: the share holds",
-                 wanted_text, position, given_text);
+        log_warn("the environment asks for %s on device %u, the share gives %s: the share holds%s",
+                 wanted_text, position, given_text, why);
+}
+
+/* Under a share the environment may take away; to add, the node's agent is asked. */
+static void account_tighten(unsigned account, unsigned position)
+{
+        struct share_device *row = &limits.environment.devices[position];
+        const struct share_device *device = limits_device(account);
+
+        if (row->limit_bytes == share_said_bytes(device))
+                row->limit_bytes =
+                        SHARE_UNLIMITED; /* what the share was made of: it may have changed */
+        if (share_cap_percent(row) == share_said_cores(device))
+                row->cores_percent = row->cores_max_percent = 0;
+        const uint64_t wanted = row->limit_bytes, given = device->limit_bytes;
+        const unsigned cores = share_cap_percent(row), cap = share_cap_percent(device);
+        const bool is_first = !atomic_exchange(&limits.tight_bytes[account], wanted);
+
+        limits_compute_tighten(account, row);
+        if (!is_first)
+                return;
+        const bool is_larger = wanted != SHARE_UNLIMITED && wanted > given;
+        const bool is_faster = cap && cores > cap;
+        const char *why = is_larger || is_faster ? share_raise(device, is_larger ? wanted : 0,
+                                                               is_faster ? cores : 0)
+                                                 : NULL;
+        if (why && is_larger)
+                memory_complain(wanted, given, position, why);
+        if (why && is_faster)
+                log_warn("the environment asks for %u %% of the time of device %u, the share gives "
+                         "%u %%: the share holds%s",
+                         cores, position, cap, why);
 }
 
 int limits_account(const char *uuid, unsigned position)

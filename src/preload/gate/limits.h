@@ -24,6 +24,8 @@ const char *limits_region_path(void);
 int limits_region_check(struct err *e);
 /* NULL: there is no share. */
 const char *limits_share_path(void);
+/* The socket of the node's agent; NULL or "": none. */
+const char *limits_registry(void);
 
 /* enum setting_compatibility, as the share says, else the environment; −1: to be detected. */
 int limits_compatibility(void);

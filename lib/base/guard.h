@@ -4,6 +4,11 @@
 
 #include <stddef.h>
 
-/* Takes the program's handler of SIGBUS. Beyond its room (a few hundred) nothing is guarded. */
+/* Takes the program's handler of SIGBUS, which no thread that looks may have blocked. Beyond its room (a
+ * few hundred) nothing is guarded. */
 void guard_add(void *mapping, size_t bytes);
 void guard_remove(void *mapping);
+
+/* Between these, this thread may look at mappings that it could not add yet. */
+void guard_open_begin(void);
+void guard_open_end(void);

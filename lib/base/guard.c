@@ -1,22 +1,37 @@
 /* guard: see guard.h. */
 #include "guard.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { GUARD_ROOM = 512 };
 
-/* Written by one thread, read by its own signal handler. */
+/* Written under the lock, read by the signal handler of whichever thread looked. */
 static struct {
+        pthread_mutex_t lock;
         struct sigaction before;
         _Atomic unsigned count;
         struct {
                 _Atomic uintptr_t begin;
                 _Atomic size_t bytes;
         } rows[GUARD_ROOM];
-} guard;
+} guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local bool is_opening;
+
+/* A page of what is being opened and has no row yet. */
+static bool page_replace(uintptr_t address)
+{
+        const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+        return mmap((void *)(address & ~(page - 1)), page, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
 
 /* The whole mapping: whoever cuts a file short has nothing left to say in it. */
 static void on_bus_error(int number, siginfo_t *what, void *context)
@@ -33,6 +48,8 @@ static void on_bus_error(int number, siginfo_t *what, void *context)
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
                         return;
         }
+        if (is_opening && page_replace(address))
+                return;
         sigaction(number, &guard.before, NULL); /* not ours: it happens again, to whom it may */
 }
 
@@ -47,7 +64,7 @@ static void handler_install(void)
                 sigaction(SIGBUS, &action, &guard.before);
 }
 
-void guard_add(void *mapping, size_t bytes)
+static void row_add(void *mapping, size_t bytes)
 {
         const unsigned count = atomic_load(&guard.count);
         unsigned i = 0;
@@ -61,6 +78,26 @@ void guard_add(void *mapping, size_t bytes)
         atomic_store(&guard.rows[i].begin, (uintptr_t)mapping);
         if (i == count)
                 atomic_store(&guard.count, count + 1);
+}
+
+void guard_add(void *mapping, size_t bytes)
+{
+        pthread_mutex_lock(&guard.lock);
+        row_add(mapping, bytes);
+        pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_open_begin(void)
+{
+        pthread_mutex_lock(&guard.lock);
+        handler_install();
+        pthread_mutex_unlock(&guard.lock);
+        is_opening = true;
+}
+
+void guard_open_end(void)
+{
+        is_opening = false;
 }
 
 void guard_remove(void *mapping)

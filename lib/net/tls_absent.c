@@ -1,6 +1,5 @@
-/* tls_absent: no TLS, in the place of lib/net/tls.c. The agent is spoken to over a unix socket, and
- * loading GnuTLS would take longer than all else that this program does, at every command of every
- * container. */
+/* tls_absent: no TLS, in the place of tls.c, for programs that speak with the agent over its unix socket
+ * alone: loading GnuTLS takes longer than all else that a start of vgpu-runtime, or `vgpu ps`, does. */
 #include "tls.h"
 
 #include <errno.h>

@@ -1,0 +1,31 @@
+/* node_services: what the node does for its shares while containers run: the arbiter of their turns, the
+ * registry of their processes, and vgpu.v1.Shares for those who look at them and change them. */
+#pragma once
+
+#include "grpc_server.h"
+#include "registrar.h"
+#include "share_book.h"
+
+struct node_services;
+
+struct node_services_options {
+        const char *run_folder; /* in it node.sock, and registry/ for the containers */
+        double memory_scaling, cores_scaling;
+        enum env_ceiling env_ceiling;
+        void (*on_stranger)(void *stranger_owner); /* as registrar.h has it */
+        void *stranger_owner;
+        /* A share was changed otherwise than by its pod: by `vgpu set`, or by an environment. */
+        void (*on_change)(void *owner, struct held_share *held);
+        void *owner;
+};
+
+int node_services_new(struct loop *loop, struct share_book *book,
+                      const struct node_services_options *options,
+                      struct node_services **ret_services, struct err *e);
+void node_services_free(struct node_services *services); /* NULL is fine */
+
+/* The GPUs are others now; without any nothing grows. */
+void node_services_set_gpus(struct node_services *services, const struct gpu_set *set);
+
+/* Where the node is asked: for other services to be added. */
+struct grpc_server *node_services_server(struct node_services *services);

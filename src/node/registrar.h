@@ -1,0 +1,24 @@
+/* registrar: which share has a process that registers, and may its environment raise it? */
+#pragma once
+
+#include "node_options.h"
+#include "registry_server.h"
+#include "share_room.h"
+
+struct registrar {
+        const struct share_room *room;
+        enum env_ceiling ceiling;
+        /* Somebody asks whose share is not known: look for it once more. NULL is fine. */
+        void (*on_stranger)(void *stranger_owner);
+        void *stranger_owner;
+        /* A share was raised. NULL is fine. */
+        void (*on_raise)(void *owner, struct held_share *held);
+        void *owner;
+};
+
+/* The share of the container that the group is of; NULL: it has none. */
+struct held_share *registrar_find(struct share_book *book, const struct control_group *group);
+
+/* As registry_service wants it; the owner is the registrar. */
+int registrar_register(void *owner, const struct registry_peer *peer,
+                       const struct registry_request *request, int *ret_raised);

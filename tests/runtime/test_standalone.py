@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""vgpu-node --standalone beside vgpu-runtime: test_standalone.py VGPU BURN SOURCE_ROOT.
+
+Containers of runc's, without Kubernetes: their processes register, `vgpu ps` and `vgpu set` see and change
+their shares, they take turns, and nothing of it depends on the agent staying alive.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+from cli_case import BURN, VGPU, main
+from lab import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, image_add, output
+from peer import eventually
+
+NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")
+MIB = 1 << 20
+
+
+class Container:
+    """One that runs a program and is talked to."""
+
+    def __init__(self, case, script, env, change=None):
+        self.lab = case.lab
+        self.name, bundle = self.lab.bundle(script, env=env, change=change)
+        self.said = open(os.path.join(bundle, "said"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [RUNTIME, "--root", self.lab.root, "run", "--bundle", bundle, self.name], env=self.lab.environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True)
+        case.addCleanup(self.end)
+
+    def answer(self):
+        return self.process.stdout.readline().strip()
+
+    def ask(self, words):
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def exec(self, *words, env=()):
+        """Another program in it, as `kubectl exec` and `docker exec` start one."""
+        options = [word for variable in env for word in ("--env", variable)]
+        return self.lab.call("exec", *options, self.name, *words)
+
+    def end(self):
+        self.lab.call("kill", self.name, "KILL")
+        self.process.communicate(timeout=20)
+        self.lab.call("delete", "--force", self.name)
+        self.said.close()
+
+
+class Standalone(LabCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.lab.configure(f"--sim={cls.lab.machine}", f"--sim-driver={DRIVER}")
+
+    def node(self, *options):
+        log = open(os.path.join(self.lab.folder, "node.log"), "a+", encoding="utf-8")
+        process = subprocess.Popen(
+            [NODE, "--standalone", f"--run-dir={self.lab.folder}", f"--state-dir={self.lab.folder}/node",
+             f"--runtime-state={self.lab.state}", *options],
+            env={**os.environ, "VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER}, stderr=log)
+
+        def end():
+            process.kill()
+            process.wait()
+            log.close()
+        self.addCleanup(end)
+        path = os.path.join(self.lab.folder, "registry", "socket")
+        self.assertTrue(eventually(lambda: self.answers(path)), "vgpu-node does not start")
+        return process
+
+    @staticmethod
+    def answers(path):
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+                peer.connect(path)
+                return True
+        except OSError:
+            return False
+
+    def vgpu(self, *words):
+        return subprocess.run([VGPU, *words], capture_output=True, text=True, timeout=20, check=False,
+                              env={**os.environ, "VGPU_NODE_SOCKET": os.path.join(self.lab.folder, "node.sock")})
+
+    def shares(self):
+        shown = self.vgpu("ps", "--json")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        return {share["name"]: share for share in json.loads(shown.stdout)["shares"]}
+
+    def probe(self, *env):
+        container = Container(self, "probe", ["VGPU_DEVICES=0", *env])
+        self.assertEqual(container.answer(), "0")
+        return container
+
+    def test_ps_and_set_see_and_change_containers(self):
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=100m")
+        self.assertEqual(container.ask("alloc 40"), "0")
+        share = self.shares()[container.name]
+        self.assertEqual([gpu["limit_bytes"] for gpu in share["gpus"]], [100 * MIB])
+        self.assertEqual([gpu["held_bytes"] for gpu in share["gpus"]], [40 * MIB])
+        self.assertEqual([process["program"] for process in share["processes"]], ["probe"])
+        pid = share["processes"][0]["host_pid"]
+        self.assertEqual(pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8"), "probe\n")
+        self.assertIn(container.name, self.vgpu("ps").stdout)
+        self.assertIn(container.name, self.vgpu("top", "--once", "--interval", "0.1").stdout)
+        done = self.vgpu("set", container.name, "--memory", "200Mi")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("40MiB of 200MiB", done.stdout)
+        self.assertEqual(container.ask("info"), "160 200")
+        done = self.vgpu("set", container.name, "--memory", "100Gi")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("has no room", done.stderr)
+        self.assertEqual(container.ask("info"), "160 200")
+        self.assertEqual(self.vgpu("set", "nobody", "--memory", "1Gi").returncode, 1)
+        container.end()
+        self.assertTrue(eventually(lambda: container.name not in self.shares()), "a share outlives its container")
+
+    def test_a_raise_by_environment_needs_the_operators_leave(self):
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=200m")
+        done = container.exec("/bin/sh", "-c", "echo info | probe", env=["CUDA_DEVICE_MEMORY_LIMIT_0=300m"])
+        self.assertEqual(done.stdout, "0\n200 200\n", done.stderr)
+        self.assertIn("this node lets no environment raise it", done.stderr)
+
+    def test_a_raise_by_environment_is_reserved_on_the_card(self):
+        self.node("--env-ceiling=card")
+        container = self.probe("VGPU_MEMORY_LIMIT=200m")
+        other = self.probe("VGPU_MEMORY_LIMIT=10g")
+        self.assertEqual(other.ask("info"), "10240 10240")
+        done = container.exec("/bin/sh", "-c", "printf 'info\\nalloc 300\\nalloc 2\\n' | probe",
+                              env=["CUDA_DEVICE_MEMORY_LIMIT_0=300m", "CUDA_DEVICE_MEMORY_SHARED_CACHE=/tmp/d.cache"])
+        self.assertEqual((done.stdout, done.stderr), (f"0\n300 300\n0\n{OUT_OF_MEMORY}\n", ""))
+        self.assertEqual(self.shares()[container.name]["gpus"][0]["limit_bytes"], 300 * MIB)
+        done = container.exec("/bin/sh", "-c", "echo info | probe", env=["CUDA_DEVICE_MEMORY_LIMIT_0=8g"])
+        self.assertEqual(done.stdout, "0\n300 300\n")
+        self.assertIn("the GPU has no room for more", done.stderr)
+
+    def test_whoever_is_of_no_container_is_refused(self):
+        self.node()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            peer.connect(os.path.join(self.lab.folder, "registry", "socket"))
+            peer.send(struct.pack("=QIIQ", 0x7972747369676572, 2, os.getpid(), 0) + bytes(384))
+            _, version, status, pid, _ = struct.unpack("=QIiIi", peer.recv(64))
+        self.assertEqual((version, status, pid), (2, -13, 0))
+
+    def test_containers_take_turns_and_outlive_the_agent(self):
+        def burn(_, bundle):
+            image_add(os.path.join(bundle, "rootfs"), BURN)
+        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        node = self.node()
+        both = [Container(self, "vgpu-burn 60", ["VGPU_DEVICES=0", "VGPU_MEMORY_LIMIT=1g", f"VGPU_CORES={cores}"],
+                          change=burn)
+                for cores in (30, 60)]
+
+        def busy():
+            shares = self.shares()
+            return [shares[container.name]["gpus"][0]["gpu_ns"] for container in both]
+
+        def turns():
+            shares = self.shares()
+            return [shares[container.name]["gpus"][0]["turns"]["count"] if container.name in shares else 0
+                    for container in both]
+
+        self.assertTrue(eventually(lambda: min(turns()) > 20), f"no turns: {turns()}")
+        before, begin = busy(), time.monotonic()
+        time.sleep(2)
+        passed = (time.monotonic() - begin) * 1e9
+        shares = [(now - then) / passed for now, then in zip(busy(), before)]
+        self.assertAlmostEqual(shares[0], 0.3, delta=0.03)
+        self.assertAlmostEqual(shares[1], 0.6, delta=0.06)
+        counted = turns()
+        node.send_signal(signal.SIGKILL)
+        node.wait()
+        time.sleep(0.3)
+        self.node()
+        self.assertTrue(eventually(lambda: all(now > then + 5 for now, then in zip(turns(), counted))),
+                        "the next arbiter gives no turns")
+        after = busy()
+        time.sleep(0.5)
+        self.assertTrue(all(now > then for now, then in zip(busy(), after)), "somebody does not go on")
+
+
+if __name__ == "__main__":
+    main(__name__)

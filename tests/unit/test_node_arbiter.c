@@ -1,0 +1,103 @@
+/* Tests of the arbiter's thread: containers of the book take turns, from one that comes to one that goes,
+ * and the next arbiter goes on where another was. */
+#include "node_arbiter.h"
+
+#include <stdatomic.h>
+
+#include "book_bench.h"
+#include "clock.h"
+#include "gpu_turn.h"
+#include "share_folder.h"
+
+static void turn_open(const struct held_share *held, struct gpu_turn *ret_turn)
+{
+        char grant[SHARE_TEXT], want[SHARE_TEXT];
+        struct err e = { 0 };
+
+        share_folder_beside(held->path, "grant", grant);
+        share_folder_beside(held->path, "want", want);
+        if (gpu_turn_open(grant, want, 0, ret_turn, &e) < 0)
+                fail_msg("%s", e.text);
+}
+
+static bool becomes(const _Atomic uint64_t *counter, uint64_t least)
+{
+        const uint64_t end_ns = clock_now_ns() + 5 * NS_PER_S;
+
+        while (atomic_load(counter) < least && clock_now_ns() < end_ns)
+                usleep(1000);
+        return atomic_load(counter) >= least;
+}
+
+/* Takes turns until the arbiter has counted so many. */
+static bool turns_until(struct gpu_turn *turn, uint64_t least)
+{
+        const uint64_t end_ns = clock_now_ns() + 5 * NS_PER_S;
+
+        while (atomic_load(&turn->grant->turns) < least && clock_now_ns() < end_ns) {
+                gpu_turn_begin(turn);
+                gpu_turn_end(turn, true);
+                usleep(100);
+        }
+        return atomic_load(&turn->grant->turns) >= least;
+}
+
+TEST(containers_that_come_and_go_take_turns)
+{
+        struct book_bench bench;
+        struct node_arbiter *arbiter = NULL;
+        struct gpu_turn first, second;
+
+        book_bench_open(&bench);
+        struct held_share *a = book_bench_put(&bench, "a", "c", 100, 50);
+        turn_open(a, &first);
+        CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
+        CHECK(becomes(&first.grant->heartbeat_ns, 1));
+        struct held_share *b = book_bench_put(&bench, "b", "c", 100, 50);
+        turn_open(b, &second);
+        CHECK(becomes(&second.grant->heartbeat_ns, 1));
+        for (int i = 0; i < 10; i++) {
+                gpu_turn_begin(&first);
+                gpu_turn_end(&first, true);
+                gpu_turn_begin(&second);
+                gpu_turn_end(&second, true);
+        }
+        CHECK(becomes(&first.grant->turns, 1));
+        CHECK(becomes(&second.grant->turns, 1));
+        gpu_turn_close(&second);
+        share_book_remove(bench.book, b);
+        gpu_turn_begin(&first);
+        CHECK(gpu_turn_is_on(&first, clock_now_ns()));
+        gpu_turn_close(&first);
+        node_arbiter_free(arbiter);
+        book_bench_close(&bench);
+}
+
+TEST(without_an_arbiter_all_go_on_and_the_next_one_counts_on)
+{
+        struct book_bench bench;
+        struct node_arbiter *arbiter = NULL;
+        struct gpu_turn turn;
+
+        book_bench_open(&bench);
+        struct held_share *held = book_bench_put(&bench, "a", "c", 100, 50);
+        turn_open(held, &turn);
+        CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
+        CHECK(turns_until(&turn, 1));
+        const uint64_t turns = atomic_load(&turn.grant->turns);
+        node_arbiter_free(arbiter);
+        CHECK_EQ(atomic_load(&turn.grant->turn) & GPU_STATE_MASK, GPU_FREE);
+        gpu_turn_begin(&turn);
+        gpu_turn_end(&turn, false);
+        CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
+        CHECK(turns_until(&turn, turns + 1));
+        gpu_turn_close(&turn);
+        node_arbiter_free(arbiter);
+        book_bench_close(&bench);
+}
+
+int main(void)
+{
+        return RUN(CASE(containers_that_come_and_go_take_turns),
+                   CASE(without_an_arbiter_all_go_on_and_the_next_one_counts_on));
+}
