@@ -214,6 +214,9 @@ def main(nodes, pods, rate_pods, path):
         found = rates(cluster, rate_pods)
         result["sched_bare_pods_per_s"] = statistics.median(found["bare"])
         result["sched_pods_per_s"] = statistics.median(found["extender"])
+        # By turns: what else the machine does disturbs both of a turn.
+        result["sched_rate_ratio"] = statistics.median(
+            own / bare for own, bare in zip(found["extender"], found["bare"]))
         with scheduling(cluster, EXTENDER):
             times = [one_node() for _ in range(ROUNDS)]
             result["sched_one_node_40_s"] = statistics.median(times)

@@ -68,7 +68,23 @@ static int names_take(const struct span *value, struct args *args)
         return names_are_good(args) ? 0 : -EINVAL;
 }
 
-int args_read(const char *text, size_t count, struct args *ret_args, struct err *e)
+/* NULL: no JSON. */
+static json_t *pod_load(const struct span *value, const char *const *without)
+{
+        const size_t count = (size_t)(value->end - value->begin);
+        struct str text = { 0 };
+        json_t *pod = NULL;
+
+        if (!without)
+                return json_loadb(value->begin, count, 0, NULL);
+        if (json_text_without(value->begin, count, without, &text) == 0)
+                pod = json_loadb(text.text, text.length, 0, NULL);
+        str_done(&text);
+        return pod;
+}
+
+int args_read(const char *text, size_t count, const char *const *without, struct args *ret_args,
+              struct err *e)
 {
         const char *end = text + count, *at = json_text_space(text, end);
         struct span key, value;
@@ -78,8 +94,7 @@ int args_read(const char *text, size_t count, struct args *ret_args, struct err 
         at += r > 0;
         while (r > 0 && (r = member_next(&at, end, &key, &value)) > 0) {
                 if (span_is(&key, "Pod") && !ret_args->pod)
-                        ret_args->pod =
-                                json_loadb(value.begin, (size_t)(value.end - value.begin), 0, NULL);
+                        ret_args->pod = pod_load(&value, without);
                 else if (span_is(&key, "NodeNames") && names_take(&value, ret_args) < 0)
                         r = -1;
         }

@@ -12,8 +12,10 @@ struct args {
         const char *names, *names_end; /* what stands between the brackets of NodeNames */
 };
 
-/* -EINVAL: it is none. The text stays the caller's, and is needed as long as the args. */
-int args_read(const char *text, size_t count, struct args *ret_args, struct err *e);
+/* -EINVAL: it is none. The text stays the caller's, and is needed as long as the args. The pod is made a tree
+ * without the members of these names; NULL: with all. */
+int args_read(const char *text, size_t count, const char *const *without, struct args *ret_args,
+              struct err *e);
 void args_done(struct args *args);
 
 /* The next name, not ended by NUL; false: that was all. *at begins with args->names. */

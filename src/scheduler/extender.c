@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "http_server.h"
 #include "list.h"
+#include "node_told.h"
 #include "scheduler_metrics.h"
 #include "scope.h"
 #include "verb_preempt.h"
@@ -135,7 +136,7 @@ static void look_run(struct extender *extender, size_t look, struct http_exchang
         struct err e = { 0 };
         struct args args;
 
-        if (args_read(body, count, &args, &e) < 0) {
+        if (args_read(body, count, told_unread, &args, &e) < 0) {
                 reply_text(exchange, 400, e.text);
                 return;
         }

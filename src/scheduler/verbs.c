@@ -123,23 +123,45 @@ static unsigned node_score(const struct verbs *verbs, struct shape *shape, const
         return is_spread ? SCORE_MOST - score : score;
 }
 
+static unsigned score_least(const struct verbs *verbs, const struct args *args, struct shape *shape)
+{
+        const char *at = args->names, *name;
+        unsigned least = SCORE_MOST;
+        size_t count;
+
+        while (least > 0 && args_next(args, &at, &name, &count)) {
+                const unsigned score = node_score(verbs, shape, name, count);
+
+                if (score < least)
+                        least = score;
+        }
+        return least;
+}
+
+/* Scores are added to others: what all nodes have in common decides nothing, and who is not named has 0. In a
+ * large cluster few nodes are left to be told of, and to be read. */
 int verbs_prioritize(const struct verbs *verbs, const struct args *args, struct shape *shape,
                      struct str *reply)
 {
         static const char *const scores[SCORE_MOST + 1] = { "0}", "1}", "2}", "3}", "4}", "5}",
                                                             "6}", "7}", "8}", "9}", "10}" };
+        const unsigned least = score_least(verbs, args, shape);
         const char *at = args->names, *name, *before = "[{\"Host\":\"";
         size_t count;
         int r = 0;
 
         while (r == 0 && args_next(args, &at, &name, &count)) {
+                const unsigned score = node_score(verbs, shape, name, count);
+
+                if (score == least)
+                        continue;
                 r = str_append(reply, before);
                 if (r == 0)
                         r = str_append_bytes(reply, name, count);
                 if (r == 0)
                         r = str_append(reply, "\",\"Score\":");
                 if (r == 0)
-                        r = str_append(reply, scores[node_score(verbs, shape, name, count)]);
+                        r = str_append(reply, scores[score - least]);
                 before = ",{\"Host\":\"";
         }
         if (r == 0)

@@ -17,6 +17,6 @@ int verbs_filter(const struct verbs *verbs, const struct args *args, struct shap
                  struct str *reply, size_t *ret_passed);
 /* The same for a pod of which nothing can be said but this. */
 int verbs_filter_error(const char *error, struct str *reply);
-/* Appends a HostPriorityList, 0…10. */
+/* Appends a HostPriorityList, 0…10; who is not in it has 0. */
 int verbs_prioritize(const struct verbs *verbs, const struct args *args, struct shape *shape,
                      struct str *reply);

@@ -15,7 +15,7 @@ void fuzz_one(const uint8_t *bytes, size_t count)
         struct args args;
         size_t length;
 
-        if (args_read(text, count, &args, &e) < 0)
+        if (args_read(text, count, (const char *const[]){ "a", NULL }, &args, &e) < 0)
                 return;
         at = args.names;
         while (args_next(&args, &at, &name, &length))

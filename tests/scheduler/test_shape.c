@@ -138,7 +138,7 @@ static int read_text(const char *text, char *ret_names, size_t names_bytes)
         struct args args;
         const char *at, *name;
         size_t count, used = 0;
-        const int r = args_read(text, strlen(text), &args, &e);
+        const int r = args_read(text, strlen(text), NULL, &args, &e);
 
         ret_names[0] = '\0';
         if (r < 0)
