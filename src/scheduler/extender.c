@@ -12,6 +12,7 @@
 #include "node_told.h"
 #include "scheduler_metrics.h"
 #include "scope.h"
+#include "simulate.h"
 #include "verb_preempt.h"
 #include "verbs.h"
 
@@ -79,16 +80,6 @@ static const struct cluster_claim *claim_of(const struct extender *extender,
         return uid ? cluster_claim_find(state_cluster(extender->state), uid) : NULL;
 }
 
-static int look_simulate(struct extender *extender, const struct args *args, struct str *reply)
-{
-        struct err e = { 0 };
-        struct shape *shape = shape_read(extender, args, &e);
-        size_t passed;
-
-        return shape ? verbs_filter(&extender->verbs, args, shape, reply, &passed)
-                     : verbs_filter_error(e.text, reply);
-}
-
 static int look_filter(struct extender *extender, const struct args *args, struct str *reply)
 {
         struct err e = { 0 };
@@ -118,15 +109,13 @@ static int look_prioritize(struct extender *extender, const struct args *args, s
                      : str_append(reply, "[]");
 }
 
-/* Those that only look at nodes by name: answered as text. Simulate is filter with nothing remembered,
- * for autoscalers. */
+/* Those that only look at nodes by name: answered as text. */
 static const struct {
         const char *path;
         int (*look)(struct extender *extender, const struct args *args, struct str *reply);
         enum scheduler_verb verb;
 } looks[] = { { "/filter", look_filter, VERB_FILTER },
-              { "/prioritize", look_prioritize, VERB_PRIORITIZE },
-              { "/simulate", look_simulate, VERB_SIMULATE } };
+              { "/prioritize", look_prioritize, VERB_PRIORITIZE } };
 
 static void look_run(struct extender *extender, size_t look, struct http_exchange *exchange)
 {
@@ -167,12 +156,23 @@ static void verb_preempt_run(struct extender *extender, const json_t *args,
                    verb_preempt(state_cluster(extender->state), args, &asking, clock_now_ns()));
 }
 
+static void verb_simulate(struct extender *extender, const json_t *args,
+                          struct http_exchange *exchange)
+{
+        const struct simulate_options options = { .with_gpu = extender->with_gpu,
+                                                  .is_spread = extender->verbs.is_spread };
+
+        reply_json(exchange, simulate(state_cluster(extender->state), &options, args));
+}
+
 /* Those that do something, or say more than which nodes: their arguments are a tree. */
 static const struct {
         const char *path;
         void (*run)(struct extender *extender, const json_t *args, struct http_exchange *exchange);
         enum scheduler_verb verb;
-} verbs[] = { { "/bind", verb_bind, VERB_BIND }, { "/preempt", verb_preempt_run, VERB_PREEMPT } };
+} verbs[] = { { "/bind", verb_bind, VERB_BIND },
+              { "/preempt", verb_preempt_run, VERB_PREEMPT },
+              { "/simulate", verb_simulate, VERB_SIMULATE } };
 
 static void verb_run(struct extender *extender, size_t verb, struct http_exchange *exchange)
 {
@@ -228,7 +228,7 @@ static bool verb_find(struct extender *extender, const char *path, struct http_e
                 reply_text(exchange, 503, "the cluster is not known yet\n");
                 return true;
         }
-        if (!(is_look && looks[look].verb == VERB_SIMULATE) && !leads(extender)) {
+        if ((is_look || verbs[verb].verb != VERB_SIMULATE) && !leads(extender)) {
                 reply_text(exchange, 503, "another replica decides, or none does yet\n");
                 return true;
         }

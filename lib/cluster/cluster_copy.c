@@ -1,0 +1,36 @@
+/* Nodes to try things on. */
+#include "cluster_copy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_claim.h"
+#include "cluster_internal.h"
+
+int cluster_node_copy(struct cluster *to, const struct cluster_node *node)
+{
+        const size_t count = node->cards.count;
+        struct vec cards = VEC_OF(struct node_card);
+        uint8_t *links = node->links ? malloc(count * count) : NULL;
+        struct cluster_node *copy;
+        int r = node->links && !links ? -ENOMEM : 0;
+
+        for (size_t i = 0; r == 0 && i < count; i++)
+                r = vec_push(&cards, vec_at(&node->cards, i));
+        if (r == 0)
+                r = cluster_node_set(to, node->name, &cards);
+        copy = r == 0 ? cluster_node_take(to, node->name) : NULL;
+        if (!copy) {
+                vec_done(&cards);
+                free(links);
+                return -ENOMEM;
+        }
+        memcpy(copy->places, node->places, count * sizeof copy->places[0]);
+        cluster_claims_add(node, INT32_MIN, NULL, copy->places);
+        if (links) {
+                memcpy(links, node->links, count * count);
+                cluster_node_set_links(to, node->name, links);
+        }
+        return 0;
+}

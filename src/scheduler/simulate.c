@@ -1,0 +1,208 @@
+/* A cluster of the question's own, in which pods are placed. */
+#include "simulate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster_copy.h"
+#include "node_told.h"
+#include "str.h"
+#include "who.h"
+
+/* Pods times nodes: others wait meanwhile. */
+enum { PAIRS_MOST = 100000 };
+
+struct scene {
+        const struct simulate_options *options;
+        struct cluster cluster;
+        struct vec nodes; /* of const struct cluster_node *, in the order of the question */
+};
+
+static int node_add(struct scene *scene, const char *name, struct err *e)
+{
+        const struct cluster_node *node = cluster_node_find(&scene->cluster, name);
+
+        if (!node)
+                return err_set(e, -ENOENT, "node %.100s has no GPUs that are known", name);
+        return vec_push(&scene->nodes, &node) < 0 ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+static int nodes_copy(struct scene *scene, const struct cluster *cluster, const json_t *names,
+                      struct err *e)
+{
+        const json_t *item;
+        size_t i;
+        int r = 0;
+
+        json_array_foreach(names, i, item)
+        {
+                const char *name = json_string_value(item);
+                const struct cluster_node *node = name ? cluster_node_find(cluster, name) : NULL;
+
+                if (!name)
+                        r = err_set(e, -EINVAL, "NodeNames is no list of names");
+                else if (!node) /* one without GPUs is no mistake: nothing goes there */
+                        continue;
+                else if (cluster_node_copy(&scene->cluster, node) < 0)
+                        r = err_set(e, -ENOMEM, "out of memory");
+                if (r == 0)
+                        r = node_add(scene, name, e);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
+{
+        const json_t *object;
+        size_t i;
+        int r = 0;
+
+        json_array_foreach(nodes, i, object)
+        {
+                const char *name = json_string_value(
+                        json_object_get(json_object_get(object, "metadata"), "name"));
+
+                if (!name)
+                        return err_set(e, -EINVAL, "a node in Nodes has no name");
+                if (cluster_node_find(&scene->cluster, name))
+                        return err_set(e, -EINVAL, "node %.100s is there twice", name);
+                r = node_told(&scene->cluster, name, object, e);
+                if (r == 0)
+                        r = node_add(scene, name, e);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The node that prioritize would prefer; NULL: none, and the reasons say why. */
+static const struct cluster_node *node_choose(const struct scene *scene,
+                                              const struct asking *asking,
+                                              struct placement *ret_placement, json_t *reasons)
+{
+        const bool is_spread = *asking->node_policy ? strcmp(asking->node_policy, "spread") == 0
+                                                    : scene->options->is_spread;
+        const struct cluster_node *chosen = NULL;
+        unsigned best = 0;
+
+        for (size_t i = 0; i < scene->nodes.count; i++) {
+                const struct cluster_node *node =
+                        *(const struct cluster_node **)vec_at(&scene->nodes, i);
+                const struct placement_node place = { .cards = node->places,
+                                                      .card_count = (unsigned)node->cards.count };
+                struct placement placement;
+                struct err e = { 0 };
+
+                if (cluster_place(node, asking, NULL, &placement, &e) < 0) {
+                        json_object_set_new(reasons, node->name, json_string(e.text));
+                        continue;
+                }
+                const unsigned fullness = placement_fullness(&place, &placement);
+
+                if (chosen && (is_spread ? fullness >= best : fullness <= best))
+                        continue;
+                chosen = node;
+                best = fullness;
+                *ret_placement = placement;
+        }
+        return chosen;
+}
+
+/* Sets it aside in the scene. The cards as the pod's annotation would have them; NULL: out of memory. */
+static json_t *pod_hold(struct scene *scene, const struct cluster_node *node,
+                        const struct asking *asking, const struct placement *placement,
+                        size_t index)
+{
+        struct allocation allocation;
+        char uid[32];
+        json_t *decision = NULL;
+        char *text;
+
+        snprintf(uid, sizeof uid, "pod-%zu", index);
+        if (cluster_allocation(node, asking, placement, uid, &allocation) < 0)
+                return NULL;
+        text = allocation_format(&allocation);
+        if (text && cluster_pod_hold(&scene->cluster, uid, &allocation, asking, true) == 0)
+                decision = json_loads(text, 0, NULL);
+        free(text);
+        allocation_done(&allocation);
+        json_t *containers = json_incref(json_object_get(decision, "containers"));
+
+        json_decref(decision);
+        return containers;
+}
+
+static json_t *pod_place(struct scene *scene, const json_t *pod, size_t index)
+{
+        json_t *reasons = json_object(), *containers = NULL;
+        const struct cluster_node *node = NULL;
+        struct placement placement;
+        struct asking asking;
+        struct err e = { 0 };
+        struct who who;
+
+        who_read(pod, &who);
+        if (asking_read(pod, scene->options->with_gpu, &asking, &e) == 0 &&
+            asking.pod.need_count > 0)
+                node = node_choose(scene, &asking, &placement, reasons);
+        if (node)
+                containers = pod_hold(scene, node, &asking, &placement, index);
+        if (node && !containers) {
+                json_decref(reasons);
+                return NULL;
+        }
+        if (node) {
+                json_decref(reasons);
+                reasons = json_object();
+        }
+        return json_pack("{s:s, s:s, s:b, s:s?, s:o?, s:o, s:s}", "Namespace", who.namespace_name,
+                         "Name", who.name, "Fits", node || (!*e.text && asking.pod.need_count == 0),
+                         "Node", node ? node->name : NULL, "Containers", containers, "Reasons",
+                         reasons, "Error", e.text);
+}
+
+static int pods_place(struct scene *scene, const json_t *pods, json_t *placements)
+{
+        const json_t *pod;
+        size_t i;
+
+        json_array_foreach(pods, i, pod)
+        {
+                json_t *placed = pod_place(scene, pod, i);
+
+                if (!placed || json_array_append_new(placements, placed) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+json_t *simulate(const struct cluster *cluster, const struct simulate_options *options,
+                 const json_t *args)
+{
+        const json_t *pods = json_object_get(args, "Pods");
+        const json_t *names = json_object_get(args, "NodeNames");
+        const json_t *nodes = json_object_get(args, "Nodes");
+        struct scene scene = { .options = options, .nodes = VEC_OF(struct cluster_node *) };
+        json_t *placements = json_array();
+        struct err e = { 0 };
+        int r = 0;
+
+        if (!json_is_array(pods))
+                r = err_set(&e, -EINVAL, "Pods is no list");
+        else if (json_array_size(pods) * (json_array_size(names) + json_array_size(nodes)) >
+                 PAIRS_MOST)
+                r = err_set(&e, -E2BIG, "more than %d pairs of a pod and a node: ask in parts",
+                            PAIRS_MOST);
+        if (r == 0)
+                r = nodes_copy(&scene, cluster, names, &e);
+        if (r == 0)
+                r = nodes_make(&scene, nodes, &e);
+        if (r == 0 && pods_place(&scene, pods, placements) < 0)
+                err_set(&e, -ENOMEM, "out of memory");
+        vec_done(&scene.nodes);
+        cluster_done(&scene.cluster);
+        return json_pack("{s:o, s:s}", "Placements", placements, "Error", e.text);
+}
