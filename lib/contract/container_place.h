@@ -5,7 +5,12 @@
  * (SHARE_PATH), the socket of the registry (REGISTRY_PATH), and: */
 #define CONTAINER_FOLDER  "/etc/vgpu"
 #define CONTAINER_REGION  CONTAINER_FOLDER "/region"
+#define CONTAINER_GRANT   CONTAINER_FOLDER "/grant"
+#define CONTAINER_WANT    CONTAINER_FOLDER "/want"
 #define CONTAINER_LIBRARY CONTAINER_FOLDER "/libvgpu.so"
+/* A simulated machine and its driver, where there is no real one. */
+#define CONTAINER_MACHINE CONTAINER_FOLDER "/machine"
+#define CONTAINER_DRIVER  CONTAINER_FOLDER "/driver"
 /* The C library's list of what every program loads first. */
 #define CONTAINER_PRELOAD "/etc/ld.so.preload"
 

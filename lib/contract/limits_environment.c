@@ -10,8 +10,6 @@
 
 #include "setting.h"
 
-extern char **environ;
-
 static int memory_read(int device, struct share_device *row, struct err *e)
 {
         struct setting_value value;
@@ -97,7 +95,7 @@ static uint64_t numbers_named(void)
 {
         uint64_t named = 0;
 
-        for (char **entry = environ; entry && *entry; entry++) {
+        for (char *const *entry = setting_variables(); entry && *entry; entry++) {
                 const char *end = strchr(*entry, '='), *p = end;
                 while (p && p > *entry && p[-1] >= '0' && p[-1] <= '9')
                         p--;

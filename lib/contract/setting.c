@@ -33,6 +33,33 @@ static const char *const setting_names[SETTING_COUNT][NAMES] = {
         [SETTING_CONTAINER_NAME] = { "VGPU_CONTAINER_NAME" },
 };
 
+extern char **environ;
+
+/* In the place of the environment; NULL: none is. */
+static char *const *lent;
+
+void setting_lend(char *const *variables)
+{
+        lent = variables;
+}
+
+char *const *setting_variables(void)
+{
+        return lent ? lent : environ;
+}
+
+static const char *variable_get(const char *name)
+{
+        const size_t length = strlen(name);
+
+        if (!lent)
+                return getenv(name);
+        for (char *const *entry = lent; *entry; entry++)
+                if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
+                        return *entry + length + 1;
+        return NULL;
+}
+
 const char *setting_name(enum setting setting)
 {
         return setting_names[setting][0];
@@ -42,13 +69,13 @@ const char *setting_get(enum setting setting, int device, char name[64])
 {
         for (unsigned i = 0; device >= 0 && i < NAMES && setting_names[setting][i]; i++) {
                 snprintf(name, 64, "%s_%d", setting_names[setting][i], device);
-                const char *value = getenv(name);
+                const char *value = variable_get(name);
                 if (value)
                         return value;
         }
         for (unsigned i = 0; i < NAMES && setting_names[setting][i]; i++) {
                 snprintf(name, 64, "%s", setting_names[setting][i]);
-                const char *value = getenv(name);
+                const char *value = variable_get(name);
                 if (value)
                         return value;
         }

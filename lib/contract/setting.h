@@ -49,6 +49,12 @@ struct setting_value {
  * ours beats the others. */
 const char *setting_get(enum setting setting, int device, char name[64]);
 
+/* From here on settings are read from this list of "NAME=value", which ends with NULL, as if it were the
+ * environment; NULL: from the environment again. For programs that read another's; one thread. */
+void setting_lend(char *const *variables);
+/* Where they are read from. */
+char *const *setting_variables(void);
+
 /* What it means. 1: it is set; 0: it is not; -EINVAL: it means nothing, and the sentence has the
  * variable and what would be right. */
 int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e);

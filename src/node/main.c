@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "allocations_service.h"
 #include "boot_id.h"
 #include "clock.h"
 #include "folder_watch.h"
@@ -17,6 +19,9 @@
 #include "node_status.h"
 #include "offers.h"
 #include "own_containers.h"
+#include "pod_resources.h"
+#include "pod_watch.h"
+#include "pre_start.h"
 #include "registration.h"
 #include "registration_text.h"
 #include "share_book.h"
@@ -34,8 +39,12 @@ struct node {
         struct offers *offers;      /* NULL until the GPUs are known */
         struct kube_client *client; /* NULL: no registration */
         struct registration *registration;
-        struct share_book *shares; /* NULL without a cluster */
+        struct share_book *shares; /* NULL without a cluster, like those who use it: */
         struct node_services *services;
+        struct allocations_service allocations;
+        struct pod_resources *pod_resources;
+        struct pre_start *pre_start;
+        struct pod_watch *pods;       /* NULL until the GPUs are known */
         struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
         uint64_t started_ns;
@@ -56,10 +65,31 @@ static void on_look(struct folder_watch *folder)
         offers_look(container_of(folder, struct node, folder)->offers);
 }
 
+/* The GPUs are known: so is what shares of them are. */
+static int start_sharing(struct node *node, struct err *e)
+{
+        const struct pod_watch_options options = {
+                .client = node->client,
+                .shares = node->shares,
+                .gpus = &node->set,
+                .room = node_services_room(node->services),
+                .node_name = node->options.node_name,
+                .terms = { .memory_scaling = node->options.memory_scaling,
+                           .host_bytes = node->options.oversold_host_bytes,
+                           .is_context_exempt = node->options.is_context_exempt },
+        };
+        const int r = pod_watch_new(&options, &node->pods);
+
+        if (r < 0)
+                return err_set(e, r, "cannot watch the pods: %s", strerror(-r));
+        node->allocations.pods = node->pods;
+        return 0;
+}
+
 /* The GPUs are known: kubelet and the API server are told of them. */
 static int start_telling(struct node *node, struct err *e)
 {
-        int r = offers_new(node->loop, &node->options, &node->offers);
+        int r = offers_new(node->loop, &node->options, node->pre_start, &node->offers);
 
         if (r == 0)
                 r = offers_update(node->offers, &node->set);
@@ -76,7 +106,9 @@ static int start_telling(struct node *node, struct err *e)
                                      registration_devices(&node->set, &node->options),
                                      registration_config(&node->options),
                                      registration_links(&node->set), &node->registration);
-        return r < 0 ? err_set(e, r, "out of memory") : 0;
+        if (r < 0)
+                return err_set(e, r, "out of memory");
+        return node->client ? start_sharing(node, e) : 0;
 }
 
 static void log_health(const struct gpu_set *before, const struct gpu_set *now)
@@ -153,6 +185,27 @@ static int open_shares(struct node *node, struct err *e)
                      : 0;
 }
 
+/* Shares that are there are given from the first moment on. */
+static int serve_shares(struct node *node, struct err *e)
+{
+        int r = pod_resources_new(node->loop, node->options.pod_resources, &node->pod_resources);
+
+        if (r == 0)
+                r = pre_start_new(node->loop, node->pod_resources, node->shares, &node->pre_start);
+        if (r < 0)
+                return err_set(e, r, "cannot ask kubelet at '%.100s': %s",
+                               node->options.pod_resources, strerror(-r));
+        node->allocations = (struct allocations_service){
+                .shares = node->shares,
+                .run_folder = node->options.run_folder,
+                .machine = getenv("VGPU_SIM"),
+                .driver = getenv("VGPU_SIM") ? node->options.sim_driver : NULL,
+        };
+        r = grpc_server_add(node_services_server(node->services), allocations_service_methods,
+                            &node->allocations);
+        return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
 static int connect_cluster(struct node *node, struct err *e)
 {
         struct kube_config config = { 0 };
@@ -166,7 +219,9 @@ static int connect_cluster(struct node *node, struct err *e)
         if (r == 0)
                 r = kube_client_new(node->loop, &config, &node->client, e);
         kube_config_done(&config);
-        return r < 0 ? r : open_shares(node, e);
+        if (r == 0)
+                r = open_shares(node, e);
+        return r < 0 ? r : serve_shares(node, e);
 }
 
 static struct node_parts parts_of(const struct node *node)
@@ -241,8 +296,11 @@ static void node_end(struct node *node)
         folder_watch_close(&node->folder);
         offers_free(node->offers);
         registration_free(node->registration);
+        pod_watch_free(node->pods);
         own_containers_close(&node->own);
         node_services_free(node->services);
+        pre_start_free(node->pre_start);
+        pod_resources_free(node->pod_resources);
         share_book_close(node->shares);
         kube_client_free(node->client);
         loop_signals_close(&node->signals);

@@ -36,6 +36,10 @@ enum {
         ENV_CEILING,
         STANDALONE,
         RUNTIME_STATE,
+        POD_RESOURCES,
+        HOST_MEMORY,
+        CONTEXT_MEMORY,
+        SIM_DRIVER,
 };
 
 static const struct cli_option rows[] = {
@@ -87,6 +91,20 @@ static const struct cli_option rows[] = {
         [RUNTIME_STATE] = { "runtime-state", "DIR",
                             "vgpu-runtime's folder (/run/vgpu/runtime), with --standalone",
                             "file" },
+        [POD_RESOURCES] = { "pod-resources-socket", "PATH",
+                            "kubelet's, /var/lib/kubelet/pod-resources/kubelet.sock by default",
+                            "file" },
+        [HOST_MEMORY] = { "oversold-host-memory", "SIZE",
+                          "what an oversold container may have on the host, the card's size by "
+                          "default",
+                          NULL },
+        [CONTEXT_MEMORY] = { "context-memory", "count|exempt",
+                             "whether contexts count towards a container's memory, count by "
+                             "default",
+                             NULL },
+        [SIM_DRIVER] = { "sim-driver", "FOLDER",
+                         "with a simulated machine (VGPU_SIM): the driver for its containers",
+                         "file" },
         { 0 },
 };
 
@@ -249,6 +267,23 @@ static int take(struct node_options *options, int row, const char *value, struct
                 return 0;
         case ENV_CEILING:
                 return take_env_ceiling(value, &options->env_ceiling, e);
+        case POD_RESOURCES:
+                options->pod_resources = value;
+                return 0;
+        case SIM_DRIVER:
+                options->sim_driver = value;
+                return 0;
+        case HOST_MEMORY:
+                return quantity_parse_bytes(value, &options->oversold_host_bytes, e) < 0
+                               ? err_context(e, -EINVAL, "--oversold-host-memory")
+                               : 0;
+        case CONTEXT_MEMORY:
+                options->is_context_exempt = strcmp(value, "exempt") == 0;
+                if (!options->is_context_exempt && strcmp(value, "count") != 0)
+                        return err_set(e, -EINVAL,
+                                       "--context-memory: '%.40s' is neither count nor exempt",
+                                       value);
+                return 0;
         default:
                 options->kubeconfig = value;
                 return 0;
@@ -309,8 +344,9 @@ void node_options_done(struct node_options *options)
 static void print_help(void)
 {
         printf("usage: vgpu-node [OPTION]…\n\n"
-               "Shares the GPUs of this node: advertises vGPUs to kubelet and registers the GPUs\n"
-               "with the API server.\n\n");
+               "Shares the GPUs of this node: advertises vGPUs to kubelet, registers the GPUs "
+               "with\n"
+               "the API server, and gives each container the share that it was given.\n\n");
         cli_option_print(rows);
 }
 
@@ -321,6 +357,8 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
                                         .state_folder = "/var/lib/vgpu",
                                         .run_folder = "/run/vgpu",
                                         .runtime_state = "/run/vgpu/runtime",
+                                        .pod_resources =
+                                                "/var/lib/kubelet/pod-resources/kubelet.sock",
                                         .split_count = 10,
                                         .memory_factor = 1,
                                         .memory_scaling = 1,

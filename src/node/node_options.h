@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "address.h"
 #include "err.h"
@@ -25,16 +26,20 @@ struct node_options {
         const char *plugin_path; /* kubelet's folder of device plugins */
         const char *node_name;   /* NULL: no registration with the API server */
         const char *state_folder;
-        const char *run_folder;                         /* of the sockets */
+        const char *run_folder;       /* of the sockets */
+        const char *pod_resources;    /* kubelet's */
+        const char *sim_driver;       /* NULL: no simulated machine is given to containers */
+        uint64_t oversold_host_bytes; /* 0: the card's size */
+        bool is_context_exempt;
         const char *kubeconfig;                         /* NULL: as kube_config.h says */
         const char *exclude;                            /* NULL: none */
         const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;
         enum mig_strategy mig_strategy;
-        bool offers_memory;      /* gpu.das.com/mem */
-        const char *config_path; /* NULL: none */
-        char *config_exclude;    /* of that file */
+        bool offers_memory;             /* gpu.das.com/mem */
+        const char *config_path;        /* NULL: none */
+        char *config_exclude;           /* of that file */
         struct address metrics_address; /* length 0: no metrics */
         unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
         enum env_ceiling env_ceiling;

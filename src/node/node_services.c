@@ -113,6 +113,11 @@ void node_services_set_gpus(struct node_services *services, const struct gpu_set
         services->room.set = *set;
 }
 
+const struct share_room *node_services_room(const struct node_services *services)
+{
+        return &services->room;
+}
+
 struct grpc_server *node_services_server(struct node_services *services)
 {
         return services->server;

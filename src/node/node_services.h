@@ -5,6 +5,7 @@
 #include "grpc_server.h"
 #include "registrar.h"
 #include "share_book.h"
+#include "share_room.h"
 
 struct node_services;
 
@@ -27,5 +28,7 @@ void node_services_free(struct node_services *services); /* NULL is fine */
 /* The GPUs are others now; without any nothing grows. */
 void node_services_set_gpus(struct node_services *services, const struct gpu_set *set);
 
+/* What is left of the cards, for those who let shares grow. */
+const struct share_room *node_services_room(const struct node_services *services);
 /* Where the node is asked: for other services to be added. */
 struct grpc_server *node_services_server(struct node_services *services);

@@ -11,6 +11,7 @@
 struct offers {
         struct loop *loop;
         const struct node_options *options;
+        struct pre_start *pre_start;
         struct vec plugins; /* of struct plugin * */
 };
 
@@ -30,7 +31,8 @@ static struct plugin *plugin_find(const struct offers *offers, const char *resou
 static int offer_add(struct offers *offers, const struct offer *offer)
 {
         struct plugin *plugin;
-        int r = plugin_new(offers->loop, offers->options->plugin_path, offer, &plugin);
+        int r = plugin_new(offers->loop, offers->options->plugin_path, offer, offers->pre_start,
+                           &plugin);
 
         if (r < 0)
                 return r;
@@ -97,7 +99,8 @@ void offers_each(const struct offers *offers,
         }
 }
 
-int offers_new(struct loop *loop, const struct node_options *options, struct offers **ret_offers)
+int offers_new(struct loop *loop, const struct node_options *options, struct pre_start *pre_start,
+               struct offers **ret_offers)
 {
         struct offers *offers = calloc(1, sizeof *offers);
 
@@ -105,6 +108,7 @@ int offers_new(struct loop *loop, const struct node_options *options, struct off
                 return -ENOMEM;
         *offers = (struct offers){ .loop = loop,
                                    .options = options,
+                                   .pre_start = pre_start,
                                    .plugins = VEC_OF(struct plugin *) };
         *ret_offers = offers;
         return 0;

@@ -9,8 +9,10 @@
 
 struct offers;
 
-/* The options stay the caller's. Nothing is offered before offers_update(). */
-int offers_new(struct loop *loop, const struct node_options *options, struct offers **ret_offers);
+/* The options stay the caller's; pre_start as plugin.h has it. Nothing is offered before
+ * offers_update(). */
+int offers_new(struct loop *loop, const struct node_options *options, struct pre_start *pre_start,
+               struct offers **ret_offers);
 /* Tells kubelet of the GPUs as they are. A resource that is gone is taken back. -ENOMEM: some of it was
  * told; another call may tell the rest. */
 int offers_update(struct offers *offers, const struct gpu_set *set);

@@ -120,6 +120,7 @@ static void plugin_register(struct plugin *plugin)
         message.version = (char *)"v1beta1";
         message.endpoint = plugin->endpoint;
         message.resource_name = plugin->resource;
+        options.pre_start_required = plugin_service_wants_pre_start(&plugin->service);
         message.options = &options;
         plugin->kubelets = identity_of(plugin->kubelet_path);
         http_client_hang_up(plugin->kubelet); /* the socket may be another one now */
@@ -230,7 +231,7 @@ static int plugin_connect(struct plugin *plugin)
 }
 
 int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
-               struct plugin **ret_plugin)
+               struct pre_start *pre_start, struct plugin **ret_plugin)
 {
         struct plugin *plugin = calloc(1, sizeof *plugin);
         int r;
@@ -242,7 +243,7 @@ int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
         plugin->backoff = (struct backoff){ .first_ms = 200, .most_ms = 5000 };
         r = plugin_name(plugin, folder, offer->resource);
         if (r == 0)
-                r = plugin_service_init(&plugin->service, plugin->resource, offer);
+                r = plugin_service_init(&plugin->service, plugin->resource, offer, pre_start);
         if (r == 0)
                 r = plugin_connect(plugin);
         if (r < 0) {

@@ -8,12 +8,14 @@
 #include "err.h"
 #include "loop.h"
 #include "offer_list.h"
+#include "pre_start.h"
 
 struct plugin;
 
-/* folder: kubelet's, which need not exist yet. Trouble is logged; it goes on trying. */
+/* folder: kubelet's, which need not exist yet. Trouble is logged; it goes on trying. pre_start: who is
+ * asked before a container starts with vGPUs; NULL: nobody. */
 int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
-               struct plugin **ret_plugin);
+               struct pre_start *pre_start, struct plugin **ret_plugin);
 
 /* Something changed in kubelet's folder, or it is time to look: is all still as it should be? */
 void plugin_look(struct plugin *plugin);

@@ -13,9 +13,11 @@
 #include "str.h"
 
 int plugin_service_init(struct plugin_service *service, const char *resource,
-                        const struct offer *offer)
+                        const struct offer *offer, struct pre_start *pre_start)
 {
-        *service = (struct plugin_service){ .resource = resource, .kind = offer->kind };
+        *service = (struct plugin_service){ .resource = resource,
+                                            .kind = offer->kind,
+                                            .pre_start = pre_start };
         for (unsigned i = 0; i < WATCHERS_MOST; i++)
                 service->watchers[i].service = service;
         return slots_copy(&offer->slots, &service->slots);
@@ -24,6 +26,11 @@ int plugin_service_init(struct plugin_service *service, const char *resource,
 void plugin_service_done(struct plugin_service *service)
 {
         slots_done(&service->slots);
+}
+
+bool plugin_service_wants_pre_start(const struct plugin_service *service)
+{
+        return service->pre_start && service->kind == OFFER_VGPU;
 }
 
 bool plugin_service_is_heard(const struct plugin_service *service)
@@ -60,10 +67,11 @@ void plugin_service_set_offer(struct plugin_service *service, const struct offer
 
 static void serve_options(void *owner, struct grpc_call *call, const ProtobufCMessage *request)
 {
+        const struct plugin_service *service = owner;
         V1beta1__DevicePluginOptions options = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
 
-        (void)owner;
         (void)request;
+        options.pre_start_required = plugin_service_wants_pre_start(service);
         grpc_answer(call, &options.base);
 }
 
@@ -182,11 +190,27 @@ static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCM
         answer_allocate(service, call, request);
 }
 
+static void serve_pre_start(void *owner, struct grpc_call *call, const ProtobufCMessage *message)
+{
+        struct plugin_service *service = owner;
+        const V1beta1__PreStartContainerRequest *request = (const void *)message;
+        const V1beta1__PreStartContainerResponse answer =
+                V1BETA1__PRE_START_CONTAINER_RESPONSE__INIT;
+
+        if (plugin_service_wants_pre_start(service))
+                pre_start_serve(service->pre_start, call, service->resource, request->devices_ids,
+                                request->n_devices_ids);
+        else
+                grpc_answer(call, &answer.base);
+}
+
 const struct grpc_method plugin_service_methods[] = {
         { "/v1beta1.DevicePlugin/GetDevicePluginOptions", &v1beta1__empty__descriptor,
           serve_options },
         { "/v1beta1.DevicePlugin/ListAndWatch", &v1beta1__empty__descriptor, serve_list },
         { "/v1beta1.DevicePlugin/Allocate", &v1beta1__allocate_request__descriptor,
           serve_allocate },
+        { "/v1beta1.DevicePlugin/PreStartContainer",
+          &v1beta1__pre_start_container_request__descriptor, serve_pre_start },
         { 0 },
 };

@@ -5,6 +5,7 @@
 
 #include "grpc_server.h"
 #include "offer_list.h"
+#include "pre_start.h"
 
 enum { WATCHERS_MOST = 4 }; /* kubelet has one, and one more while it restarts */
 
@@ -12,6 +13,7 @@ struct plugin_service {
         const char *resource; /* for sentences */
         enum offer_kind kind;
         struct slots slots;
+        struct pre_start *pre_start; /* who is asked before a container starts; NULL: nobody */
         struct plugin_watcher {
                 struct plugin_service *service;
                 struct grpc_call *call; /* NULL: free */
@@ -22,8 +24,10 @@ extern const struct grpc_method plugin_service_methods[]; /* their owner is the 
 
 /* The resource's name stays the caller's. */
 int plugin_service_init(struct plugin_service *service, const char *resource,
-                        const struct offer *offer);
+                        const struct offer *offer, struct pre_start *pre_start);
 void plugin_service_done(struct plugin_service *service); /* zeroed is fine */
 /* Tells all who listen, if it is not what they know. */
 void plugin_service_set_offer(struct plugin_service *service, const struct offer *offer);
+/* Must kubelet ask before it starts a container? */
+bool plugin_service_wants_pre_start(const struct plugin_service *service);
 bool plugin_service_is_heard(const struct plugin_service *service); /* does anybody listen? */

@@ -11,6 +11,7 @@
 #include "given.h"
 #include "gpu_sign.h"
 #include "rootfs.h"
+#include "scope.h"
 #include "share.h"
 #include "spec_edit.h"
 #include "str.h"
@@ -92,6 +93,24 @@ static int share_check_answer(const struct complete *complete, struct share_copy
         return 0;
 }
 
+/* Libraries are looked for where the answer says first, then where the container says; which of its
+ * devices a program uses is the container's to say, if it does. */
+static int variable_put(struct spec *spec, const char *name, const char *value)
+{
+        const char *old = spec_env_get(spec, name);
+        autofree char *joined = NULL;
+
+        if (old && strcmp(name, "CUDA_VISIBLE_DEVICES") == 0)
+                return 0;
+        if (!old || !*old || strcmp(name, "LD_LIBRARY_PATH") != 0)
+                return spec_env_set(spec, name, value);
+        if (asprintf(&joined, "%s:%s", value, old) < 0) {
+                joined = NULL;
+                return -ENOMEM;
+        }
+        return spec_env_set(spec, name, joined);
+}
+
 static int variables_put(struct spec *spec, const struct share_copy *copy,
                          const Vgpu__V1__GetAllocationResponse *answer)
 {
@@ -105,7 +124,7 @@ static int variables_put(struct spec *spec, const struct share_copy *copy,
         if (r == 0)
                 r = spec_env_set(spec, VISIBLE, uuids.text);
         for (size_t i = 0; i < answer->n_variables && r == 0; i++)
-                r = spec_env_set(spec, answer->variables[i]->name, answer->variables[i]->value);
+                r = variable_put(spec, answer->variables[i]->name, answer->variables[i]->value);
         str_done(&uuids);
         return r;
 }
@@ -137,7 +156,7 @@ static int mount_put(const struct complete *complete, const struct spec_mount *m
 /* What holds the container to its share is not for it to write, whatever an answer says. */
 static bool is_for_reading(const char *path)
 {
-        return strcmp(path, SHARE_PATH) == 0 || strcmp(path, CONTAINER_FOLDER "/grant") == 0 ||
+        return strcmp(path, SHARE_PATH) == 0 || strcmp(path, CONTAINER_GRANT) == 0 ||
                strcmp(path, CONTAINER_LIBRARY) == 0 || strcmp(path, CONTAINER_PRELOAD) == 0;
 }
 

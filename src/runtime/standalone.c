@@ -20,19 +20,14 @@
 #include "share.h"
 #include "spec_edit.h"
 
-extern char **environ;
-
 enum { ID_LETTERS = 64 }; /* of Docker's and Podman's ids */
 
-#define CONTAINER_MACHINE CONTAINER_FOLDER "/machine"
-#define CONTAINER_DRIVER  CONTAINER_FOLDER "/driver"
-
-/* The readers of settings look at this process's environment: lend them the container's. */
+/* The readers of settings are lent the container's environment. */
 static char **environ_lend(const struct spec *spec)
 {
         const json_t *env = spec_look(spec, SPEC_ENV);
         const size_t count = json_array_size(env);
-        char **list = calloc(count + 1, sizeof *list), **own = environ;
+        char **list = calloc(count + 1, sizeof *list);
         size_t kept = 0;
 
         if (!list)
@@ -43,23 +38,23 @@ static char **environ_lend(const struct spec *spec)
                 if (variable)
                         list[kept++] = (char *)variable;
         }
-        environ = list;
-        return own;
+        setting_lend(list);
+        return list;
 }
 
-static void environ_return(char **own)
+static void environ_return(char **list)
 {
-        free(environ);
-        environ = own;
+        setting_lend(NULL);
+        free(list);
 }
 
 int standalone_is_wanted(const struct spec *spec, struct err *e)
 {
         struct share_copy limits = { 0 };
         char name[64];
-        char **own = environ_lend(spec);
+        char **lent = environ_lend(spec);
 
-        if (!own)
+        if (!lent)
                 return err_set(e, -ENOMEM, "out of memory");
         int r = limits_environment_read(&limits, e);
         if (r == 0) {
@@ -68,7 +63,7 @@ int standalone_is_wanted(const struct spec *spec, struct err *e)
 
                 r = limits_environment_is_set(&limits) && !is_none;
         }
-        environ_return(own);
+        environ_return(lent);
         return r;
 }
 
@@ -168,26 +163,18 @@ static void variable_put(struct standalone *standalone, const char *name, const 
 }
 
 /* A simulated machine comes with its driver; a real one's is the next runtime's business. */
-static int machine_put(struct standalone *standalone, const struct spec *spec,
-                       const struct runtime_options *options, struct err *e)
+static int machine_put(struct standalone *standalone, const struct runtime_options *options,
+                       struct err *e)
 {
-        const char *old = spec_env_get(spec, "LD_LIBRARY_PATH");
-
         if (!options->driver)
                 return err_set(e, -EINVAL, "--sim in %s needs --sim-driver=FOLDER beside it",
                                runtime_options_path());
-        if (asprintf(&standalone->library_path, CONTAINER_DRIVER "%s%s", old && *old ? ":" : "",
-                     old ? old : "") < 0) {
-                standalone->library_path = NULL;
-                return err_set(e, -ENOMEM, "out of memory");
-        }
         mount_put(standalone, options->machine, CONTAINER_MACHINE, false);
         mount_put(standalone, options->driver, CONTAINER_DRIVER, true);
         variable_put(standalone, "VGPU_SIM", CONTAINER_MACHINE);
-        variable_put(standalone, "LD_LIBRARY_PATH", standalone->library_path);
+        variable_put(standalone, "LD_LIBRARY_PATH", CONTAINER_DRIVER);
         /* A real driver sees the device nodes that there are; the simulated one goes by this. */
-        if (!spec_env_get(spec, "CUDA_VISIBLE_DEVICES"))
-                variable_put(standalone, "CUDA_VISIBLE_DEVICES", standalone->uuids.text);
+        variable_put(standalone, "CUDA_VISIBLE_DEVICES", standalone->uuids.text);
         return 0;
 }
 
@@ -203,11 +190,11 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
         /* As `docker ps` calls it. */
         snprintf(copy.name, sizeof copy.name, "%.*s", strlen(name) == ID_LETTERS ? 12 : 63, name);
         snprintf(copy.container, sizeof copy.container, "%.255s", name);
-        char **own = environ_lend(spec);
-        if (!own)
+        char **lent = environ_lend(spec);
+        if (!lent)
                 return err_set(e, -ENOMEM, "out of memory");
         r = share_describe(&all, &copy, e);
-        environ_return(own);
+        environ_return(lent);
         for (unsigned i = 0; i < copy.device_count && r == 0; i++)
                 r = str_appendf(&standalone->uuids, "%s%s", i ? "," : "", copy.devices[i].uuid);
         if (r == 0)
@@ -247,16 +234,15 @@ int standalone_make(const struct spec *spec, const struct runtime_options *optio
         snprintf(standalone->want, sizeof standalone->want, "%s/want", folder);
         mount_put(standalone, standalone->share, SHARE_PATH, true);
         mount_put(standalone, standalone->region, CONTAINER_REGION, false);
-        mount_put(standalone, standalone->grant, CONTAINER_FOLDER "/grant", true);
-        mount_put(standalone, standalone->want, CONTAINER_FOLDER "/want", false);
+        mount_put(standalone, standalone->grant, CONTAINER_GRANT, true);
+        mount_put(standalone, standalone->want, CONTAINER_WANT, false);
         if (registry_find(options->socket, standalone->registry))
                 mount_put(standalone, standalone->registry, REGISTRY_FOLDER, true);
         const int r = files_make(spec, options, name, standalone, e);
-        return r == 0 && options->machine ? machine_put(standalone, spec, options, e) : r;
+        return r == 0 && options->machine ? machine_put(standalone, options, e) : r;
 }
 
 void standalone_done(struct standalone *standalone)
 {
-        free(standalone->library_path);
         str_done(&standalone->uuids);
 }

@@ -14,7 +14,6 @@ struct standalone {
         Vgpu__V1__Mount mounts[7], *mount_list[7];
         Vgpu__V1__Variable variables[3], *variable_list[3];
         char share[4096], region[4096], grant[4096], want[4096], registry[4096];
-        char *library_path;
         struct str uuids;
 };
 

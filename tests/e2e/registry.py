@@ -41,14 +41,16 @@ IMAGES = {
         Image({"/usr/local/bin/kube-scheduler": f"{KUBERNETES}/kube-scheduler"}, is_bare=True),
     "docker.io/library/busybox:latest": Image(),
     # The images that the project's requirements name.
-    "quay.io/jitesoft/ubuntu:24.04": Image(),
-    "docker.io/chrstnhntschl/gpu_burn:latest": Image({"/app/gpu_burn": f"{BUILD}/bin/vgpu-burn"}, "/app"),
+    "quay.io/jitesoft/ubuntu:24.04": Image({"/usr/bin/look": f"{WORK}/look"}),
+    "docker.io/chrstnhntschl/gpu_burn:latest": Image({"/app/gpu_burn": f"{BUILD}/bin/vgpu-burn",
+                                                      "/usr/bin/look": f"{WORK}/look"}, "/app"),
     "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubi8":
         Image({"/cuda-samples/sample": f"{WORK}/vectoradd"}, entry=("/cuda-samples/sample",)),
 }
 PROGRAMS = {
     "pause": ["-static"],
     "vectoradd": [f"-I{TOP}/api", f"-L{BUILD}/lib/sim", "-lcuda", "-lm"],
+    "look": [f"-I{TOP}/api", f"-L{BUILD}/lib/sim", "-lcuda", "-ldl"],
 }
 # Of the C library, what a driver may load; the driver itself is the node's business.
 LIBRARIES = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1")

@@ -44,6 +44,8 @@ class Registered:
                 request.reply(200, {})
             elif request.is_watch():
                 request.head()
+            elif request.path == "/api/v1/pods":
+                request.reply(200, page(1, []))
             else:
                 request.reply(200, page(1, [{"metadata": {"name": "n1", "uid": "u",
                                                           "resourceVersion": "1"}}]))
@@ -69,7 +71,8 @@ def main(bin_dir, lib_dir, descriptors):
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu-node", f"--device-plugin-path={name}", "--health-recovery=3",
              "--driver-timeout=2", "--resource-name=nvidia.com/vgpu", "--node-name=n1",
-             f"--kubeconfig={folder}/config", f"--state-dir={folder}/state"], env=environment, stderr=log)
+             f"--kubeconfig={folder}/config", f"--state-dir={folder}/state",
+             f"--run-dir={folder}/run"], env=environment, stderr=log)
 
         def healthy():
             end = kubelet.endpoints.get("nvidia.com/vgpu")

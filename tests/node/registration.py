@@ -23,16 +23,48 @@ def node(version, annotations):
                          "annotations": annotations}}
 
 
+class Nodes:
+    """The requests about nodes; those about pods are answered meanwhile: there are none."""
+
+    def __init__(self, api):
+        self.api, self.pods = api, 0
+
+    def take(self):
+        """The next request; None if it was about pods."""
+        request = self.api.next()
+        if request.path != "/api/v1/pods":
+            return request
+        self.pods += 1
+        if request.is_watch():
+            request.head()
+        else:
+            request.reply(200, page(1, []))
+        return None
+
+    def next(self):
+        request = None
+        while not request:
+            request = self.take()
+        return request
+
+    def none(self, seconds):
+        """Nothing comes, once the pods are watched."""
+        while self.pods < 2:
+            assert not self.take()
+        return self.api.none(seconds)
+
+
 def links_of(bin_dir, card):
     """What a node of four such cards says of its links, and the NUMA nodes of its cards."""
-    api = FakeApi()
+    fake = FakeApi()
+    api = Nodes(fake)
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name) / "config"
-        config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        config.write_text(CONFIG.format(port=fake.port), encoding="utf-8")
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", f"--sim={card}:4", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
-             f"--state-dir={name}/state"], stderr=subprocess.DEVNULL)
+             f"--state-dir={name}/state", f"--run-dir={name}/run"], stderr=subprocess.DEVNULL)
         api.next().reply(200, page(5, [node(4, {})]))
         requests = [api.next(), api.next()]
         patch = next(r for r in requests if r.method == "PATCH")
@@ -56,14 +88,16 @@ def links(tap, bin_dir):
 def main(bin_dir):
     tap = Tap()
     links(tap, bin_dir)
-    api = FakeApi()
+    fake = FakeApi()
+    api = Nodes(fake)
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name) / "config"
-        config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        config.write_text(CONFIG.format(port=fake.port), encoding="utf-8")
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:1", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
-             f"--state-dir={name}/state", "--device-memory-scaling=2.0"], stderr=subprocess.DEVNULL)
+             f"--state-dir={name}/state", f"--run-dir={name}/run", "--device-memory-scaling=2.0"],
+            stderr=subprocess.DEVNULL)
         request = api.next()
         tap.check("it watches its own Node only", differs(
             (request.path, request.parameter("fieldSelector")),

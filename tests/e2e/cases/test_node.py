@@ -1,53 +1,16 @@
 """vgpu-node and the real kubelet: vGPUs are advertised, through restarts of either."""
 
-import contextlib
-import json
-import os
-import subprocess
 import time
 
 import grpc
 
 import wire
 from lab import case, expect, pod
-from places import BUILD, LOGS, NODE
+from places import NODE
+from whole import RESOURCES, agent, cards, whole
 
-RESOURCES = ["nvidia.com/vgpu", "nvidia.com/vgpu-number", "volcano.sh/vgpu-number"]
-REGISTER = "nvidia.com/node-device-register"
-
-
-class Agent:
-    def __init__(self, machine, *options):
-        self.machine, self.options = machine, options
-        self.start()
-
-    def start(self):
-        environment = {**os.environ, "VGPU_SIM": self.machine,
-                       "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "sim")}
-        with open(os.path.join(LOGS, "vgpu-node.log"), "ab") as log:
-            self.process = subprocess.Popen(
-                [os.path.join(BUILD, "bin", "vgpu-node"), f"--node-name={NODE}", *self.options],
-                env=environment, stdout=log, stderr=log)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def rss_kb(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
-
-
-@contextlib.contextmanager
-def agent(cluster, preset, gpus, *options):
-    made = Agent(cluster.machine(preset, gpus), *options)
-    try:
-        yield made
-    finally:
-        made.process.terminate()
-        made.process.wait(20)
-        cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": {
-            REGISTER: None, "nvidia.com/node-config-info": None}}})
+# The name of memory that goes with each name of a count.
+MEMORY = ["nvidia.com/gpumem", "nvidia.com/vgpu-memory", "volcano.sh/vgpu-memory"]
 
 
 def allocatable(cluster):
@@ -82,12 +45,17 @@ def wait_ready(cluster, count):
     cluster.wait("the Node tells of them", lambda: allocatable(cluster) == [str(count)] * 3)
 
 
+def small(number, name, **options):
+    """A pod with a small part of a card, in any family of names."""
+    return pod(name, limits={RESOURCES[number % 3]: "1", MEMORY[number % 3]: "100"}, **options)
+
+
 @case("kubelet takes vgpu-node's resources, and a pod that counts them starts")
 def advertised(cluster):
-    with agent(cluster, "a100-40gb", 2) as node:
+    with whole(cluster, "a100-40gb", 2) as node:
         wait_ready(cluster, 20)
-        for number, name in enumerate(RESOURCES):
-            cluster.apply(pod(f"user-{number}", limits={name: "2"}, command="ls /dev; sleep 3600"))
+        for number in range(3):
+            cluster.apply(small(number, f"user-{number}", command="ls /dev; sleep 3600"))
         for number in range(3):
             cluster.wait_phase(f"user-{number}", "Running")
         expect("nvidia" not in cluster.logs("user-0"), cluster.logs("user-0"))
@@ -98,17 +66,15 @@ def advertised(cluster):
 @case("the Node tells of its GPUs in the annotations that users know, with memory scaled")
 def registered(cluster):
     with agent(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0"):
-        def device():
-            text = cluster.node(NODE)["metadata"].get("annotations", {}).get(REGISTER, "[]")
-            return [entry["memory"] for entry in json.loads(text)] == [8192]
-        cluster.wait("a card of 4096 MiB is registered with 8192", device)
+        cluster.wait("a card of 4096 MiB is registered with 8192",
+                     lambda: [entry["memory"] for entry in cards(cluster)] == [8192])
 
 
 @case("after every restart of kubelet vgpu-node's resources are back within seconds")
 def kubelet_restarts(cluster):
-    with agent(cluster, "a100-40gb", 1):
+    with whole(cluster, "a100-40gb", 1):
         wait_ready(cluster, 10)
-        cluster.apply(pod("stays", limits={RESOURCES[0]: "1"}))
+        cluster.apply(small(0, "stays"))
         before = cluster.wait_phase("stays", "Running")
         slowest = 0
         for _ in range(20):
@@ -120,16 +86,16 @@ def kubelet_restarts(cluster):
         print(f"e2e: capacity back at most {slowest:.1f} s after kubelet", flush=True)
         wait_ready(cluster, 10)
         expect(slowest < 5, f"{slowest:.1f} s")
-        cluster.apply(pod("next", limits={RESOURCES[1]: "1"}, command="true"))
+        cluster.apply(small(1, "next", command="true"))
         cluster.wait_phase("next", "Succeeded")
         expect(is_same_container(before, cluster.pod("stays")), cluster.pod("stays")["status"])
 
 
 @case("vgpu-node killed and started again: what runs runs on, and new pods start")
 def killed(cluster):
-    with agent(cluster, "a100-40gb", 1) as node:
+    with whole(cluster, "a100-40gb", 1) as node:
         wait_ready(cluster, 10)
-        cluster.apply(pod("stays", limits={RESOURCES[0]: "1"}))
+        cluster.apply(small(0, "stays"))
         before = cluster.wait_phase("stays", "Running")
         slowest = 0
         for turn in range(10):
@@ -140,7 +106,7 @@ def killed(cluster):
             cluster.wait("kubelet has the vGPUs again", lambda: slots_of_kubelet() == 30)
             slowest = max(slowest, time.monotonic() - began)
             wait_ready(cluster, 10)
-            cluster.apply(pod(f"turn-{turn}", limits={RESOURCES[turn % 3]: "1"}, command="true"))
+            cluster.apply(small(turn, f"turn-{turn}", command="true"))
             cluster.wait_phase(f"turn-{turn}", "Succeeded")
         print(f"e2e: back at most {slowest:.2f} s after its start", flush=True)
         expect(is_same_container(before, cluster.pod("stays")), cluster.pod("stays")["status"])

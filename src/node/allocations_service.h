@@ -1,0 +1,17 @@
+/* allocations_service: vgpu.v1.Allocations, by which vgpu-runtime asks which share a container has and what
+ * completes it. Root alone is answered. */
+#pragma once
+
+#include "grpc_server.h"
+#include "pod_watch.h"
+#include "share_book.h"
+
+struct allocations_service {
+        struct share_book *shares;
+        const struct pod_watch *pods; /* NULL: the GPUs are not known yet */
+        const char *run_folder;       /* in it the registry of processes */
+        const char *machine, *driver; /* of a simulated machine, for its containers; NULL: none */
+};
+
+extern const struct grpc_method
+        allocations_service_methods[]; /* their owner is a struct allocations_service */

@@ -1,0 +1,28 @@
+/* pod_watch: the pods of this node, as the API server tells of them; their containers' shares are made,
+ * changed and removed accordingly. While the API server is away, all stays as it is. */
+#pragma once
+
+#include "gpu.h"
+#include "kube_client.h"
+#include "share_book.h"
+#include "share_content.h"
+#include "share_room.h"
+
+struct pod_watch;
+
+struct pod_watch_options {
+        struct kube_client *client;
+        struct share_book *shares;
+        const struct gpu_set *gpus;    /* the caller's, as they are now */
+        const struct share_room *room; /* within which shares grow */
+        const char *node_name;
+        struct share_terms terms;
+};
+
+int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **ret_watch);
+void pod_watch_free(struct pod_watch *watch); /* NULL is fine */
+
+/* Why a container has no share. -EAGAIN: its pod has not been seen yet; -ENOENT: it was given none;
+ * -EINVAL: it was to have one, and the sentence says what is wrong. */
+int pod_watch_explain(const struct pod_watch *watch, const char *pod_uid, const char *container,
+                      struct err *e);
