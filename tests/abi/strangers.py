@@ -11,7 +11,8 @@ import generate
 from tap import Tap
 
 PID = re.compile(r"\bpids?\b", re.I)
-NAME = re.compile(r"Process(?!or)|Pids?\b|Pids?[A-Z]|Accounting|Sessions?|Stats|BAR1|MemoryInfo|MemoryUsage|Samples$")
+NAME = re.compile(r"Process(?!or)|Pids?\b|Pids?[A-Z]|Accounting|Sessions?|Stats|BAR1|MemoryInfo|MemoryUsage|Samples$"
+                  r"|(?:Encoder|Decoder|Jpg|Ofa|Rates)Utilization|UtilizationRates")
 TELLING_TYPE = re.compile(r"nvml(Process|Accounting|FBC|Encoder|Vgpu\w*Process)")
 
 NO_CONTAINER = "only where a hypervisor cuts the card: its guests are virtual machines, not containers"

@@ -205,6 +205,59 @@ SIM_TEST(load_is_the_containers_own)
         neighbour_kill(stranger);
 }
 
+/* They work for the stranger, who is busy, and not for us. */
+SIM_TEST(video_engines_show_the_containers_own_load)
+{
+        static const nvmlSamplingType_t types[] = { NVML_ENC_UTILIZATION_SAMPLES,
+                                                    NVML_DEC_UTILIZATION_SAMPLES,
+                                                    NVML_JPG_UTILIZATION_SAMPLES,
+                                                    NVML_OFA_UTILIZATION_SAMPLES };
+        pid_t stranger;
+        nvmlDevice_t device = begin(&stranger);
+        nvmlSample_t samples[128];
+        nvmlValueType_t type;
+        unsigned percent, period;
+
+        usleep(600000);
+        GOOD(nvmlDeviceGetEncoderUtilization(device, &percent, &period));
+        CHECK_EQ(percent, 0);
+        CHECK(period > 0);
+        GOOD(nvmlDeviceGetDecoderUtilization(device, &percent, &period));
+        CHECK_EQ(percent, 0);
+        GOOD(nvmlDeviceGetJpgUtilization(device, &percent, &period));
+        CHECK_EQ(percent, 0);
+        GOOD(nvmlDeviceGetOfaUtilization(device, &percent, &period));
+        CHECK_EQ(percent, 0);
+        for (unsigned i = 0; i < sizeof types / sizeof types[0]; i++) {
+                unsigned count = 128;
+
+                GOOD(nvmlDeviceGetSamples(device, types[i], 0, &type, &count, samples));
+                for (unsigned j = 0; j < count; j++)
+                        CHECK_EQ(samples[j].sampleValue.uiVal, 0);
+        }
+        neighbour_kill(stranger);
+}
+
+/* Without a stranger: what the engines do, they do for us. */
+SIM_TEST(video_engines_that_work_for_the_container_are_shown)
+{
+        unsigned percent = 0, period;
+        CUdeviceptr address;
+
+        guest_machine(1);
+        machine_gpu(sim_machine_open(), 0)->memory_bytes_per_s = MIB;
+        setenv("VGPU_SIM_VIDEO", "1", 1);
+        guest_start("100m");
+        GOOD(nvmlInit_v2());
+        CHECK_EQ(cuMemAlloc_v2(&address, 8 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(cuMemsetD8_v2(address, 0, 8 * MIB), CUDA_SUCCESS); /* takes seconds */
+        usleep(600000);
+        GOOD(nvmlDeviceGetEncoderUtilization(nvml_device(0), &percent, &period));
+        CHECK(percent > 0);
+        GOOD(nvmlDeviceGetOfaUtilization(nvml_device(0), &percent, &period));
+        CHECK(percent > 0);
+}
+
 /* One session, and it is ours; the figures are its own. */
 #define CHECK_SESSIONS(type, fps, call)                                             \
         do {                                                                        \
@@ -249,5 +302,7 @@ int main(void)
                 CASE(lists_hold_own_processes), CASE(the_list_with_details_holds_own_processes),
                 CASE(the_private_list_holds_own_processes), CASE(names_are_told_of_own_processes),
                 CASE(accounting_knows_own_processes), CASE(load_is_the_containers_own),
+                CASE(video_engines_show_the_containers_own_load),
+                CASE(video_engines_that_work_for_the_container_are_shown),
                 CASE(sessions_of_encoders_and_capture_are_the_containers_own));
 }

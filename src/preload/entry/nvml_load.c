@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "gate_compute.h"
+#include "nvml_engine.h"
 #include "nvml_view.h"
 #include "start.h"
 
@@ -39,23 +40,29 @@ static void samples_free(nvmlProcessUtilizationSample_t *samples)
                 munmap(samples, SAMPLES_MOST * sizeof *samples);
 }
 
-unsigned nvml_load_percent(nvmlDevice_t device)
+unsigned nvml_load_sum(nvmlDevice_t device, size_t offset)
 {
         nvmlProcessUtilizationSample_t *samples = NULL;
         nvmlReturn_t r;
         unsigned sum = 0;
-        int account = nvml_view_account(device);
 
-        if (account >= 0 && gate_compute_is_limited((unsigned)account))
-                return gate_compute_load_percent((unsigned)account);
         if (!real_nvml.nvmlDeviceGetProcessUtilization)
                 return 0;
         unsigned count =
                 samples_own(real_nvml.nvmlDeviceGetProcessUtilization, device, 0, &samples, &r);
         for (unsigned i = 0; i < count; i++)
-                sum += samples[i].smUtil;
+                sum += *(const unsigned *)((const char *)&samples[i] + offset);
         samples_free(samples);
         return sum > 100 ? 100 : sum;
+}
+
+unsigned nvml_load_percent(nvmlDevice_t device)
+{
+        int account = nvml_view_account(device);
+
+        if (account >= 0 && gate_compute_is_limited((unsigned)account))
+                return gate_compute_load_percent((unsigned)account);
+        return nvml_load_sum(device, offsetof(nvmlProcessUtilizationSample_t, smUtil));
 }
 
 nvmlReturn_t hook_nvmlDeviceGetProcessUtilization(nvmlDeviceGetProcessUtilization_fn *real,
@@ -142,20 +149,44 @@ nvmlReturn_t hook_nvmlDeviceGetDynamicPstatesInfo(nvmlDeviceGetDynamicPstatesInf
         return r;
 }
 
+/* What a sample of this type is for the container; false: it tells nothing of anybody's load. */
+static bool sample_own(nvmlDevice_t device, nvmlSamplingType_t type, unsigned *ret_percent)
+{
+        switch (type) {
+        case NVML_GPU_UTILIZATION_SAMPLES:
+        case NVML_MEMORY_UTILIZATION_SAMPLES:
+                *ret_percent = nvml_load_percent(device);
+                return true;
+        case NVML_ENC_UTILIZATION_SAMPLES:
+                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_ENCODER);
+                return true;
+        case NVML_DEC_UTILIZATION_SAMPLES:
+                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_DECODER);
+                return true;
+        case NVML_JPG_UTILIZATION_SAMPLES:
+                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_JPEG);
+                return true;
+        case NVML_OFA_UTILIZATION_SAMPLES:
+                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_OPTICAL_FLOW);
+                return true;
+        default:
+                return false;
+        }
+}
+
 /* Samples of the card's load hold the neighbours' too: each becomes the container's figure. */
 nvmlReturn_t hook_nvmlDeviceGetSamples(nvmlDeviceGetSamples_fn *real, nvmlDevice_t device,
                                        nvmlSamplingType_t type, unsigned long long since,
                                        nvmlValueType_t *value_type, unsigned int *count,
                                        nvmlSample_t *samples)
 {
-        enum { GPU_LOAD = 1, MEMORY_LOAD = 2 };
         nvmlReturn_t r = real(device, type, since, value_type, count, samples);
+        unsigned own;
 
         if (r != NVML_SUCCESS || !samples || !nvml_view_is_limited())
                 return r;
-        if ((int)type != GPU_LOAD && (int)type != MEMORY_LOAD)
+        if (!sample_own(device, type, &own))
                 return r;
-        unsigned own = nvml_load_percent(device);
         for (unsigned i = 0; i < *count; i++)
                 samples[i].sampleValue.uiVal = own;
         return r;

@@ -24,6 +24,9 @@ double load_of_unit(struct machine *machine, unsigned unit, enum machine_engine 
 unsigned load_percent(double share);
 unsigned load_memory_percent(const struct load *load);
 
+/* Of a video engine, where the GPU or a process computes so much. */
+unsigned load_video_percent(unsigned compute_percent);
+
 /* Since the machine was made, in millijoules. */
 uint64_t load_energy_mj(const struct target *target);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "load.h"
 #include "process_list.h"
 
 static void fill_v1(const struct process *process, void *item)
@@ -212,6 +213,8 @@ nvmlReturn_t sim_nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
                                 .timeStamp = now_us(),
                                 .smUtil = usage->sm,
                                 .memUtil = usage->memory,
+                                .encUtil = load_video_percent(usage->sm),
+                                .decUtil = load_video_percent(usage->sm),
                         };
                 }
         }
@@ -243,6 +246,10 @@ nvmlReturn_t sim_nvmlDeviceGetProcessesUtilizationInfo(nvmlDevice_t device,
                                 .pid = usage->pid,
                                 .smUtil = usage->sm,
                                 .memUtil = usage->memory,
+                                .encUtil = load_video_percent(usage->sm),
+                                .decUtil = load_video_percent(usage->sm),
+                                .jpgUtil = load_video_percent(usage->sm),
+                                .ofaUtil = load_video_percent(usage->sm),
                         };
                 }
         }

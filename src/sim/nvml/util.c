@@ -24,10 +24,10 @@ nvmlReturn_t sim_nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilizat
         return NVML_SUCCESS;
 }
 
-/* The video engines of this machine never have work. */
-static nvmlReturn_t give_idle(nvmlDevice_t device, unsigned *percent, unsigned *period_us)
+static nvmlReturn_t give_video(nvmlDevice_t device, unsigned *percent, unsigned *period_us)
 {
         struct target t;
+        struct load load;
         nvmlReturn_t r = target_any(device, percent, &t);
 
         if (r != NVML_SUCCESS)
@@ -36,7 +36,8 @@ static nvmlReturn_t give_idle(nvmlDevice_t device, unsigned *percent, unsigned *
                 return NVML_ERROR_INVALID_ARGUMENT;
         if (t.gpu->mig_mode)
                 return NVML_ERROR_NOT_SUPPORTED;
-        *percent = 0;
+        load_of_gpu(&t, &load);
+        *percent = load_video_percent(load_percent(load.compute));
         *period_us = SAMPLING_PERIOD_US;
         return NVML_SUCCESS;
 }
@@ -44,25 +45,25 @@ static nvmlReturn_t give_idle(nvmlDevice_t device, unsigned *percent, unsigned *
 nvmlReturn_t sim_nvmlDeviceGetEncoderUtilization(nvmlDevice_t device, unsigned int *percent,
                                                  unsigned int *period_us)
 {
-        return give_idle(device, percent, period_us);
+        return give_video(device, percent, period_us);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetDecoderUtilization(nvmlDevice_t device, unsigned int *percent,
                                                  unsigned int *period_us)
 {
-        return give_idle(device, percent, period_us);
+        return give_video(device, percent, period_us);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetJpgUtilization(nvmlDevice_t device, unsigned int *percent,
                                              unsigned int *period_us)
 {
-        return give_idle(device, percent, period_us);
+        return give_video(device, percent, period_us);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetOfaUtilization(nvmlDevice_t device, unsigned int *percent,
                                              unsigned int *period_us)
 {
-        return give_idle(device, percent, period_us);
+        return give_video(device, percent, period_us);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetEncoderCapacity(nvmlDevice_t device, nvmlEncoderType_t type,
@@ -142,7 +143,7 @@ static bool sample_value(const struct target *t, nvmlSamplingType_t type, double
         case NVML_DEC_UTILIZATION_SAMPLES:
         case NVML_JPG_UTILIZATION_SAMPLES:
         case NVML_OFA_UTILIZATION_SAMPLES:
-                *ret_value = 0;
+                *ret_value = load_video_percent(load_percent(share));
                 return true;
         default:
                 return false;

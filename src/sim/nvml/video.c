@@ -1,7 +1,9 @@
 /* video: sessions that encode and capture. The video engines of this machine never have work; with
- * VGPU_SIM_VIDEO every process on the card counts as one that has a session of each kind. */
+ * VGPU_SIM_VIDEO every process on the card counts as one that has a session of each kind, and that uses
+ * them for half of the time that it computes. */
 #include <stdlib.h>
 
+#include "load.h"
 #include "process_list.h"
 
 enum { FIRST_FPS = 30, LATENCY_US = 4000 };
@@ -110,4 +112,9 @@ nvmlReturn_t sim_nvmlDeviceGetFBCStats(nvmlDevice_t device, nvmlFBCStats_t *stat
                                            .averageFPS = mean,
                                            .averageLatency = sessions ? LATENCY_US : 0 };
         return r;
+}
+
+unsigned load_video_percent(unsigned compute_percent)
+{
+        return getenv("VGPU_SIM_VIDEO") ? compute_percent / 2 : 0;
 }
