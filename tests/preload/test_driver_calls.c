@@ -52,6 +52,35 @@ SIM_TEST(stream_ordered_memory_waits_for_no_stream)
         unlink(log_path);
 }
 
+/* The card never shows a module that cannot fit: the driver is not asked. */
+SIM_TEST(a_module_whose_variables_do_not_fit_is_not_loaded)
+{
+        static const char large[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                                    ".global .align 4 .b8 table[268435456];\n"
+                                    ".visible .entry k() { ret; }\n";
+        static const char small[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                                    ".global .align 4 .b8 table[67108864];\n"
+                                    ".visible .entry k() { ret; }\n";
+        CUlibrary library;
+        CUmodule module, second;
+
+        logged_start();
+        log_forget();
+        CHECK_EQ(cuModuleLoadData(&module, large), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuModuleLoadDataEx(&module, large, 0, NULL, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK_EQ(cuModuleLoadFatBinary(&module, large), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(!log_has("cuModuleLoad"));
+        CHECK_EQ(cuLibraryLoadData(&library, large, NULL, NULL, 0, NULL, NULL, 0),
+                 CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(!log_has("cuLibraryGetModule"));
+        CHECK_EQ(cuModuleLoadData(&module, small), CUDA_SUCCESS);
+        log_forget();
+        /* It might lie in what the driver has: that is for the driver to say. */
+        CHECK_EQ(cuModuleLoadData(&second, small), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(log_has("cuModuleLoadData"));
+        unlink(log_path);
+}
+
 SIM_TEST(what_is_free_is_known_without_the_driver)
 {
         size_t free_bytes, total_bytes;
@@ -72,5 +101,6 @@ SIM_TEST(what_is_free_is_known_without_the_driver)
 int main(void)
 {
         return RUN(CASE(stream_ordered_memory_waits_for_no_stream),
+                   CASE(a_module_whose_variables_do_not_fit_is_not_loaded),
                    CASE(what_is_free_is_known_without_the_driver));
 }

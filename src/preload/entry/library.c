@@ -1,13 +1,14 @@
 /* Libraries: loaded for all contexts at once, so that no launch takes memory unasked. */
+#include "image_need.h"
 #include "ledger.h"
 #include "library_account.h"
 #include "limits.h"
 
-static CUresult load_end(CUresult result, CUlibrary *library)
+static CUresult load_end(CUresult result, CUlibrary *library, const void *image)
 {
         if (result != CUDA_SUCCESS || !limits_are_set() || !ledger_is_open())
                 return result;
-        CUresult r = library_account_load(*library);
+        CUresult r = library_account_load(*library, image_need(image));
         if (r != CUDA_SUCCESS)
                 library_account_unload(real_cuda.cuLibraryUnload, *library);
         return r;
@@ -20,7 +21,7 @@ CUresult hook_cuLibraryLoadData(cuLibraryLoadData_fn *real, CUlibrary *library, 
 {
         return load_end(
                 real(library, code, jit_options, jit_values, jit_count, options, values, count),
-                library);
+                library, code);
 }
 
 CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *library,
@@ -30,7 +31,7 @@ CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *l
 {
         return load_end(
                 real(library, path, jit_options, jit_values, jit_count, options, values, count),
-                library);
+                library, NULL);
 }
 
 CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)

@@ -13,7 +13,10 @@ static struct {
                 CUcontext context;
                 CUdevice device;
         } contexts[CONTEXTS];
-        CUlibrary libraries[LIBRARIES];
+        struct {
+                CUlibrary library;
+                uint64_t need_bytes; /* in each context, at least */
+        } libraries[LIBRARIES];
         unsigned context_count, library_count;
 } known;
 
@@ -26,15 +29,18 @@ static uint64_t pair_key(CUlibrary library, CUcontext context)
 }
 
 /* Without a module for this device there is nothing to charge: the driver says so when it is used. */
-static CUresult pair_load(CUlibrary library, CUcontext context, CUdevice device)
+static CUresult pair_load(unsigned index, CUcontext context, CUdevice device)
 {
+        const CUlibrary library = known.libraries[index].library;
+        const uint64_t need = known.libraries[index].need_bytes;
         struct measure measure;
         CUmodule module;
         CUcontext popped;
 
         if (!real_cuda.cuLibraryGetModule || real_cuda.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
                 return CUDA_SUCCESS;
-        CUresult r = measure_begin(&measure, device, 0);
+        CUresult r = measure_begin(&measure, device,
+                                   need > LEDGER_GRANULE_BYTES ? need - LEDGER_GRANULE_BYTES : 0);
         if (r == CUDA_SUCCESS)
                 r = measure_end(&measure, real_cuda.cuLibraryGetModule(&module, library),
                                 pair_key(library, context), (uint64_t)(uintptr_t)context,
@@ -43,17 +49,19 @@ static CUresult pair_load(CUlibrary library, CUcontext context, CUdevice device)
         return r == CUDA_ERROR_OUT_OF_MEMORY ? r : CUDA_SUCCESS;
 }
 
-CUresult library_account_load(CUlibrary library)
+CUresult library_account_load(CUlibrary library, uint64_t need_bytes)
 {
         CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
 
         lock_take(&known.lock);
         if (known.library_count < LIBRARIES) {
-                known.libraries[known.library_count++] = library;
+                known.libraries[known.library_count].library = library;
+                known.libraries[known.library_count++].need_bytes = need_bytes;
                 r = CUDA_SUCCESS;
         }
         for (unsigned i = 0; r == CUDA_SUCCESS && i < known.context_count; i++)
-                r = pair_load(library, known.contexts[i].context, known.contexts[i].device);
+                r = pair_load(known.library_count - 1, known.contexts[i].context,
+                              known.contexts[i].device);
         lock_give(&known.lock);
         return r;
 }
@@ -67,7 +75,7 @@ CUresult library_account_unload(cuLibraryUnload_fn *real, CUlibrary library)
                 ledger_release(pair_key(library, known.contexts[i].context));
         presence_leave();
         for (unsigned i = 0; r == CUDA_SUCCESS && i < known.library_count; i++)
-                if (known.libraries[i] == library)
+                if (known.libraries[i].library == library)
                         known.libraries[i--] = known.libraries[--known.library_count];
         lock_give(&known.lock);
         return r;
@@ -84,7 +92,7 @@ CUresult library_account_context(CUcontext context, CUdevice device)
                 r = CUDA_SUCCESS;
         }
         for (unsigned i = 0; r == CUDA_SUCCESS && i < known.library_count; i++)
-                r = pair_load(known.libraries[i], context, device);
+                r = pair_load(i, context, device);
         lock_give(&known.lock);
         return r;
 }

@@ -6,8 +6,9 @@
 
 #include "real.h"
 
-/* A library was loaded. OUT_OF_MEMORY: it does not fit; the caller unloads it. */
-CUresult library_account_load(CUlibrary library);
+/* A library was loaded, which takes so much in each context at least. OUT_OF_MEMORY: it does not fit; the
+ * caller unloads it. */
+CUresult library_account_load(CUlibrary library, uint64_t need_bytes);
 /* Unloads it, in all contexts. */
 CUresult library_account_unload(cuLibraryUnload_fn *real, CUlibrary library);
 

@@ -18,6 +18,17 @@ CUresult measured_begin(struct measure *measure, uint64_t least_bytes, struct pl
                                   : CUDA_SUCCESS;
 }
 
+CUresult measured_begin_object(struct measure *measure, uint64_t object_bytes,
+                               enum holding_kind kind, struct place *ret_place)
+{
+        uint64_t spare = LEDGER_GRANULE_BYTES;
+        struct holding sum;
+
+        if (object_bytes && holding_find(sum_key(devices_current().context, kind), &sum))
+                spare += sum.bytes;
+        return measured_begin(measure, object_bytes > spare ? object_bytes - spare : 0, ret_place);
+}
+
 static void note(const struct place *place, const void *handle, enum holding_kind kind)
 {
         struct holding note = { .key = (uint64_t)(uintptr_t)handle,

@@ -9,6 +9,9 @@
 /* Begins making one; `least_bytes` are known to be needed. A call without a context is the driver's to
  * refuse: `ret_place->context` is 0 then and nothing is measured. */
 CUresult measured_begin(struct measure *measure, uint64_t least_bytes, struct place *ret_place);
+/* The same where the object itself takes so much: some of it may lie in what others of the kind left. */
+CUresult measured_begin_object(struct measure *measure, uint64_t object_bytes,
+                               enum holding_kind kind, struct place *ret_place);
 
 /* Ends it: the object is known by its handle. `undo` takes it back if it does not fit. */
 CUresult measured_end(struct measure *measure, const struct place *place, CUresult result,

@@ -1,10 +1,18 @@
 /* Modules: code and variables are device memory too. */
+#include "image_need.h"
+#include "limits.h"
 #include "measured.h"
 #include "real.h"
 
 static CUresult unload(const void *module)
 {
         return real_cuda.cuModuleUnload((CUmodule)(uintptr_t)module);
+}
+
+static CUresult begin(struct measure *measure, const void *image, struct place *ret_place)
+{
+        return measured_begin_object(measure, limits_are_set() ? image_need(image) : 0,
+                                     HOLDING_MODULE, ret_place);
 }
 
 CUresult hook_cuModuleLoad(cuModuleLoad_fn *real, CUmodule *module, const char *path)
@@ -24,7 +32,7 @@ CUresult hook_cuModuleLoadData(cuModuleLoadData_fn *real, CUmodule *module, cons
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, 0, &place);
+        CUresult r = begin(&measure, image, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -38,7 +46,7 @@ CUresult hook_cuModuleLoadDataEx(cuModuleLoadDataEx_fn *real, CUmodule *module, 
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, 0, &place);
+        CUresult r = begin(&measure, image, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;
@@ -52,7 +60,7 @@ CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *mo
 {
         struct measure measure;
         struct place place;
-        CUresult r = measured_begin(&measure, 0, &place);
+        CUresult r = begin(&measure, image, &place);
 
         if (r != CUDA_SUCCESS)
                 return r;

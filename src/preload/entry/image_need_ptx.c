@@ -1,0 +1,184 @@
+/* image_need: PTX, as far as the variables of a module go: statements outside functions that say
+ * `.global`. What is not understood counts as nothing. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "image_need.h"
+
+/* Behind blanks and comments. */
+static const char *blanks_skip(const char *at)
+{
+        for (;;) {
+                const char *const before = at;
+
+                while (isspace((unsigned char)*at))
+                        at++;
+                if (strncmp(at, "//", 2) == 0)
+                        at += strcspn(at, "\n");
+                if (strncmp(at, "/*", 2) == 0) {
+                        const char *end = strstr(at + 2, "*/");
+                        at = end ? end + 2 : at + strlen(at);
+                }
+                if (at == before)
+                        return at;
+        }
+}
+
+static bool is_word(char c)
+{
+        return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%';
+}
+
+/* The word there, if any; the place behind it and what follows blank. */
+static const char *word_take(const char *at, const char **ret_word, size_t *ret_length)
+{
+        *ret_word = at;
+        while (is_word(*at))
+                at++;
+        *ret_length = (size_t)(at - *ret_word);
+        return blanks_skip(at);
+}
+
+static bool word_is(const char *word, size_t length, const char *text)
+{
+        return strlen(text) == length && memcmp(word, text, length) == 0;
+}
+
+static const char *number_take(const char *at, uint64_t *ret_number)
+{
+        uint64_t number = 0;
+
+        while (isdigit((unsigned char)*at) && number < IMAGE_NEED_MOST)
+                number = number * 10 + (uint64_t)(*at++ - '0');
+        *ret_number = number;
+        while (is_word(*at)) /* 4U */
+                at++;
+        return blanks_skip(at);
+}
+
+/* Bytes of a fundamental type: ".b8", ".f64"; 0: it is none. */
+static uint64_t type_bytes(const char *word, size_t length)
+{
+        uint64_t bits;
+
+        if (length < 3 || word[0] != '.' || !strchr("busf", word[1]) ||
+            !isdigit((unsigned char)word[2]))
+                return 0;
+        number_take(word + 2, &bits);
+        return bits <= 128 ? bits / 8 : 0;
+}
+
+/* The dimensions behind a name: "[4][100]". */
+static const char *count_take(const char *at, uint64_t *ret_count)
+{
+        uint64_t count = 1, number;
+
+        while (*at == '[') {
+                at = number_take(blanks_skip(at + 1), &number);
+                if (*at != ']')
+                        number = 0;
+                if (number && count > IMAGE_NEED_MOST / number)
+                        number = 0;
+                count *= number;
+                at += *at == ']';
+                at = blanks_skip(at);
+        }
+        *ret_count = count;
+        return at;
+}
+
+struct variables {
+        uint64_t element_bytes, sum;
+        bool is_elsewhere; /* managed, or another module's */
+};
+
+/* What follows `.global`, up to a comma, a value or the end. */
+static const char *variable_take(const char *at, struct variables *variables)
+{
+        while (is_word(*at)) {
+                const char *word;
+                size_t length;
+                uint64_t count;
+
+                at = word_take(at, &word, &length);
+                if (word_is(word, length, ".align")) {
+                        at = number_take(at, &count);
+                } else if (word_is(word, length, ".attribute")) {
+                        const size_t inner = strcspn(at, ")");
+
+                        variables->is_elsewhere |= memmem(at, inner, "managed", 7) != NULL;
+                        at = blanks_skip(at + inner + (at[inner] == ')'));
+                } else if (word_is(word, length, ".v2") || word_is(word, length, ".v4")) {
+                        variables->element_bytes = (uint64_t)(word[2] - '0');
+                } else if (word[0] == '.') {
+                        variables->element_bytes *= type_bytes(word, length);
+                } else {
+                        at = count_take(at, &count);
+                        if (count < IMAGE_NEED_MOST)
+                                variables->sum += variables->element_bytes * count;
+                }
+        }
+        return at;
+}
+
+/* To the end of a statement: what is in braces or quotes belongs to it. */
+static const char *statement_skip(const char *at)
+{
+        unsigned depth = 0;
+
+        for (; *at; at = blanks_skip(at)) {
+                const char c = *at++;
+
+                if (c == '"')
+                        at += strcspn(at, "\"") + (at[strcspn(at, "\"")] == '"');
+                depth += c == '{';
+                if (c == '}' && depth > 0 && --depth == 0 && *blanks_skip(at) != ';')
+                        return at;
+                if (c == ';' && depth == 0)
+                        return at;
+        }
+        return at;
+}
+
+static uint64_t statement_need(const char *at)
+{
+        struct variables variables = { .element_bytes = 1 };
+        const char *word;
+        size_t length;
+
+        do {
+                at = word_take(at, &word, &length);
+                variables.is_elsewhere |= word_is(word, length, ".extern");
+        } while (word_is(word, length, ".extern") || word_is(word, length, ".visible") ||
+                 word_is(word, length, ".weak") || word_is(word, length, ".common"));
+        if (!word_is(word, length, ".global"))
+                return 0;
+        at = variable_take(at, &variables);
+        while (*at == ',')
+                at = variable_take(blanks_skip(at + 1), &variables);
+        return variables.is_elsewhere ? 0 : variables.sum;
+}
+
+uint64_t image_need_ptx(const char *text)
+{
+        const char *at = blanks_skip(text);
+        uint64_t sum = 0;
+
+        if (strncmp(at, ".version", 8) != 0)
+                return 0;
+        while (*at) {
+                const char *const line = at;
+
+                /* Directives of a line of their own, without an end. */
+                if (strncmp(at, ".version", 8) == 0 || strncmp(at, ".target", 7) == 0 ||
+                    strncmp(at, ".address_size", 13) == 0 || strncmp(at, ".file", 5) == 0) {
+                        at = blanks_skip(at + strcspn(at, "\n"));
+                        continue;
+                }
+                if (sum < IMAGE_NEED_MOST)
+                        sum += statement_need(line);
+                at = blanks_skip(statement_skip(at));
+        }
+        return sum;
+}
