@@ -81,7 +81,7 @@ static bool group_read(unsigned pid, int version, char ret_group[1024])
 }
 
 /* The last number of "NSpid: 4711 12": what the process calls itself. */
-static unsigned innermost_pid(unsigned pid)
+unsigned host_process_innermost(unsigned pid)
 {
         char path[64], text[4096];
 
@@ -105,5 +105,5 @@ unsigned host_process_of_group(unsigned driver_pid, int version)
         if (!group_read(host_process_visible_self(), used, own) ||
             !group_read(driver_pid, used, theirs) || strcmp(own, theirs) != 0)
                 return 0;
-        return innermost_pid(driver_pid);
+        return host_process_innermost(driver_pid);
 }

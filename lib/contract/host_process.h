@@ -16,6 +16,8 @@ bool host_process_is_initial(void);
 /* Are the kernel modules the open ones, which speak the caller's pids? */
 bool host_process_driver_is_open(void);
 
+/* What a process of the host's calls itself in its own namespace; its pid where that cannot be seen. */
+unsigned host_process_innermost(unsigned pid);
 /* The pid, as it sees itself, of a process in our control group (1: version 1, 2: version 2); 0: it is
  * in another, or cannot be seen. */
 unsigned host_process_of_group(unsigned driver_pid, int version);

@@ -55,6 +55,27 @@ bool gpu_probe_take(struct gpu_probe *probe, struct gpu_set *ret_set, struct err
         return has_set;
 }
 
+void gpu_probe_processes(struct gpu_probe *probe, struct vec *ret_processes)
+{
+        pthread_mutex_lock(&probe->lock);
+        for (size_t i = 0; i < probe->processes.count; i++)
+                vec_push(ret_processes, vec_at(&probe->processes, i));
+        pthread_mutex_unlock(&probe->lock);
+}
+
+/* The driver is asked without the lock: it may hang. */
+static void keep_processes(struct gpu_probe *probe, const struct session *session)
+{
+        struct vec seen = VEC_OF(struct gpu_process), before;
+
+        gpu_process_read(&session->nvml, &session->set, &seen);
+        pthread_mutex_lock(&probe->lock);
+        before = probe->processes;
+        probe->processes = seen;
+        pthread_mutex_unlock(&probe->lock);
+        vec_done(&before);
+}
+
 uint64_t gpu_probe_beat_ns(struct gpu_probe *probe)
 {
         return atomic_load(&probe->beat_ns);
@@ -152,6 +173,7 @@ static void run(struct gpu_probe *probe, struct session *session)
                         post(probe, &session->set, NULL);
                 else
                         keep(probe, &session->set, NULL);
+                keep_processes(probe, session);
                 beat(probe);
         }
         if (session->has_events)
@@ -204,6 +226,7 @@ int gpu_probe_start(struct gpu_probe *probe, int news_fd, const char *exclude, u
         probe->exclude = exclude;
         probe->quiet_ms = quiet_ms;
         pthread_mutex_init(&probe->lock, NULL);
+        probe->processes = (struct vec)VEC_OF(struct gpu_process);
         beat(probe);
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
@@ -225,5 +248,6 @@ bool gpu_probe_stop(struct gpu_probe *probe, unsigned seconds)
         if (pthread_timedjoin_np(probe->thread, NULL, &until) != 0)
                 return false;
         pthread_mutex_destroy(&probe->lock);
+        vec_done(&probe->processes);
         return true;
 }

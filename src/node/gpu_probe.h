@@ -8,11 +8,13 @@
 
 #include "err.h"
 #include "gpu.h"
+#include "gpu_process.h"
 
 struct gpu_probe {
         pthread_t thread;
-        pthread_mutex_t lock; /* of set, has_set and e */
+        pthread_mutex_t lock; /* of set, has_set, e and processes */
         struct gpu_set set;
+        struct vec processes; /* of struct gpu_process, as seen last */
         struct err e;
         bool has_set;
         _Atomic uint64_t beat_ns;
@@ -26,6 +28,8 @@ int gpu_probe_start(struct gpu_probe *probe, int news_fd, const char *exclude, u
 
 /* true: a set; false: the sentence why there is none. */
 bool gpu_probe_take(struct gpu_probe *probe, struct gpu_set *ret_set, struct err *ret_e);
+/* Adds a copy of the processes as seen last to a vec of struct gpu_process. */
+void gpu_probe_processes(struct gpu_probe *probe, struct vec *ret_processes);
 uint64_t gpu_probe_beat_ns(struct gpu_probe *probe); /* the last sign of life */
 
 /* false: it does not end; what it uses must stay. */

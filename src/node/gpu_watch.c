@@ -117,6 +117,11 @@ bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set)
         return true;
 }
 
+void gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes)
+{
+        gpu_probe_processes(&watch->probe, ret_processes);
+}
+
 void gpu_watch_free(struct gpu_watch *watch)
 {
         if (!watch)

@@ -5,6 +5,7 @@
 #include "err.h"
 #include "gpu.h"
 #include "loop.h"
+#include "vec.h"
 
 struct gpu_watch;
 
@@ -24,5 +25,7 @@ int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
                   struct gpu_watch **ret_watch);
 /* What the driver's thread saw last, use included; false: nothing yet. */
 bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set);
+/* Adds who was on the GPUs then, as struct gpu_process. */
+void gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes);
 /* A thread that hangs in the driver is left behind: end the process soon. NULL is fine. */
 void gpu_watch_free(struct gpu_watch *watch);

@@ -19,6 +19,7 @@
 #include "node_status.h"
 #include "offers.h"
 #include "own_containers.h"
+#include "pod_notes.h"
 #include "pod_resources.h"
 #include "pod_watch.h"
 #include "pre_start.h"
@@ -26,6 +27,7 @@
 #include "registration_text.h"
 #include "share_book.h"
 #include "status_server.h"
+#include "tenant_look.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
@@ -130,6 +132,8 @@ static void on_gpus(void *owner, const struct gpu_set *set)
         node->set = *set;
         if (node->services)
                 node_services_set_gpus(node->services, set);
+        if (node->services && node_services_watch(node->services, node->gpus) < 0)
+                log_warn("out of memory: containers are not checked");
         if (node->options.is_standalone)
                 return;
         if (is_first) {
@@ -158,6 +162,36 @@ static void on_gpu_trouble(void *owner, const struct err *e)
         node->is_troubled = true;
 }
 
+static void on_share_change(void *owner, struct held_share *held)
+{
+        struct node *node = owner;
+
+        if (node->client)
+                pod_notes_allocation(node->client, held);
+}
+
+static void on_cheat(void *owner, const struct held_share *held, enum cheat cheat,
+                     const char *sentence)
+{
+        struct node *node = owner;
+        char text[TENANT_SENTENCE + 128];
+
+        (void)cheat;
+        if (!node->client)
+                return;
+        snprintf(text, sizeof text, "container '%s' has more of a GPU than it says: %s",
+                 held->container, sentence);
+        pod_notes_event(node->client, held, node->options.node_name, "GPUShareCheated", text);
+}
+
+static void on_evict(void *owner, const struct held_share *held, const char *sentence)
+{
+        struct node *node = owner;
+
+        log_warn("pod %s/%s is evicted: %s", held->pod_namespace, held->pod, sentence);
+        pod_notes_evict(node->client, held);
+}
+
 static int open_shares(struct node *node, struct err *e)
 {
         const struct node_services_options options = {
@@ -165,6 +199,11 @@ static int open_shares(struct node *node, struct err *e)
                 .memory_scaling = node->options.memory_scaling,
                 .cores_scaling = node->options.cores_scaling,
                 .env_ceiling = node->options.env_ceiling,
+                .cheat_policy = node->options.cheat_policy,
+                .on_change = on_share_change,
+                .on_cheat = on_cheat,
+                .on_evict = node->options.is_standalone ? NULL : on_evict,
+                .owner = node,
                 .on_stranger = node->options.is_standalone ? own_containers_look : NULL,
                 .stranger_owner = &node->own,
         };
@@ -231,6 +270,7 @@ static struct node_parts parts_of(const struct node *node)
                                     .shares = node->shares,
                                     .offers = node->offers,
                                     .registration = node->registration,
+                                    .tenants = node_services_tenants(node->services),
                                     .started_ns = node->started_ns };
 }
 

@@ -34,6 +34,7 @@ enum {
         STATE,
         RUN,
         ENV_CEILING,
+        CHEAT_POLICY,
         STANDALONE,
         RUNTIME_STATE,
         POD_RESOURCES,
@@ -85,6 +86,10 @@ static const struct cli_option rows[] = {
                           "card: a container's variables may raise its limits to what the GPU has "
                           "left",
                           "none card" },
+        [CHEAT_POLICY] = { "cheat-policy", "HOW",
+                           "what becomes of containers that hold more than they say: report (the "
+                           "default), throttle or evict",
+                           "report throttle evict" },
         [STANDALONE] = { "standalone", NULL,
                          "no Kubernetes: serve the containers that vgpu-runtime makes shares for",
                          NULL },
@@ -206,6 +211,21 @@ static int take_yes(const char *text, int row, bool *ret_is_yes, struct err *e)
         return r;
 }
 
+static int take_cheat_policy(const char *value, enum cheat_policy *ret_policy, struct err *e)
+{
+        static const char *const names[] = {
+                [CHEAT_REPORT] = "report", [CHEAT_THROTTLE] = "throttle", [CHEAT_EVICT] = "evict"
+        };
+
+        for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+                if (strcmp(value, names[i]) == 0) {
+                        *ret_policy = i;
+                        return 0;
+                }
+        return err_set(e, -EINVAL, "--cheat-policy is 'report', 'throttle' or 'evict', not '%.60s'",
+                       value);
+}
+
 static int take_env_ceiling(const char *value, enum env_ceiling *ret_ceiling, struct err *e)
 {
         if (strcmp(value, "none") != 0 && strcmp(value, "card") != 0)
@@ -265,6 +285,8 @@ static int take(struct node_options *options, int row, const char *value, struct
         case RUNTIME_STATE:
                 options->runtime_state = value;
                 return 0;
+        case CHEAT_POLICY:
+                return take_cheat_policy(value, &options->cheat_policy, e);
         case ENV_CEILING:
                 return take_env_ceiling(value, &options->env_ceiling, e);
         case POD_RESOURCES:

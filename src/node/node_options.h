@@ -22,6 +22,13 @@ enum env_ceiling {
         ENV_CEILING_CARD, /* to what the card has left */
 };
 
+/* What becomes of a container that holds more than it says. */
+enum cheat_policy {
+        CHEAT_REPORT,   /* it is told about */
+        CHEAT_THROTTLE, /* its share is next to nothing while it does */
+        CHEAT_EVICT,    /* it leaves the node */
+};
+
 struct node_options {
         const char *plugin_path; /* kubelet's folder of device plugins */
         const char *node_name;   /* NULL: no registration with the API server */
@@ -43,6 +50,7 @@ struct node_options {
         struct address metrics_address; /* length 0: no metrics */
         unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
         enum env_ceiling env_ceiling;
+        enum cheat_policy cheat_policy;
         bool is_standalone;        /* no kubelet, no API server */
         const char *runtime_state; /* vgpu-runtime's folder */
 };

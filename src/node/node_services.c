@@ -19,6 +19,9 @@ struct node_services {
         struct registry_server *registry;
         struct shares_service shares;
         struct grpc_server *server;
+        struct tenant_watch *tenants;
+        struct node_services_options options;
+        struct loop *loop;
 };
 
 /* Root's folder: users of the node do not reach the sockets in it. */
@@ -79,6 +82,8 @@ int node_services_new(struct loop *loop, struct share_book *book,
                                                     .room = &services->room,
                                                     .on_set = options->on_change,
                                                     .owner = options->owner };
+        services->options = *options;
+        services->loop = loop;
         shares_service_init(&services->shares);
         int r = strlen(options->run_folder) < PATH_BYTES - 16
                         ? folder_make(options->run_folder, e)
@@ -97,10 +102,30 @@ int node_services_new(struct loop *loop, struct share_book *book,
         return r;
 }
 
+int node_services_watch(struct node_services *services, struct gpu_watch *gpus)
+{
+        const struct tenant_watch_options options = { .book = services->room.book,
+                                                      .gpus = gpus,
+                                                      .arbiter = services->arbiter,
+                                                      .policy = services->options.cheat_policy,
+                                                      .on_cheat = services->options.on_cheat,
+                                                      .on_evict = services->options.on_evict,
+                                                      .owner = services->options.owner };
+
+        return services->tenants ? 0
+                                 : tenant_watch_new(services->loop, &options, &services->tenants);
+}
+
+const struct tenant_watch *node_services_tenants(const struct node_services *services)
+{
+        return services ? services->tenants : NULL;
+}
+
 void node_services_free(struct node_services *services)
 {
         if (!services)
                 return;
+        tenant_watch_free(services->tenants);
         node_arbiter_free(services->arbiter);
         registry_server_free(services->registry);
         grpc_server_free(services->server);

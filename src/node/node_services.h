@@ -6,6 +6,7 @@
 #include "registrar.h"
 #include "share_book.h"
 #include "share_room.h"
+#include "tenant_watch.h"
 
 struct node_services;
 
@@ -15,6 +16,11 @@ struct node_services_options {
         enum env_ceiling env_ceiling;
         void (*on_stranger)(void *stranger_owner); /* as registrar.h has it */
         void *stranger_owner;
+        enum cheat_policy cheat_policy;
+        /* As tenant_watch.h has them. */
+        void (*on_cheat)(void *owner, const struct held_share *held, enum cheat cheat,
+                         const char *sentence);
+        void (*on_evict)(void *owner, const struct held_share *held, const char *sentence);
         /* A share was changed otherwise than by its pod: by `vgpu set`, or by an environment. */
         void (*on_change)(void *owner, struct held_share *held);
         void *owner;
@@ -24,6 +30,11 @@ int node_services_new(struct loop *loop, struct share_book *book,
                       const struct node_services_options *options,
                       struct node_services **ret_services, struct err *e);
 void node_services_free(struct node_services *services); /* NULL is fine */
+
+/* From now on containers are held against what the driver says. */
+int node_services_watch(struct node_services *services, struct gpu_watch *gpus);
+/* NULL until then. */
+const struct tenant_watch *node_services_tenants(const struct node_services *services);
 
 /* The GPUs are others now; without any nothing grows. */
 void node_services_set_gpus(struct node_services *services, const struct gpu_set *set);

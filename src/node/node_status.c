@@ -27,7 +27,8 @@ int node_status_print(const struct node_parts *parts, struct str *out)
                                                     .registration = parts->registration,
                                                     .started_ns = parts->started_ns };
 
-        return node_metrics_print(&source, out);
+        const int r = node_metrics_print(&source, out);
+        return r < 0 || !parts->tenants ? r : tenant_watch_print(parts->tenants, source.node, out);
 }
 
 struct missing {
@@ -52,9 +53,9 @@ bool node_status_is_ready(const struct node_parts *parts, struct str *reasons)
 {
         struct missing missing = { .reasons = reasons };
 
-        if (!parts->offers)
+        if (parts->options->is_standalone ? !parts->tenants : !parts->offers)
                 add_reason(&missing, "driver", "it has not told of its GPUs");
-        else
+        else if (parts->offers)
                 offers_each(parts->offers, look_at_offer, &missing);
         if (parts->registration && !registration_state(parts->registration).is_open)
                 add_reason(&missing, "API server", "it does not tell of the Node");

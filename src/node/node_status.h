@@ -3,6 +3,7 @@
 
 #include "gpu_watch.h"
 #include "node_metrics.h"
+#include "tenant_watch.h"
 
 /* The program's parts, as they come: NULL until there is one. */
 struct node_parts {
@@ -11,6 +12,7 @@ struct node_parts {
         struct share_book *shares;
         const struct offers *offers;
         const struct registration *registration;
+        const struct tenant_watch *tenants;
         uint64_t started_ns;
 };
 

@@ -19,13 +19,15 @@ static void load_mig(void *library, struct nvml *nvml)
         memcpy(&nvml->mig_handle, &handle, sizeof handle);
 }
 
-/* Not every driver has them, and nothing but the choice of cards depends on them. */
-static void load_topology(void *library, struct nvml *nvml)
+/* Not every driver has them: then cards are chosen, and tenants checked, without. */
+static void load_optional(void *library, struct nvml *nvml)
 {
         const struct {
                 void *to;
                 const char *name;
         } rows[] = {
+                { &nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
+                { &nvml->process_use, "nvmlDeviceGetProcessUtilization" },
                 { &nvml->memories, "nvmlDeviceGetMemoryAffinity" },
                 { &nvml->topology, "nvmlDeviceGetTopologyCommonAncestor" },
                 { &nvml->p2p, "nvmlDeviceGetP2PStatus" },
@@ -75,7 +77,7 @@ bool nvml_load(struct nvml *ret_nvml)
                 memcpy(rows[i].to, &function, sizeof function);
         }
         load_mig(library, &nvml);
-        load_topology(library, &nvml);
+        load_optional(library, &nvml);
         *ret_nvml = nvml;
         return true;
 }

@@ -24,6 +24,9 @@ struct nvml {
         __typeof__(nvmlDeviceGetMaxMigDeviceCount) *mig_count;       /* as mig */
         __typeof__(nvmlDeviceGetMigDeviceHandleByIndex) *mig_handle; /* as mig */
         __typeof__(nvmlDeviceGetUtilizationRates) *utilization;
+        /* NULL where the driver has none: who is on a card. */
+        __typeof__(nvmlDeviceGetComputeRunningProcesses_v3) *processes;
+        __typeof__(nvmlDeviceGetProcessUtilization) *process_use;
         /* NULL where the driver has none: where cards sit, and how they reach each other. */
         __typeof__(nvmlDeviceGetMemoryAffinity) *memories;
         __typeof__(nvmlDeviceGetTopologyCommonAncestor) *topology;

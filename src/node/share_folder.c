@@ -15,7 +15,7 @@
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-static const char *const file_names[] = { "share", "region", "grant", "want", "id" };
+static const char *const file_names[] = { "share", "region", "grant", "want", "id", "kept" };
 
 static bool is_name(const char *text)
 {

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 from cli_case import BURN, VGPU, main
-from lab import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, image_add, output
+from lab import DRIVER, OUT_OF_MEMORY, PROBE, RUNTIME, LabCase, image_add, output
 from peer import eventually
 
 NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")
@@ -150,6 +150,65 @@ class Standalone(LabCase):
             peer.send(struct.pack("=QIIQ", 0x7972747369676572, 2, os.getpid(), 0) + bytes(384))
             _, version, status, pid, _ = struct.unpack("=QIiIi", peer.recv(64))
         self.assertEqual((version, status, pid), (2, -13, 0))
+
+    def cheat(self, container, mib):
+        """A process in the container's control group that goes around the library, as a static binary would."""
+        pid = next(process["host_pid"] for process in self.shares()[container.name]["processes"])
+        process = subprocess.Popen([PROBE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={"VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER})
+
+        def end():
+            process.kill()
+            process.communicate()
+        self.addCleanup(end)
+        for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+            _, kind, path = line.split(":", 2)
+            for root in (f"/sys/fs/cgroup/{kind}", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
+                procs = pathlib.Path(root + path, "cgroup.procs")
+                if path != "/" and procs.exists():
+                    procs.write_text(str(process.pid), encoding="utf-8")
+                    break
+        self.assertEqual(process.stdout.readline(), "0\n")
+        process.stdin.write(f"alloc {mib}\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), "0\n")
+        return process
+
+    def logged_by_node(self):
+        return pathlib.Path(self.lab.folder, "node.log").read_text(encoding="utf-8")
+
+    def test_a_process_that_goes_around_the_library_is_found_and_its_share_throttled(self):
+        self.node("--cheat-policy=throttle", "--metrics-listen=127.0.0.1:0")
+        container, honest = (self.probe("VGPU_MEMORY_LIMIT=1g") for _ in range(2))
+        self.assertEqual((container.ask("alloc 40"), honest.ask("alloc 900")), ("0", "0"))
+        cheat = self.cheat(container, 300)
+        said = [f"share '{container.name}' cheats (stranger): its process {cheat.pid} is on GPU 0",
+                f"share '{container.name}' cheats (memory): it holds 340MiB of GPU 0, and its account says 40MiB",
+                f"share '{container.name}' is throttled"]
+        self.assertTrue(eventually(lambda: all(words in self.logged_by_node() for words in said), 15),
+                        self.logged_by_node())
+        self.assertNotIn(f"share '{honest.name}' cheats", self.logged_by_node())
+        self.assertEqual(container.ask("alloc 2"), OUT_OF_MEMORY)
+        self.assertEqual(self.shares()[container.name]["gpus"][0]["cores_percent"], 1)
+        self.assertEqual(honest.ask("alloc 2"), "0")
+
+    def test_by_policy_who_cheats_is_evicted(self):
+        self.node("--cheat-policy=evict")
+        container, honest = (self.probe("VGPU_MEMORY_LIMIT=1g") for _ in range(2))
+        self.assertEqual((container.ask("alloc 40"), honest.ask("alloc 900")), ("0", "0"))
+        cheat = self.cheat(container, 300)
+        self.assertEqual((cheat.wait(20), container.process.wait(20)), (-9, 137))
+        self.assertEqual(honest.ask("alloc 2"), "0")
+
+    def test_an_account_written_by_hand_is_reported(self):
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=1g")
+        self.assertEqual(container.ask("alloc 40"), "0")
+        # The word of the first device: what is used, and by whose operation.
+        container.exec("/bin/sh", "-c", "printf '\\0\\0\\0\\0\\0\\0\\0\\0' | "
+                       "dd of=/etc/vgpu/region bs=1 seek=128 conv=notrunc")
+        self.assertTrue(eventually(lambda: f"share '{container.name}' cheats (account): its account " in
+                                   self.logged_by_node(), 15), self.logged_by_node())
 
     def test_containers_take_turns_and_outlive_the_agent(self):
         def burn(_, bundle):

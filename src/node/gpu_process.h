@@ -1,0 +1,15 @@
+/* gpu_process: who is on the GPUs, as the driver says. */
+#pragma once
+
+#include "gpu.h"
+#include "vec.h"
+
+struct gpu_process {
+        char uuid[96]; /* of the GPU */
+        uint32_t pid;  /* the host's */
+        uint64_t bytes;
+        unsigned busy_percent; /* of the GPU's time, lately; 0 where the driver does not tell */
+};
+
+/* Adds a struct gpu_process for each process on each GPU that is whole. */
+void gpu_process_read(const struct nvml *nvml, const struct gpu_set *set, struct vec *processes);

@@ -1,0 +1,20 @@
+/* pod_notes: what vgpu-node says of a pod to the API server: that it holds more than was decided, so that
+ * the scheduler counts it; that it cheats; that it is to leave. Each is tried a few times and logged if it
+ * fails: what happens on the node does not depend on it. */
+#pragma once
+
+#include "kube_client.h"
+#include "share_book.h"
+
+/* The pod's decision says at least what the share has now. */
+void pod_notes_allocation(struct kube_client *client, const struct held_share *held);
+
+/* A Warning that `kubectl describe pod` shows. */
+void pod_notes_event(struct kube_client *client, const struct held_share *held, const char *node,
+                     const char *reason, const char *sentence);
+
+/* Through the Eviction API: its disruption budget holds. */
+void pod_notes_evict(struct kube_client *client, const struct held_share *held);
+
+/* What the first does to the annotations of a pod; pure. True: something changed. */
+bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy);

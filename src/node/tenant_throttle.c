@@ -1,0 +1,77 @@
+/* The share's devices, kept in the file "kept" of its folder. */
+#include "tenant_throttle.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "file.h"
+#include "log.h"
+#include "scope.h"
+#include "share_folder.h"
+
+enum { THROTTLED_PERCENT = 1 };
+
+static void kept_path(const struct held_share *held, char ret_path[SHARE_TEXT])
+{
+        share_folder_beside(held->path, "kept", ret_path);
+}
+
+static void change(struct share_book *book, struct held_share *held, const struct share_copy *copy,
+                   const char *how)
+{
+        struct err e = { 0 };
+
+        if (share_book_change(book, held, copy, &e) < 0)
+                log_warn("share '%s' cannot be %s: %s", held->name, how, e.text);
+        else
+                log_info("share '%s' is %s", held->name, how);
+}
+
+void tenant_throttle(struct share_book *book, struct held_share *held)
+{
+        struct share_copy copy;
+        char path[SHARE_TEXT];
+
+        kept_path(held, path);
+        if (access(path, F_OK) == 0)
+                return;
+        memcpy(&copy, share_current(&held->share), sizeof copy);
+        const int r = file_replace(path, (const void *)copy.devices, sizeof copy.devices, 0600);
+        if (r < 0) {
+                log_warn("share '%s' is not throttled: cannot write '%s': %s", held->name, path,
+                         strerror(-r));
+                return;
+        }
+        for (unsigned i = 0; i < copy.device_count; i++) {
+                struct share_device *device = &copy.devices[i];
+
+                device->cores_percent = THROTTLED_PERCENT;
+                device->cores_max_percent = 0;
+                device->policy = SHARE_POLICY_FIXED;
+                /* What is held stays; a byte is less than anybody asks for. */
+                device->limit_bytes = device->physical_bytes = 1;
+        }
+        change(book, held, &copy, "throttled");
+}
+
+void tenant_release(struct share_book *book, struct held_share *held)
+{
+        struct share_copy copy;
+        char path[SHARE_TEXT];
+        autofree char *bytes = NULL;
+        size_t count = 0;
+
+        kept_path(held, path);
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fd_read_all(fd, &bytes, &count) < 0)
+                return;
+        unlink(path);
+        memcpy(&copy, share_current(&held->share), sizeof copy);
+        if (count != sizeof copy.devices)
+                return;
+        memcpy((void *)copy.devices, bytes, sizeof copy.devices);
+        change(book, held, &copy, "given back what it had");
+}

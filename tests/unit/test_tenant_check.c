@@ -1,0 +1,120 @@
+/* Tests of the rules by which a container is found to hold more than it says, of what is done then and
+ * undone, and of what the scheduler is told of raised shares. */
+#include "tenant_check.h"
+
+#include <jansson.h>
+
+#include "book_bench.h"
+#include "pod_notes.h"
+#include "tenant_throttle.h"
+
+TEST(figures_of_two_moments_may_differ_a_little)
+{
+        CHECK(!tenant_holds_more(100 * MIB, 100 * MIB, 0));
+        CHECK(!tenant_holds_more(160 * MIB, 100 * MIB, 0));
+        CHECK(tenant_holds_more(180 * MIB, 100 * MIB, 0));
+        CHECK(!tenant_holds_more(180 * MIB, 100 * MIB, 50 * MIB));
+        CHECK(!tenant_holds_more(10500 * MIB, 10000 * MIB, 0));
+        CHECK(tenant_holds_more(10700 * MIB, 10000 * MIB, 0));
+        CHECK(!tenant_holds_more(0, 100 * MIB, 0));
+        CHECK(!tenant_runs_more(0.35, 0.30));
+        CHECK(tenant_runs_more(0.45, 0.30));
+        CHECK(!tenant_runs_more(0.98, 0.85));
+        CHECK(tenant_runs_more(0.2, 0));
+}
+
+TEST(only_what_shows_several_times_in_a_row_is_certain)
+{
+        struct tenant_record record = { 0 };
+
+        for (int i = 0; i < 10; i++) {
+                CHECK_EQ(tenant_check(&record, 1u << CHEAT_MEMORY), 0);
+                CHECK_EQ(tenant_check(&record, 1u << CHEAT_MEMORY), 0);
+                CHECK_EQ(tenant_check(&record, 0), 0);
+        }
+        tenant_check(&record, 1u << CHEAT_MEMORY);
+        tenant_check(&record, 1u << CHEAT_MEMORY);
+        CHECK_EQ(tenant_check(&record, 1u << CHEAT_MEMORY), 1u << CHEAT_MEMORY);
+        CHECK_EQ(tenant_check(&record, 1u << CHEAT_MEMORY), 0); /* told already */
+        CHECK_EQ(record.counts[CHEAT_MEMORY], 1);
+}
+
+TEST(it_is_over_after_a_clean_minute_and_may_begin_anew)
+{
+        struct tenant_record record = { 0 };
+
+        for (int i = 0; i < 70; i++) {
+                tenant_check(&record, 0);
+                CHECK(!tenant_check_is_over(&record)); /* there was nothing */
+        }
+        tenant_check(&record, 1u << CHEAT_ACCOUNT);
+        CHECK_EQ(tenant_check(&record, 1u << CHEAT_ACCOUNT), 1u << CHEAT_ACCOUNT);
+        for (int i = 1; i < 60; i++) {
+                tenant_check(&record, 0);
+                CHECK(!tenant_check_is_over(&record));
+        }
+        tenant_check(&record, 0);
+        CHECK(tenant_check_is_over(&record));
+        tenant_check(&record, 1u << CHEAT_ACCOUNT);
+        CHECK_EQ(tenant_check(&record, 1u << CHEAT_ACCOUNT), 1u << CHEAT_ACCOUNT);
+        CHECK_EQ(record.counts[CHEAT_ACCOUNT], 2);
+}
+
+TEST(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too)
+{
+        struct book_bench bench;
+        struct err e = { 0 };
+
+        book_bench_open(&bench);
+        struct held_share *held = book_bench_put(&bench, "uid", "main", 200, 30);
+        tenant_release(bench.book, held); /* nothing to give back */
+        CHECK_EQ(book_bench_device(held)->cores_percent, 30);
+        tenant_throttle(bench.book, held);
+        tenant_throttle(bench.book, held);
+        CHECK_EQ(book_bench_device(held)->cores_percent, 1);
+        CHECK(book_bench_device(held)->limit_bytes < MIB);
+        share_book_close(bench.book);
+        CHECK_EQ(share_book_open(bench.folder, "boot", &bench.book, &e), 0);
+        held = share_book_find(bench.book, "uid", "main");
+        tenant_release(bench.book, held);
+        CHECK_EQ(book_bench_device(held)->cores_percent, 30);
+        CHECK_EQ(book_bench_device(held)->limit_bytes, 200 * MIB);
+        book_bench_close(&bench);
+}
+
+TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
+{
+        struct share_copy copy = { .device_count = 1 };
+        json_t *annotations = json_pack(
+                "{s:s, s:s}", "vgpu.io/allocation",
+                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
+                "\"GPU-1\",\"memory\":200,\"cores\":10}],\"side\":[{\"uuid\":\"GPU-1\",\"memory\":"
+                "5,"
+                "\"cores\":0}]}}",
+                "vgpu.io/memory", "200Mi");
+
+        strcpy(copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = 100 * MIB;
+        copy.devices[0].cores_percent = 10;
+        CHECK(!pod_notes_raise(annotations, "main", &copy));
+        copy.devices[0].limit_bytes = 300 * MIB;
+        copy.devices[0].cores_percent = 50;
+        CHECK(!pod_notes_raise(annotations, "nobody", &copy));
+        CHECK(pod_notes_raise(annotations, "main", &copy));
+        const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
+        assert_non_null(strstr(text, "\"memory\":300,\"cores\":50"));
+        assert_non_null(strstr(text, "\"memory\":5,\"cores\":0"));
+        assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
+                            "300Mi");
+        CHECK(!pod_notes_raise(annotations, "main", &copy));
+        json_decref(annotations);
+}
+
+int main(void)
+{
+        return RUN(CASE(figures_of_two_moments_may_differ_a_little),
+                   CASE(only_what_shows_several_times_in_a_row_is_certain),
+                   CASE(it_is_over_after_a_clean_minute_and_may_begin_anew),
+                   CASE(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too),
+                   CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));
+}
