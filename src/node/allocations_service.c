@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "container_place.h"
+#include "log.h"
 #include "registry.h"
 #include "share_folder.h"
 #include "share_message.h"
@@ -119,6 +121,74 @@ static void answer_without(const struct allocations_service *service, struct grp
                     e.text);
 }
 
+/* A call that waits for what vgpu-scheduler says. */
+struct asking_call {
+        const struct allocations_service *service;
+        struct grpc_call *call;
+        struct allocation_question *question;
+        char pod_uid[64], container[64], container_id[128];
+};
+
+static void on_gone(void *owner)
+{
+        struct asking_call *asking = owner;
+
+        allocation_question_cancel(asking->question);
+        free(asking);
+}
+
+static void on_decided(void *owner, const struct allocation_answer *answer)
+{
+        struct asking_call *asking = owner;
+        const struct allocations_service *service = asking->service;
+        struct held_share *held;
+
+        if (answer->pod)
+                pod_watch_hear(service->pods, answer->pod);
+        held = share_book_find(service->shares, asking->pod_uid, asking->container);
+        if (held) {
+                share_book_note_id(held, asking->container_id);
+                answer_with(service, asking->call, held);
+        } else if (answer->status == GRPC_NOT_FOUND) {
+                grpc_finish(asking->call, GRPC_NOT_FOUND, answer->text);
+        } else {
+                answer_without(service, asking->call, asking->pod_uid, asking->container);
+        }
+        free(asking);
+}
+
+/* The watch lags: vgpu-scheduler knows what it decided. false: it cannot be asked. */
+static bool ask_scheduler(const struct allocations_service *service, struct grpc_call *call,
+                          const Vgpu__V1__GetAllocationRequest *request)
+{
+        struct asking_call *asking = calloc(1, sizeof *asking);
+        struct err e = { 0 };
+
+        if (!asking)
+                return false;
+        asking->service = service;
+        asking->call = call;
+        str_copy(asking->pod_uid, sizeof asking->pod_uid, request->container->pod_uid);
+        str_copy(asking->container, sizeof asking->container, request->container->container);
+        str_copy(asking->container_id, sizeof asking->container_id, request->container_id);
+        if (allocation_fallback_ask(service->fallback, asking->pod_uid, asking->container,
+                                    on_decided, asking, &asking->question, &e) < 0) {
+                log_warn("vgpu-scheduler cannot be asked: %s", e.text);
+                free(asking);
+                return false;
+        }
+        grpc_on_gone(call, on_gone, asking);
+        return true;
+}
+
+static bool is_unseen(const struct allocations_service *service,
+                      const Vgpu__V1__Container *container)
+{
+        return service->pods && service->fallback &&
+               pod_watch_explain(service->pods, container->pod_uid, container->container, NULL) ==
+                       -EAGAIN;
+}
+
 static bool is_root(struct grpc_call *call)
 {
         struct ucred peer;
@@ -146,8 +216,9 @@ static void serve_get(void *owner, struct grpc_call *call, const ProtobufCMessag
         else if (held) {
                 share_book_note_id(held, request->container_id);
                 answer_with(service, call, held);
-        } else
+        } else if (!is_unseen(service, container) || !ask_scheduler(service, call, request)) {
                 answer_without(service, call, container->pod_uid, container->container);
+        }
 }
 
 const struct grpc_method allocations_service_methods[] = {

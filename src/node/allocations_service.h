@@ -2,14 +2,16 @@
  * completes it. Root alone is answered. */
 #pragma once
 
+#include "allocation_fallback.h"
 #include "grpc_server.h"
 #include "pod_watch.h"
 #include "share_book.h"
 
 struct allocations_service {
         struct share_book *shares;
-        const struct pod_watch *pods; /* NULL: the GPUs are not known yet */
-        const char *run_folder;       /* in it the registry of processes */
+        struct pod_watch *pods;                     /* NULL: the GPUs are not known yet */
+        const struct allocation_fallback *fallback; /* NULL: nobody else is asked */
+        const char *run_folder;                     /* in it the registry of processes */
         const char *machine, *driver; /* of a simulated machine, for its containers; NULL: none */
 };
 

@@ -44,6 +44,7 @@ struct node {
         struct share_book *shares; /* NULL without a cluster, like those who use it: */
         struct node_services *services;
         struct allocations_service allocations;
+        struct allocation_fallback fallback;
         struct pod_resources *pod_resources;
         struct pre_start *pre_start;
         struct pod_watch *pods;       /* NULL until the GPUs are known */
@@ -234,8 +235,16 @@ static int serve_shares(struct node *node, struct err *e)
         if (r < 0)
                 return err_set(e, r, "cannot ask kubelet at '%.100s': %s",
                                node->options.pod_resources, strerror(-r));
+        node->fallback = (struct allocation_fallback){
+                .loop = node->loop,
+                .scheduler = node->options.scheduler,
+                .server_name = node->options.scheduler_name,
+                .folder = node->options.scheduler_folder,
+                .node_name = node->options.node_name,
+        };
         node->allocations = (struct allocations_service){
                 .shares = node->shares,
+                .fallback = node->options.scheduler.length ? &node->fallback : NULL,
                 .run_folder = node->options.run_folder,
                 .machine = getenv("VGPU_SIM"),
                 .driver = getenv("VGPU_SIM") ? node->options.sim_driver : NULL,

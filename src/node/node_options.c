@@ -38,6 +38,9 @@ enum {
         STANDALONE,
         RUNTIME_STATE,
         POD_RESOURCES,
+        SCHEDULER,
+        SCHEDULER_NAME,
+        SCHEDULER_CERTIFICATE,
         HOST_MEMORY,
         CONTEXT_MEMORY,
         SIM_DRIVER,
@@ -99,6 +102,15 @@ static const struct cli_option rows[] = {
         [POD_RESOURCES] = { "pod-resources-socket", "PATH",
                             "kubelet's, /var/lib/kubelet/pod-resources/kubelet.sock by default",
                             "file" },
+        [SCHEDULER] = { "scheduler", "ADDRESS",
+                        "vgpu-scheduler's --allocations, asked when the watch of pods lags", NULL },
+        [SCHEDULER_NAME] = { "scheduler-name", "NAME",
+                             "in its certificate; vgpu-scheduler.vgpu-system.svc by default",
+                             NULL },
+        [SCHEDULER_CERTIFICATE] = { "scheduler-certificate", "DIR",
+                                    "with tls.crt, tls.key and ca.crt; /etc/vgpu/scheduler by "
+                                    "default",
+                                    "file" },
         [HOST_MEMORY] = { "oversold-host-memory", "SIZE",
                           "what an oversold container may have on the host, the card's size by "
                           "default",
@@ -295,6 +307,16 @@ static int take(struct node_options *options, int row, const char *value, struct
         case SIM_DRIVER:
                 options->sim_driver = value;
                 return 0;
+        case SCHEDULER:
+                return address_parse(value, &options->scheduler, e) < 0
+                               ? err_context(e, -EINVAL, "--scheduler")
+                               : 0;
+        case SCHEDULER_NAME:
+                options->scheduler_name = value;
+                return 0;
+        case SCHEDULER_CERTIFICATE:
+                options->scheduler_folder = value;
+                return 0;
         case HOST_MEMORY:
                 return quantity_parse_bytes(value, &options->oversold_host_bytes, e) < 0
                                ? err_context(e, -EINVAL, "--oversold-host-memory")
@@ -378,6 +400,8 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
                                         .node_name = getenv("NODE_NAME"),
                                         .state_folder = "/var/lib/vgpu",
                                         .run_folder = "/run/vgpu",
+                                        .scheduler_name = "vgpu-scheduler.vgpu-system.svc",
+                                        .scheduler_folder = "/etc/vgpu/scheduler",
                                         .runtime_state = "/run/vgpu/runtime",
                                         .pod_resources =
                                                 "/var/lib/kubelet/pod-resources/kubelet.sock",

@@ -33,8 +33,10 @@ struct node_options {
         const char *plugin_path; /* kubelet's folder of device plugins */
         const char *node_name;   /* NULL: no registration with the API server */
         const char *state_folder;
-        const char *run_folder;       /* of the sockets */
-        const char *pod_resources;    /* kubelet's */
+        const char *run_folder;    /* of the sockets */
+        const char *pod_resources; /* kubelet's */
+        struct address scheduler;  /* asked when the watch lags; length 0: nobody is */
+        const char *scheduler_name, *scheduler_folder; /* of its certificate, and of ours */
         const char *sim_driver;       /* NULL: no simulated machine is given to containers */
         uint64_t oversold_host_bytes; /* 0: the card's size */
         bool is_context_exempt;

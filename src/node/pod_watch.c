@@ -17,6 +17,8 @@
 
 /* How often it is looked whether the processes of pods that are over have gone. */
 enum { SWEEP_MS = 2000 };
+/* How long the watch may take to tell of a pod that was heard of. */
+enum { HEARSAY_S = 120 };
 
 struct pod_watch {
         struct pod_watch_options options;
@@ -168,7 +170,43 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
         if (!seen)
                 return log_error("out of memory: pod %s/%s is not known", name->namespace_name,
                                  name->name);
+        seen->heard_ns = 0;
         pod_apply(watch, seen, pod);
+}
+
+void pod_watch_hear(struct pod_watch *watch, const json_t *pod)
+{
+        const char *uid = text_get(json_object_get(pod, "metadata"), "uid");
+        const bool is_known = seen_pods_find(&watch->seen, uid);
+        struct seen_pod *seen = is_known ? NULL : seen_pods_take(&watch->seen, uid);
+
+        if (!seen)
+                return;
+        seen->heard_ns = clock_now_ns();
+        pod_apply(watch, seen, pod);
+        if (!watch->sweep.place)
+                loop_timer_set(watch->loop, &watch->sweep, SWEEP_MS * NS_PER_MS);
+}
+
+struct hearsay {
+        struct pod_watch *watch;
+        unsigned left;
+};
+
+static void hearsay_look(void *owner, struct hash_link *link)
+{
+        struct hearsay *hearsay = owner;
+        const struct seen_pod *seen = container_of(link, struct seen_pod, link);
+        char uid[sizeof seen->uid];
+
+        if (!seen->heard_ns)
+                return;
+        if (clock_now_ns() - seen->heard_ns < HEARSAY_S * NS_PER_S) {
+                hearsay->left++;
+                return;
+        }
+        memcpy(uid, seen->uid, sizeof uid);
+        pod_end(hearsay->watch, uid);
 }
 
 static void mark_unseen(void *owner, struct held_share *held)
@@ -223,12 +261,14 @@ static void on_sweep(struct timer *timer)
 {
         struct pod_watch *watch = container_of(timer, struct pod_watch, sweep);
         struct sweep sweep = { .watch = watch, .processes = pod_processes_read() };
+        struct hearsay hearsay = { .watch = watch };
 
+        hash_each(&watch->seen.pods, hearsay_look, &hearsay);
         if (sweep.processes)
                 share_book_each(watch->options.shares, sweep_one, &sweep);
         pod_processes_free(sweep.processes);
         share_book_rest(watch->options.shares);
-        if (sweep.left || !sweep.processes)
+        if (sweep.left || !sweep.processes || hearsay.left)
                 loop_timer_set(watch->loop, &watch->sweep, SWEEP_MS * NS_PER_MS);
 }
 

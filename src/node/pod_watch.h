@@ -22,6 +22,10 @@ struct pod_watch_options {
 int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **ret_watch);
 void pod_watch_free(struct pod_watch *watch); /* NULL is fine */
 
+/* A pod of which somebody else told before the watch has: its shares are made as if it had. If the watch does
+ * not follow, the pod was over. */
+void pod_watch_hear(struct pod_watch *watch, const json_t *pod);
+
 /* Why a container has no share. -EAGAIN: its pod has not been seen yet; -ENOENT: it was given none;
  * -EINVAL: it was to have one, and the sentence says what is wrong. */
 int pod_watch_explain(const struct pod_watch *watch, const char *pod_uid, const char *container,

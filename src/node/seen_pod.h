@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "hash.h"
@@ -16,6 +17,7 @@ struct seen_refusal {
 struct seen_pod {
         struct hash_link link;
         struct vec refusals; /* of struct seen_refusal; most pods have none */
+        uint64_t heard_ns;   /* when another told of it, and the watch has not yet; 0: it has */
         char uid[64];
 };
 

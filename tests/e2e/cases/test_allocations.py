@@ -3,7 +3,9 @@
 import base64
 import contextlib
 import json
+import os
 import ssl
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -11,9 +13,10 @@ import grpc
 
 from daemons import KUBECONFIG, daemon
 from lab import case, expect, pod
-from pki import CA
+from pki import CA, kubeconfig
+from places import BUILD
 from placing import EXTENDER, allocation, bound, nodes, scheduler
-from wire import ALLOCATIONS
+from wire import ALLOCATIONS, call
 
 PLACE = "127.0.0.1:9515"
 LIMITS = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000", "nvidia.com/gpucores": "25"}
@@ -123,3 +126,78 @@ def tried(function, *words):
         return function(*words)
     except (urllib.error.URLError, OSError):
         return False
+
+
+def blind_kubeconfig(cluster):
+    """Of a user who may see and mark nodes, and no pods: a watch that never tells."""
+    name = f"{cluster.namespace}-blind"
+    rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch", "update"]}]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    cluster.apply([{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                    "metadata": {"name": name}, "rules": rules},
+                   {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+                    "metadata": {"name": name}, "roleRef": role,
+                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}]}])
+    return kubeconfig(name, name)
+
+
+@contextlib.contextmanager
+def node_agent(cluster, machine, *words):
+    """vgpu-node for a node that nobody runs; gives the path of its socket."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["VGPU_SIM"] = machine
+        os.environ["LD_LIBRARY_PATH"] = os.path.join(BUILD, "lib", "sim")
+        try:
+            with daemon("vgpu-node", "--device-plugin-path", folder, "--node-name", f"{cluster.namespace}-0",
+                        "--kubeconfig", blind_kubeconfig(cluster), "--state-dir", f"{folder}/state",
+                        "--run-dir", f"{folder}/run", *words):
+                yield f"{folder}/run/node.sock"
+        finally:
+            del os.environ["VGPU_SIM"], os.environ["LD_LIBRARY_PATH"]
+
+
+def ask_node(socket, uid, container):
+    request = ALLOCATIONS["GetAllocationRequest"]()
+    request.container.pod_uid, request.container.container = uid, container
+    return call(socket, "/vgpu.v1.Allocations/Get", request, ALLOCATIONS["GetAllocationResponse"], 20)
+
+
+def node_code(*words):
+    try:
+        return ask_node(*words) and "OK"
+    except grpc.RpcError as error:
+        return error.code().name
+
+
+@case("a node whose own watch tells it nothing gives a container its share by what vgpu-scheduler says",
+      profile="light")
+def asked_by_node(cluster):
+    machine = cluster.machine("a100-40gb", 2)
+    names = cluster.add_nodes(1, {}, prefix=cluster.namespace)
+    try:
+        with serving(cluster) as entries, tempfile.TemporaryDirectory() as folder:
+            for name, text in entries.items():
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(text)
+            scheduler_options = ("--scheduler", PLACE, "--scheduler-certificate", folder, "--scheduler-name",
+                                 f"vgpu-scheduler.{cluster.namespace}.svc")
+            with node_agent(cluster, machine) as socket:
+                cluster.create(pod("user", limits=LIMITS))
+                entry = cluster.wait("it is bound", lambda: bound(cluster), 60)[0]
+                uid = entry["metadata"]["uid"]
+                cluster.wait("the node says that it has not seen the pod",
+                             lambda: node_code(socket, uid, "main") == "UNAVAILABLE", 30)
+            with node_agent(cluster, machine, *scheduler_options) as socket:
+                answer = cluster.wait("the scheduler's word is enough", lambda: node_code(
+                    socket, uid, "main") == "OK" and ask_node(socket, uid, "main"), 30)
+                part = allocation(entry)["containers"]["main"][0]
+                expect([(device.uuid, device.memory_bytes, device.cores_percent) for device in
+                        answer.share.devices] == [(part["uuid"], part["memory"] << 20, part["cores"])], answer)
+                expect(any(mount.container_path == "/etc/vgpu/share" for mount in answer.mounts), answer)
+                expect(node_code(socket, uid, "other") in ("NOT_FOUND", "FAILED_PRECONDITION"), "other")
+                expect(node_code(socket, "nobody", "main") == "UNAVAILABLE", "nobody")
+            # Whoever is not the scheduler is not believed.
+            with node_agent(cluster, machine, *scheduler_options[:-1], "somebody.else") as socket:
+                cluster.wait("it serves", lambda: node_code(socket, "nobody", "main") == "UNAVAILABLE", 30)
+    finally:
+        cluster.remove_nodes(names)

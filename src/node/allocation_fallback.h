@@ -1,0 +1,33 @@
+/* allocation_fallback: what was decided for a container, asked of vgpu-scheduler (vgpu.v1.Allocations/Get over
+ * mutual TLS) when the node's own watch has not told of its pod yet. */
+#pragma once
+
+#include <jansson.h>
+
+#include "grpc_client.h"
+
+struct allocation_fallback {
+        struct loop *loop;
+        struct address scheduler; /* by number: nobody waits for a name server */
+        const char *server_name;  /* whom its certificate must name */
+        const char *
+                folder; /* with tls.crt, tls.key and ca.crt; read for each question, as they change */
+        const char *node_name;
+};
+
+struct allocation_question;
+
+struct allocation_answer { /* gone when the callback returns */
+        enum grpc_status status;
+        const char *text; /* why not */
+        const json_t
+                *pod; /* with GRPC_OK: as much of the pod as the decision says, and the decision */
+};
+
+/* Tells once, never from inside this call. */
+int allocation_fallback_ask(const struct allocation_fallback *fallback, const char *pod_uid,
+                            const char *container,
+                            void (*on_answer)(void *owner, const struct allocation_answer *answer),
+                            void *owner, struct allocation_question **ret_question, struct err *e);
+void allocation_question_cancel(
+        struct allocation_question *question); /* nothing is told any more */
