@@ -48,6 +48,10 @@ static bool take_head(struct http1 *http1)
                 return false;
         if (length)
                 fault = http1_parse_head(http1->in.text, length, &exchange->fields, &http1->head);
+        /* What is announced too large is refused before it comes. */
+        if (!fault && !http1->head.is_chunked &&
+            http1->head.body_bytes > http_server_limits(exchange->server)->body_bytes)
+                fault = 413;
         drop_in(http1, length ? length : http1->in.length);
         http1->is_last = fault || http1->head.is_last;
         http1->body_left = http1->head.body_bytes;

@@ -15,11 +15,16 @@ static const char *const topologies[] = {
         "none", "numa", "numa-strict", "link", "link-strict", NULL
 };
 
-static const char *const reserved[] = {
-        "vgpu.io/allocation",      ANNOTATION_CONTAINER_UUIDS,       ANNOTATION_SEAL,
-        "volcano.sh/vgpu-ids-new", "volcano.sh/devices-to-allocate", "volcano.sh/vgpu-node",
-        "volcano.sh/vgpu-time",    "volcano.sh/bind-phase",          "volcano.sh/bind-time",
-};
+/* Written by our programs; the second group by Volcano's scheduler, whose decision we honour. */
+static const char *const ours[] = { "vgpu.io/allocation", ANNOTATION_CONTAINER_UUIDS,
+                                    ANNOTATION_SEAL, NULL };
+static const char *const volcanos[] = { "volcano.sh/vgpu-ids-new",
+                                        "volcano.sh/devices-to-allocate",
+                                        "volcano.sh/vgpu-node",
+                                        "volcano.sh/vgpu-time",
+                                        "volcano.sh/bind-phase",
+                                        "volcano.sh/bind-time",
+                                        NULL };
 
 /* One row per name a pod may carry, ours and the families'. */
 static const struct {
@@ -52,25 +57,27 @@ static const struct {
         { "vgpu.io/cores-max", PERCENT },
 };
 
-bool annotation_is_reserved(const char *name)
-{
-        for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
-                if (strcmp(name, reserved[i]) == 0)
-                        return true;
-        return false;
-}
-
-bool annotation_is_ceiling(const char *name)
-{
-        return strcmp(name, "vgpu.io/memory-max") == 0 || strcmp(name, "vgpu.io/cores-max") == 0;
-}
-
 static bool is_word(const char *text, const char *const *words)
 {
         for (; *words; words++)
                 if (strcmp(text, *words) == 0)
                         return true;
         return false;
+}
+
+bool annotation_is_volcanos(const char *name)
+{
+        return is_word(name, volcanos);
+}
+
+bool annotation_is_reserved(const char *name)
+{
+        return is_word(name, ours) || is_word(name, volcanos);
+}
+
+bool annotation_is_ceiling(const char *name)
+{
+        return strcmp(name, "vgpu.io/memory-max") == 0 || strcmp(name, "vgpu.io/cores-max") == 0;
 }
 
 static int form_check(enum form form, const char *text, struct err *e)

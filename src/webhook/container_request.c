@@ -64,6 +64,13 @@ static int units_set(struct patch *patch, struct lists *lists, const struct requ
 
         if (r < 0)
                 return r;
+        if (rules->is_units_left)
+                return request_has(request, RESOURCE_MEMORY_UNITS)
+                               ? err_set(e, -EINVAL,
+                                         "%s is counted from its MIG profiles by the queue, and "
+                                         "would be counted twice; leave it out",
+                                         name)
+                               : 0;
         if (request_has(request, RESOURCE_MEMORY_UNITS)) {
                 if (asked == gb)
                         return 0;

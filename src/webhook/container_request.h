@@ -8,6 +8,7 @@
 struct container_rules {
         bool with_gpu;       /* nvidia.com/gpu is one of ours */
         bool is_units_fixed; /* another gpu.das.com/mem than computed is set right, not refused */
+        bool is_units_left;  /* gpu.das.com/mem is not added: Kueue's transformations count it */
 };
 
 /* Adds what pod_request_read() concluded: counts, whole cards, memory for queues; both in limits and in

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "enrolment.h"
+#include "fleet.h"
 #include "list.h"
 #include "log.h"
 #include "loop_process.h"
@@ -23,6 +24,7 @@ struct webhook {
         struct kube_config config;
         struct kube_client *client;
         struct enrolment *enrolment;
+        struct fleet *fleet; /* NULL: nodes are not looked at */
         struct tls_keeper *keeper;
         struct server *server;
         struct loop_signals signals;
@@ -106,6 +108,26 @@ static int seal_key_read(struct webhook *webhook, struct err *e)
                        ? 0
                        : err_set(e, -EINVAL, "the seal's key '%s' has fewer than %d bytes", path,
                                  SEAL_KEY_BYTES);
+}
+
+static void on_largest(void *owner, uint64_t largest_mib)
+{
+        ((struct webhook *)owner)->settings.rules.largest_card_mib = largest_mib;
+}
+
+/* Only for warnings: whoever cannot reach the API server, or may not see nodes, does without. */
+static void fleet_start(struct webhook *webhook)
+{
+        struct err e = { 0 };
+
+        if (!webhook->client &&
+            (kube_config_load(webhook->settings.kubeconfig, &webhook->config, &e) < 0 ||
+             kube_client_new(webhook->loop, &webhook->config, &webhook->client, &e) < 0)) {
+                log_info("nodes are not looked at: %s", e.text);
+                return;
+        }
+        if (fleet_new(webhook->client, on_largest, webhook, &webhook->fleet) < 0)
+                log_warn("out of memory: nodes are not looked at");
 }
 
 static void mounted_start(struct webhook *webhook)
@@ -197,6 +219,7 @@ static void webhook_close(struct webhook *webhook)
         server_free(webhook->server);
         tls_keeper_free(webhook->keeper);
         enrolment_free(webhook->enrolment);
+        fleet_free(webhook->fleet);
         if (webhook->client)
                 kube_client_free(webhook->client);
         kube_config_done(&webhook->config);
@@ -220,8 +243,10 @@ int main(int argc, char **argv)
                 mounted_start(&webhook);
         else
                 own_start(&webhook);
-        if (!webhook.has_failed)
+        if (!webhook.has_failed) {
+                fleet_start(&webhook);
                 loop_run(webhook.loop);
+        }
         webhook_close(&webhook);
         return webhook.has_failed ? 1 : 0;
 }

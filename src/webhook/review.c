@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mutate.h"
 #include "pod.h"
+#include "pod_request.h"
 #include "scope.h"
 #include "validate.h"
 
@@ -50,6 +52,17 @@ static int review_read(const json_t *root, struct review *ret_review, struct err
         return 0;
 }
 
+/* Where the pod templates of a Job, CronJob or JobSet are. */
+static json_t *template_of(const json_t *object)
+{
+        static const char *const names[] = { "template", "jobTemplate", "replicatedJobs" };
+        json_t *found = NULL;
+
+        for (unsigned i = 0; i < sizeof names / sizeof names[0] && !found; i++)
+                found = json_object_get(json_object_get(object, "spec"), names[i]);
+        return found;
+}
+
 static int review_mutate(const struct review *review, const struct rules *rules,
                          struct patch *patch, struct err *e)
 {
@@ -63,6 +76,11 @@ static int review_mutate(const struct review *review, const struct rules *rules,
                                : 0;
         /* What a controller makes must stay as it made it, or it makes it again, for ever. */
         if (*review->sub_resource || pod_has_controller(review->object))
+                return 0;
+        /* A template that nobody touches may be older than we are, and cannot be changed any more: then
+         * whatever else of the object is changed must go through. */
+        if (strcmp(review->operation, "CREATE") != 0 &&
+            json_equal(template_of(review->object), template_of(review->old)))
                 return 0;
         return mutate_template(review->object, review->kind, rules, patch, e);
 }
@@ -96,8 +114,34 @@ static json_t *patch_text(const struct patch *patch)
         return text;
 }
 
+/* More than any card has is no error: a larger card may come. But whoever asks wants to know. */
+static json_t *warnings_make(const struct review *review, const struct rules *rules)
+{
+        struct pod_walk walk = { .spec = json_object_get(review->object, "spec"), .path = "" };
+        const bool is_new_pod = strcmp(review->kind, "Pod") == 0 && !*review->sub_resource &&
+                                strcmp(review->operation, "CREATE") == 0;
+        json_t *warnings = json_array();
+        struct request request;
+        char text[200]; /* kubectl shows 256 bytes of each */
+
+        while (is_new_pod && rules->largest_card_mib && pod_walk_next(&walk)) {
+                if (pod_request_read(walk.container, rules->container.with_gpu, &request, NULL) <
+                            0 ||
+                    request.values[RESOURCE_MEMORY] <= rules->largest_card_mib)
+                        continue;
+                snprintf(text, sizeof text,
+                         "container '%.63s' waits: it asks for %" PRIu64
+                         " MiB of one GPU, and the largest here has %" PRIu64,
+                         pod_request_name(walk.container), request.values[RESOURCE_MEMORY],
+                         rules->largest_card_mib);
+                json_array_append_new(warnings, json_string(text));
+        }
+        return warnings;
+}
+
+/* Takes the warnings' reference; NULL: none. */
 static json_t *response_make(const struct review *review, int result, const struct patch *patch,
-                             const struct err *e)
+                             json_t *warnings, const struct err *e)
 {
         json_t *response =
                 json_pack("{s:s, s:b}", "uid", review->uid, "allowed", result == 0 ? 1 : 0);
@@ -110,14 +154,18 @@ static json_t *response_make(const struct review *review, int result, const stru
                 json_object_set_new(response, "patchType", json_string("JSONPatch"));
                 json_object_set_new(response, "patch", patch_text(patch));
         }
+        if (json_array_size(warnings) > 0)
+                json_object_set(response, "warnings", warnings);
+        json_decref(warnings);
         return json_pack("{s:s, s:s, s:o}", "apiVersion", API, "kind", "AdmissionReview",
                          "response", response);
 }
 
 static int root_answer(const json_t *root, enum review_side side, const struct rules *rules,
-                       char **ret_answer, struct err *e)
+                       char **ret_answer, enum review_outcome *ret_outcome, struct err *e)
 {
         struct review review = { 0 };
+        json_t *warnings = NULL;
         struct patch patch;
         int r = review_read(root, &review, e);
 
@@ -126,16 +174,22 @@ static int root_answer(const json_t *root, enum review_side side, const struct r
         patch_init(&patch);
         r = side == REVIEW_MUTATE ? review_mutate(&review, rules, &patch, e)
                                   : review_validate(&review, rules, e);
-        json_t *answer = patch.is_broken ? NULL : response_make(&review, r, &patch, e);
+        if (r == 0 && side == REVIEW_MUTATE)
+                warnings = warnings_make(&review, rules);
+        *ret_outcome = r < 0                                   ? REVIEW_REFUSED
+                       : json_array_size(patch.operations) > 0 ? REVIEW_CHANGED
+                                                               : REVIEW_LEFT;
+        json_t *answer = response_make(&review, r, &patch, warnings, e);
 
-        *ret_answer = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+        *ret_answer = answer && !patch.is_broken ? json_dumps(answer, JSON_COMPACT) : NULL;
         json_decref(answer);
         patch_done(&patch);
         return *ret_answer ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
 int review_answer(const char *body, size_t body_bytes, enum review_side side,
-                  const struct rules *rules, char **ret_answer, struct err *e)
+                  const struct rules *rules, char **ret_answer, enum review_outcome *ret_outcome,
+                  struct err *e)
 {
         json_error_t error;
         json_t *root = json_loadb(body, body_bytes, 0, &error);
@@ -143,7 +197,7 @@ int review_answer(const char *body, size_t body_bytes, enum review_side side,
         if (!root)
                 return err_set(e, -EINVAL, "the body is no JSON: %.100s (line %d)", error.text,
                                error.line);
-        const int r = root_answer(root, side, rules, ret_answer, e);
+        const int r = root_answer(root, side, rules, ret_answer, ret_outcome, e);
 
         json_decref(root);
         return r;

@@ -11,11 +11,13 @@
 #include "log.h"
 #include "review.h"
 #include "scope.h"
+#include "webhook_metrics.h"
 
 struct server {
         struct loop *loop;
         struct http_server *http;
         const struct rules *rules;
+        struct webhook_metrics metrics;
         bool is_ready;
         struct timer drain;
         void (*on_drained)(void *owner);
@@ -30,6 +32,8 @@ static void reply_text(struct http_exchange *exchange, int status, const char *t
 static void reply_review(struct server *server, struct http_exchange *exchange,
                          enum review_side side)
 {
+        const struct webhook_clock began = webhook_clock_now();
+        enum review_outcome outcome = REVIEW_LEFT;
         autofree char *answer = NULL;
         struct err e = { 0 };
         size_t count;
@@ -37,9 +41,23 @@ static void reply_review(struct server *server, struct http_exchange *exchange,
 
         if (strcmp(http_method(exchange), "POST") != 0)
                 return reply_text(exchange, 405, "an AdmissionReview is sent by POST\n");
-        if (review_answer(body, count, side, server->rules, &answer, &e) < 0)
-                return reply_text(exchange, 400, e.text);
-        http_reply(exchange, 200, "application/json", answer, strlen(answer));
+        if (review_answer(body, count, side, server->rules, &answer, &outcome, &e) < 0)
+                reply_text(exchange, 400, e.text);
+        else
+                http_reply(exchange, 200, "application/json", answer, strlen(answer));
+        webhook_metrics_add(&server->metrics, side, answer ? outcome : WEBHOOK_BROKEN, &began);
+}
+
+static void reply_metrics(struct server *server, struct http_exchange *exchange)
+{
+        struct str text = { 0 };
+
+        if (webhook_metrics_print(&server->metrics, &text) == 0)
+                http_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", text.text,
+                           text.length);
+        else
+                reply_text(exchange, 500, "out of memory\n");
+        str_done(&text);
 }
 
 /* A path is one row. */
@@ -56,11 +74,14 @@ static void on_request(void *owner, struct http_exchange *exchange)
                 reply_review(server, exchange, REVIEW_VALIDATE);
         else if (strcmp(path, "/healthz") == 0)
                 reply_text(exchange, 200, "ok\n");
+        else if (strcmp(path, "/metrics") == 0)
+                reply_metrics(server, exchange);
         else if (strcmp(path, "/readyz") == 0)
                 reply_text(exchange, server->is_ready ? 200 : 503,
                            server->is_ready ? "ok\n" : "the API server does not know us yet\n");
         else
-                reply_text(exchange, 404, "there is /mutate, /validate, /healthz and /readyz\n");
+                reply_text(exchange, 404,
+                           "there is /mutate, /validate, /healthz, /readyz and /metrics\n");
 }
 
 static void on_drain(struct timer *timer)

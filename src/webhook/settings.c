@@ -20,10 +20,13 @@ enum {
         SCHEDULER,
         RUNTIME_CLASS,
         FOREIGN_RUNTIME,
+        ALLOW_RUNTIME,
         TRUSTED_USER,
+        VOLCANO_USER,
         NVIDIA_GPU,
         DOMAIN,
         FIX_MEMORY_UNITS,
+        LEAVE_MEMORY_UNITS,
         VERSION,
 };
 
@@ -48,16 +51,26 @@ const struct cli_option settings_options[] = {
         [RUNTIME_CLASS] = { "runtime-class", "NAME",
                             "for GPU pods without one; default: vgpu, none: \"\"", NULL },
         [FOREIGN_RUNTIME] = { "foreign-runtime", "NAME",
-                              "a class that hands out GPUs without us: refused; may be repeated",
+                              "another class that hands out GPUs without us: refused; may be "
+                              "repeated",
                               NULL },
+        [ALLOW_RUNTIME] = { "allow-runtime", "NAME",
+                            "of the classes nvidia, nvidia-cdi, nvidia-legacy, let this one pass; "
+                            "may be repeated",
+                            NULL },
         [TRUSTED_USER] = { "trusted-user", "NAME",
                            "who may write reserved annotations; may be repeated", NULL },
+        [VOLCANO_USER] = { "volcano-user", "NAME",
+                           "who writes the decisions of Volcano's scheduler; may be repeated",
+                           NULL },
         [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
         [DOMAIN] = { "domain", "NAME",
                      "of resource names, in the place of nvidia.com; tell all programs of it",
                      NULL },
         [FIX_MEMORY_UNITS] = { "fix-memory-units", NULL,
                                "set a wrong gpu.das.com/mem right instead of refusing it", NULL },
+        [LEAVE_MEMORY_UNITS] = { "leave-memory-units", NULL,
+                                 "add no gpu.das.com/mem: queues count it by themselves", NULL },
         [VERSION] = { "version", NULL, "print the version", NULL },
         { 0 },
 };
@@ -72,7 +85,7 @@ static void help(void)
         printf("Usage: vgpu-webhook [OPTION]…\n\n"
                "Admission of GPU pods: makes what they ask for explicit, refuses what cannot be, "
                "and\nremoves what users may not write. Serves /mutate and /validate for the API "
-               "server,\n/healthz and /readyz for kubelet.\n\nOptions:\n");
+               "server,\n/healthz and /readyz for kubelet, and /metrics.\n\nOptions:\n");
         cli_option_print(settings_options);
         printf("  %-26s %s\n", "--help", "print this text");
 }
@@ -87,6 +100,15 @@ static bool name_add(const char **names, const char *name)
                 return false;
         names[count] = name;
         return true;
+}
+
+static void name_remove(const char **names, const char *name)
+{
+        for (; *names; names++)
+                if (strcmp(*names, name) == 0)
+                        break;
+        for (; *names; names++)
+                *names = names[1];
 }
 
 static bool option_take(struct settings *settings, int option, const char *value)
@@ -109,12 +131,18 @@ static bool option_take(struct settings *settings, int option, const char *value
                 *texts[option] = value;
         else if (option == FOREIGN_RUNTIME)
                 return name_add(settings->foreign_runtimes, value);
+        else if (option == ALLOW_RUNTIME)
+                name_remove(settings->foreign_runtimes, value);
         else if (option == TRUSTED_USER)
                 return name_add(settings->trusted_users, value);
+        else if (option == VOLCANO_USER)
+                return name_add(settings->volcano_users, value);
         else if (option == NVIDIA_GPU)
                 settings->rules.container.with_gpu = true;
         else if (option == FIX_MEMORY_UNITS)
                 settings->rules.container.is_units_fixed = true;
+        else if (option == LEAVE_MEMORY_UNITS)
+                settings->rules.container.is_units_left = true;
         return true;
 }
 
@@ -132,10 +160,14 @@ static int settings_check(struct settings *settings, int *ret_exit)
         if (settings->seal_key_path && !settings->certificate_path)
                 return refuse("--seal-key goes with --certificate; our own lies in the Secret",
                               ret_exit);
+        if (settings->rules.container.is_units_left && settings->rules.container.is_units_fixed)
+                return refuse("--fix-memory-units and --leave-memory-units contradict each other",
+                              ret_exit);
         if (!*settings->rules.runtime_class)
                 settings->rules.runtime_class = NULL;
         settings->rules.foreign_runtimes = settings->foreign_runtimes;
         settings->rules.trusted_users = settings->trusted_users;
+        settings->rules.volcano_users = settings->volcano_users;
         return 0;
 }
 
@@ -154,6 +186,7 @@ int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret
                 .secret = "vgpu-webhook",
                 .service = "vgpu-webhook",
                 .configuration = "vgpu-webhook",
+                .foreign_runtimes = { "nvidia", "nvidia-cdi", "nvidia-legacy" },
                 .rules = { .scheduler = "vgpu-scheduler",
                            .runtime_class = "vgpu",
                            .seal = { .now_s = wall_now_s } },

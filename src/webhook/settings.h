@@ -13,7 +13,8 @@ struct settings {
         const char *namespace_name;              /* NULL: the kubeconfig's, or the pod's */
         const char *secret, *service, *configuration;
         const char *seal_key_path;
-        const char *foreign_runtimes[SETTINGS_NAMES + 1], *trusted_users[SETTINGS_NAMES + 1];
+        const char *foreign_runtimes[SETTINGS_NAMES + 1], *trusted_users[SETTINGS_NAMES + 1],
+                *volcano_users[SETTINGS_NAMES + 1];
         struct rules rules; /* but for the seal's key */
 };
 

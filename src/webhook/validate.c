@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "allocation.h"
 #include "annotation.h"
 #include "pod.h"
 #include "pod_request.h"
@@ -13,12 +14,18 @@ static json_t *annotations_get(const json_t *object)
         return json_object_get(json_object_get(object, "metadata"), "annotations");
 }
 
-static bool user_is_trusted(const char *user, const struct rules *rules)
+static bool name_is_in(const char *name, const char *const *names)
 {
-        for (const char *const *name = rules->trusted_users; name && *name; name++)
-                if (strcmp(user, *name) == 0)
+        for (; names && *names; names++)
+                if (strcmp(name, *names) == 0)
                         return true;
         return false;
+}
+
+static bool user_may_write(const char *user, const char *annotation, const struct rules *rules)
+{
+        return name_is_in(user, rules->trusted_users) ||
+               (annotation_is_volcanos(annotation) && name_is_in(user, rules->volcano_users));
 }
 
 /* A rule that would still change something says that it was undone after us. */
@@ -38,6 +45,60 @@ static int container_validate(json_t *container, const struct rules *rules, bool
         patch_done(&patch);
         *ret_has_gpu |= !request_is_empty(&request);
         return r;
+}
+
+/* MiB that the container was given; 0: it has none yet. */
+static uint64_t given_mib(const struct allocation *allocation, const char *container)
+{
+        for (size_t i = 0; i < allocation->parts.count; i++) {
+                const struct allocation_part *part = vec_at(&allocation->parts, i);
+
+                if (strcmp(part->container, container) == 0)
+                        return part->memory_mib;
+        }
+        return 0;
+}
+
+/* What each of the pod's GPU containers has at first: the greatest. Percents of a card are what the
+ * scheduler made of them; before that they are nothing that could be compared, so 1 byte. */
+static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_bytes,
+                      unsigned *ret_cores)
+{
+        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "/spec" };
+        struct allocation allocation = { .parts = VEC_OF(struct allocation_part) };
+        const char *decided =
+                json_string_value(json_object_get(annotations_get(pod), ALLOCATION_ANNOTATION));
+
+        if (decided && allocation_parse(decided, &allocation, NULL) < 0)
+                allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
+        *ret_bytes = *ret_cores = 0;
+        while (pod_walk_next(&walk)) {
+                struct request request;
+
+                if (pod_request_read(walk.container, rules->container.with_gpu, &request, NULL) < 0)
+                        continue;
+                const uint64_t percent = request.values[RESOURCE_MEMORY_PERCENT];
+                const uint64_t given = given_mib(&allocation, pod_request_name(walk.container));
+                const bool is_part = percent > 0 && percent < 100;
+                const uint64_t bytes = !is_part ? request.values[RESOURCE_MEMORY] << 20
+                                       : given  ? given << 20
+                                                : 1;
+                const unsigned cores = (unsigned)request.values[RESOURCE_CORES];
+
+                *ret_bytes = bytes > *ret_bytes ? bytes : *ret_bytes;
+                *ret_cores = cores > *ret_cores ? cores : *ret_cores;
+        }
+        allocation_done(&allocation);
+}
+
+/* What the pod's annotations ask for, against what it may have. */
+static int sizes_check(json_t *pod, const struct rules *rules, struct err *e)
+{
+        uint64_t bytes;
+        unsigned cores;
+
+        pod_sizes(pod, rules, &bytes, &cores);
+        return annotation_check_resize(annotations_get(pod), bytes, cores, e);
 }
 
 int validate_pod(json_t *pod, const struct rules *rules, struct err *e)
@@ -65,37 +126,17 @@ int validate_pod(json_t *pod, const struct rules *rules, struct err *e)
                 return err_set(e, -EINVAL,
                                "nodeName is set by hand: a GPU is given by the "
                                "scheduler");
-        return 0;
+        return has_gpu ? sizes_check(pod, rules, e) : 0;
 }
 
 static int annotation_change(const char *name, const char *user, const struct rules *rules,
                              struct err *e)
 {
-        if (annotation_is_reserved(name) && !user_is_trusted(user, rules))
+        if (annotation_is_reserved(name) && !user_may_write(user, name, rules))
                 return err_set(e, -EPERM, "annotation %s is not a user's to change", name);
-        if (annotation_is_ceiling(name) && !user_is_trusted(user, rules))
+        if (annotation_is_ceiling(name) && !user_may_write(user, name, rules))
                 return err_set(e, -EPERM, "annotation %s is fixed when the pod is created", name);
         return 0;
-}
-
-/* What each of the pod's GPU containers asked for at first: the greatest. */
-static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_bytes,
-                      unsigned *ret_cores)
-{
-        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "/spec" };
-
-        *ret_bytes = *ret_cores = 0;
-        while (pod_walk_next(&walk)) {
-                struct request request;
-
-                if (pod_request_read(walk.container, rules->container.with_gpu, &request, NULL) < 0)
-                        continue;
-                const uint64_t bytes = request.values[RESOURCE_MEMORY] << 20;
-                const unsigned cores = (unsigned)request.values[RESOURCE_CORES];
-
-                *ret_bytes = bytes > *ret_bytes ? bytes : *ret_bytes;
-                *ret_cores = cores > *ret_cores ? cores : *ret_cores;
-        }
 }
 
 int validate_change(json_t *pod, const json_t *old, const char *user, const struct rules *rules,
@@ -103,8 +144,6 @@ int validate_change(json_t *pod, const json_t *old, const char *user, const stru
 {
         json_t *now = annotations_get(pod), *before = annotations_get(old);
         bool has_changed = false;
-        uint64_t bytes;
-        unsigned cores;
         const char *name;
         json_t *value;
 
@@ -124,10 +163,7 @@ int validate_change(json_t *pod, const json_t *old, const char *user, const stru
                 if (!json_object_get(now, name) && annotation_change(name, user, rules, e) < 0)
                         return -EINVAL;
         }
-        if (!has_changed)
-                return 0;
-        pod_sizes(pod, rules, &bytes, &cores);
-        return annotation_check_resize(now, bytes, cores, e);
+        return has_changed ? sizes_check(pod, rules, e) : 0;
 }
 
 int validate_binding(const json_t *binding, const char *user, const struct rules *rules,
@@ -138,7 +174,7 @@ int validate_binding(const json_t *binding, const char *user, const struct rules
 
         json_object_foreach(annotations_get(binding), name, value)
         {
-                if (annotation_is_reserved(name) && !user_is_trusted(user, rules))
+                if (annotation_is_reserved(name) && !user_may_write(user, name, rules))
                         return err_set(e, -EPERM,
                                        "annotation %s in a Binding is our scheduler's alone", name);
         }

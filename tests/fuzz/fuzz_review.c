@@ -35,10 +35,11 @@ static void side_try(const char *body, size_t count, enum review_side side)
                                      .foreign_runtimes = names,
                                      .trusted_users = names,
                                      .seal = { .now_s = now_s } };
+        enum review_outcome outcome;
         struct err e = { 0 };
         char *answer = NULL;
 
-        if (review_answer(body, count, side, &rules, &answer, &e) < 0) {
+        if (review_answer(body, count, side, &rules, &answer, &outcome, &e) < 0) {
                 if (!*e.text || answer)
                         abort();
                 return;

@@ -39,21 +39,28 @@ int main(int argc, char **argv)
         static const char *const foreign[] = { "nvidia", NULL };
         static const char *const trusted[] = { "system:serviceaccount:vgpu-system:vgpu-scheduler",
                                                NULL };
+        static const char *const volcano[] = {
+                "system:serviceaccount:volcano-system:volcano-scheduler", NULL
+        };
         const struct rules rules = {
                 .scheduler = "vgpu-scheduler",
                 .runtime_class = "vgpu",
                 .foreign_runtimes = foreign,
                 .trusted_users = trusted,
+                .volcano_users = volcano,
+                .largest_card_mib = 40960,
+                .container = { .is_units_left = getenv("VGPU_TEST_LEAVE") != NULL },
                 .seal = { .key = "a key for tests", .now_s = test_now_s },
         };
         const bool is_mutate = argc > 1 && strcmp(argv[1], "mutate") == 0;
         autofree char *answer = NULL;
+        enum review_outcome outcome;
         struct err e = { 0 };
         size_t bytes;
         autofree char *body = input_read(&bytes);
 
         if (review_answer(body, bytes, is_mutate ? REVIEW_MUTATE : REVIEW_VALIDATE, &rules, &answer,
-                          &e) < 0) {
+                          &outcome, &e) < 0) {
                 fprintf(stderr, "%s\n", e.text);
                 return 2;
         }

@@ -35,12 +35,15 @@ def patched(document, operations):
 
 
 class Case(unittest.TestCase):
+    leave = False       # gpu.das.com/mem to the queue
+
     def ask(self, side, thing, kind="Pod", operation="CREATE", now=1000, **more):
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
             "uid": "u-1", "kind": {"kind": kind}, "operation": operation, "namespace": "team",
             "userInfo": {"username": "alice"}, "object": thing, **more}}
         done = subprocess.run([REVIEW, side], input=json.dumps(review), text=True, capture_output=True,
-                              env={**os.environ, "VGPU_TEST_NOW": str(now)}, check=True)
+                              env={**os.environ, "VGPU_TEST_NOW": str(now),
+                                   **({"VGPU_TEST_LEAVE": "1"} if self.leave else {})}, check=True)
         answer = json.loads(done.stdout)
         self.assertEqual((answer["apiVersion"], answer["kind"]), ("admission.k8s.io/v1", "AdmissionReview"))
         self.assertEqual(answer["response"]["uid"], "u-1")
@@ -158,6 +161,24 @@ class Profiles(Case):
                          [{"nvidia.com/mig-1g.5gb": "1", "gpu.das.com/mem": 5}])
         self.refused("come to 5", self.pod({"nvidia.com/mig-1g.5gb": "1", "gpu.das.com/mem": "6"}))
 
+    def test_memory_that_the_queue_counts(self):
+        self.leave = True
+        limits = {"nvidia.com/mig-1g.5gb": "2"}
+        self.assertEqual(self.resources(limits), [limits])
+        self.refused("counted twice", self.pod({**limits, "gpu.das.com/mem": "10"}))
+
+    def test_a_template_that_nobody_touched_stays(self):
+        """It may be older than admission, and a Job's cannot be changed any more."""
+        spec = self.pod({"nvidia.com/mig-1g.5gb": "2"})["spec"]
+        old = {"spec": {"suspend": True, "template": {"spec": spec}}}
+        new = {"spec": {"suspend": False, "template": {"spec": spec}}}
+        self.assertNotIn("patch", self.ask("mutate", new, "Job", operation="UPDATE", oldObject=old))
+        new = copy.deepcopy(old)
+        new["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-1g.5gb"] = "3"
+        made = self.mutate_once(new, "Job", operation="UPDATE", oldObject=old)
+        self.assertEqual(made["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+                         ["gpu.das.com/mem"], "15")
+
     def test_templates(self):
         spec = self.pod({"nvidia.com/mig-1g.5gb": "2"})["spec"]
         for kind, thing, path in (
@@ -225,6 +246,13 @@ class Way(Case):
         pod = self.mutate(self.pod(self.GPU))
         self.assertIn("patch", self.ask("mutate", pod, namespace="other"))
 
+    def test_more_memory_than_any_card_has_is_a_warning(self):
+        self.assertNotIn("warnings", self.ask("mutate", self.pod({"nvidia.com/gpumem": "40960"})))
+        answer = self.ask("mutate", self.pod({"cpu": "1"}, {"nvidia.com/gpumem": "40961"}))
+        self.assertTrue(answer["allowed"])
+        self.assertEqual(answer["warnings"], ["container 'c1' waits: it asks for 40961 MiB of one GPU, and the "
+                                              "largest here has 40960"])
+
     def test_unknown_fields_stay(self):
         pod = self.pod(self.GPU)
         pod["spec"]["futureField"] = {"a": [1, {"b": 2.50}], "n": 9007199254740993}
@@ -258,6 +286,29 @@ class Change(Case):
                                   ({"vgpu.io/memory": "lots"}, False)):
             self.assertEqual(self.change(ceilings, {**ceilings, **sizes})["allowed"], is_allowed, sizes)
         self.assertFalse(self.change(ceilings, {**ceilings, "vgpu.io/memory-max": "1Gi"})["allowed"])
+
+    def test_volcano_writes_its_own_annotations_alone(self):
+        user = "system:serviceaccount:volcano-system:volcano-scheduler"
+        self.assertTrue(self.change({}, {"volcano.sh/vgpu-ids-new": "x", "volcano.sh/vgpu-node": "n"}, user)["allowed"])
+        self.assertFalse(self.change({}, {"vgpu.io/allocation": "{}"}, user)["allowed"])
+        self.assertFalse(self.change({UUIDS: "a"}, {UUIDS: "b"}, user)["allowed"])
+
+    def test_a_size_over_the_request_cannot_be_written_at_creation_either(self):
+        self.refused("over the ceiling", self.mutate_once(self.pod(self.GPU, annotations={"vgpu.io/memory": "1Gi"})),
+                     side="validate")
+        self.mutate(self.pod(self.GPU, annotations={"vgpu.io/memory": "1Gi", "vgpu.io/memory-max": "1Gi"}))
+
+    def test_a_part_of_a_card_grows_no_further_than_it_was_given(self):
+        given = json.dumps({"version": 1, "pod": "u", "node": "n", "containers": {
+            "c0": [{"uuid": "GPU-1", "memory": 4096, "cores": 0}]}})
+
+        def change(before, **sizes):
+            pods = [self.pod({"nvidia.com/gpumem-percentage": "10"}, annotations=annotations)
+                    for annotations in (before, {**before, **sizes})]
+            return self.ask("validate", pods[1], operation="UPDATE", oldObject=pods[0])["allowed"]
+        self.assertTrue(change({"vgpu.io/allocation": given}, **{"vgpu.io/memory": "4Gi"}))
+        self.assertFalse(change({"vgpu.io/allocation": given}, **{"vgpu.io/memory": "5Gi"}))
+        self.assertFalse(change({}, **{"vgpu.io/memory": "4Gi"}))
 
     def test_without_ceilings_a_share_only_shrinks(self):
         self.assertTrue(self.change({}, {"vgpu.io/memory": "100Mi"})["allowed"])

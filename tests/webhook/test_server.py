@@ -5,12 +5,15 @@ import base64
 import http.client
 import json
 import os
+import random
 import re
+import socket
 import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -36,6 +39,7 @@ class Store:
         self.api = FakeApi()
         self.secret = None
         self.writes = []
+        self.nodes = []
         self.configurations = {
             kind: {"metadata": {"name": "vgpu-webhook"}, "webhooks": [{"name": "a", "clientConfig": {}},
                                                                      {"name": "b", "clientConfig": {}}]}
@@ -51,7 +55,9 @@ class Store:
             request.reply(*self.answer(request))
 
     def answer(self, request):
-        kind, name = request.path.split("/")[-2:]
+        kind, name = request.path.partition("?")[0].split("/")[-2:]
+        if name == "nodes":
+            return 200, {"metadata": {"resourceVersion": "1"}, "items": self.nodes}
         if request.method == "POST":
             self.writes.append(request.path)
             self.secret = self.secret or json.loads(request.body)
@@ -149,8 +155,149 @@ class Server(unittest.TestCase):
         self.assertEqual(self.ask(webhook, store, "POST", "/mutate", "{")[0], 400)
         self.assertEqual(self.ask(webhook, store, "GET", "/mutate")[0], 405)
         self.assertEqual(self.ask(webhook, store, "GET", "/other")[0], 404)
-        self.assertEqual(self.ask(webhook, store, "POST", "/mutate", " " * (9 << 20))[0], 413)
+        self.assertEqual(self.too_large(webhook), 413)
         self.assertEqual(self.ask(webhook, store, "GET", "/healthz")[0], 200)
+
+    def too_large(self, webhook):
+        """The answer to a body over 8 MiB, which comes before all of it is sent."""
+        connection = http.client.HTTPSConnection("127.0.0.1", webhook.port, timeout=10,
+                                                 context=ssl._create_unverified_context())
+        connection.putrequest("POST", "/mutate")
+        connection.putheader("Content-Length", str((8 << 20) + 1))
+        connection.endheaders()
+        code = connection.getresponse().status
+        try:
+            connection.send(b" " * (1 << 20))
+        except OSError:
+            pass            # it does not listen any more
+        connection.close()
+        return code
+
+    def rss_kb(self, webhook):
+        with open(f"/proc/{webhook.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+    def bad_bodies(self):
+        """Bodies that are no AdmissionReview, and some that are one of nonsense."""
+        chance = random.Random(7)
+        whole = self.review({"nvidia.com/gpumem": "200"})
+        yield from ("", "{", "[" * 100000, "null", "\0" * 1000, '{"a":' * 5000, "\ud800", whole[:-1])
+        for _ in range(200):
+            cut = bytearray(whole, "utf-8")
+            for _ in range(chance.randrange(1, 9)):
+                cut[chance.randrange(len(cut))] = chance.randrange(256)
+            yield bytes(cut)
+        yield self.review({"nvidia.com/gpumem": "9" * 4000})
+        yield self.review({f"nvidia.com/mig-1g.{number}gb": "1" for number in range(3000)})
+
+    def strangers(self, webhook, count):
+        """Clients that do not speak TLS, or stop in the middle of it, or of a request."""
+        for number in range(count):
+            peer = socket.create_connection(("127.0.0.1", webhook.port), timeout=10)
+            try:
+                if number == 0:
+                    peer.sendall(b"\x17\x05\x05" * 1000)       # refused at once
+                    while peer.recv(4096):
+                        pass
+                elif number % 3 == 0:
+                    peer.sendall(os.urandom(3000))
+                elif number % 3 == 1:
+                    peer.sendall(b"\x16\x03\x01\x02\x00\x01\x00")     # a ClientHello that goes no further
+                else:
+                    peer.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            except OSError:
+                pass
+            finally:
+                peer.close()
+
+    def slow(self, webhook, count):
+        """Connections that say half a request and hold on."""
+        context = ssl._create_unverified_context()
+        held = []
+        for _ in range(count):
+            peer = context.wrap_socket(socket.create_connection(("127.0.0.1", webhook.port), timeout=10))
+            peer.sendall(b"POST /mutate HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n" + b"x" * 50000)
+            held.append(peer)
+        return held
+
+    def test_whatever_comes_memory_stays(self):
+        store = Store()
+        webhook = self.start(store)
+        good = self.review({"nvidia.com/gpumem": "200"})
+
+        def round_of_all():
+            for body in self.bad_bodies():
+                self.assertIn(self.ask(webhook, store, "POST", "/mutate",
+                                       body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass"))[0],
+                              (200, 400))
+            self.assertEqual(self.too_large(webhook), 413)
+            self.strangers(webhook, 60)
+            for peer in self.slow(webhook, 20):
+                peer.close()
+        round_of_all()
+        first = self.rss_kb(webhook)
+        for _ in range(2):
+            round_of_all()
+        self.assertLess(self.rss_kb(webhook) - first, 1024, "kB more after twice the same")
+        held = self.slow(webhook, 40)       # while they hold on, others are answered
+        self.assertEqual(self.ask(webhook, store, "POST", "/mutate", good)[0], 200)
+        for peer in held:
+            peer.close()
+        self.assertIsNone(webhook.process.poll())
+
+    def test_figures(self):
+        store = Store()
+        webhook = self.start(store)
+        self.ask(webhook, store, "POST", "/mutate", self.review({"nvidia.com/gpumem": "200"}))
+        self.ask(webhook, store, "POST", "/mutate", self.review({"cpu": "1"}))
+        self.ask(webhook, store, "POST", "/mutate", self.review({"nvidia.com/gpucores": "200"}))
+        self.ask(webhook, store, "POST", "/mutate", "{")
+        text = self.ask(webhook, store, "GET", "/metrics")[1]
+        for outcome in ("changed", "left", "refused", "broken"):
+            self.assertIn(f'vgpu_webhook_reviews_total{{side="mutate",outcome="{outcome}"}} 1\n', text)
+        self.assertIn('vgpu_webhook_review_seconds_count{side="mutate"} 4\n', text)
+        self.assertLess(self.rss_kb(webhook), 10240)
+
+    def mounted(self, serial):
+        """A certificate as cert-manager would mount it."""
+        paths = [os.path.join(self.folder, name) for name in ("tls.crt", "tls.key")]
+        made = [path + ".new" for path in paths]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "2", "-subj", "/CN=localhost", "-set_serial", str(serial), "-out", made[0],
+                        "-keyout", made[1]], check=True, capture_output=True)
+        for path, new in zip(paths, made):
+            os.replace(new, path)
+        return paths
+
+    def serial(self, webhook):
+        text = ssl.get_server_certificate(("127.0.0.1", webhook.port))
+        done = subprocess.run(["openssl", "x509", "-noout", "-serial"], input=text, text=True, check=True,
+                              capture_output=True)
+        return int(done.stdout.strip().partition("=")[2], 16)
+
+    def test_a_mounted_certificate_is_read_again_when_it_changes(self):
+        certificate, key = self.mounted(1)
+        webhook = Webhook(self, "--certificate", certificate, "--key", key, "--kubeconfig", "/none")
+        webhook.port = int(webhook.until(r"serves on port (\d+)")[1])
+        self.assertEqual(self.serial(webhook), 1)
+        self.mounted(2)
+        webhook.until("a new certificate is in use")
+        self.assertEqual(self.serial(webhook), 2)
+
+    def test_more_than_any_card_has_is_told(self):
+        store = Store()
+        store.nodes = [{"metadata": {"name": "n", "uid": "n", "resourceVersion": "1", "annotations": {
+            "nvidia.com/node-device-register": json.dumps([{
+                "id": 0, "type": "A", "uuid": "GPU-1", "core": 100, "memory": 1000, "number": 10, "numa": 0,
+                "mig": False, "healthy": True}])}}}]
+        webhook = self.start(store)
+        for _ in range(100):
+            response = json.loads(self.ask(webhook, store, "POST", "/mutate",
+                                           self.review({"nvidia.com/gpumem": "1001"}))[1])["response"]
+            if "warnings" in response:
+                break
+            time.sleep(0.05)
+        self.assertIn("the largest here has 1000", response["warnings"][0])
 
     def test_ends_in_order(self):
         store = Store()

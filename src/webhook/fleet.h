@@ -1,0 +1,12 @@
+/* fleet: the largest card of the cluster, from what nodes tell of theirs, so that a pod that asks for more
+ * is told so at once. Where nodes may not be watched, nobody is told anything. */
+#pragma once
+
+#include "kube_client.h"
+
+struct fleet;
+
+/* on_change comes with the largest card's MiB; 0: none is known. */
+int fleet_new(struct kube_client *client, void (*on_change)(void *owner, uint64_t largest_mib),
+              void *owner, struct fleet **ret_fleet);
+void fleet_free(struct fleet *fleet); /* NULL is fine */
