@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* The first words of commands of two words. */
+static const char *const groups[] = { "sim", "kueue" };
+
 static const struct command commands[] = {
         { .name = "run",
           .usage = "[OPTION]… -- PROGRAM [ARGUMENT]…",
@@ -140,6 +143,33 @@ static const struct command commands[] = {
           .run = command_sim_destroy,
           .options = sim_destroy_options,
           .summary = "remove a machine that nobody uses" },
+        { .name = "kueue config",
+          .usage = "[OPTION]…",
+          .run = command_cluster,
+          .options = kueue_config_options,
+          .summary = "print what Kueue needs to queue for GPUs",
+          .details = "A ResourceFlavor, a ClusterQueue with what the nodes have as its quota, a "
+                     "LocalQueue, and,\n"
+                     "as a comment, the part of Kueue's own configuration that makes its counting "
+                     "right. Asks\n"
+                     "the cluster; with --resource it asks nobody, and --quota says how much there "
+                     "is.\n\n"
+                     "Examples:\n"
+                     "  vgpu kueue config --namespace team | kubectl apply -f -\n"
+                     "  vgpu kueue config --quota gpu.das.com/mem=50\n"
+                     "  vgpu kueue config --part manager\n"
+                     "  vgpu kueue config --resource nvidia.com/mig-1g.5gb --quota "
+                     "gpu.das.com/mem=50\n" },
+        { .name = "kueue check",
+          .usage = "[OPTION]…",
+          .run = command_cluster,
+          .options = kueue_check_options,
+          .summary = "check that Kueue counts GPUs, and each once",
+          .details = "Offers a pod and a Job to the API server without making them, and holds what "
+                     "admission\n"
+                     "makes of them against Kueue's configuration and queues. Exits with 1 when "
+                     "something\n"
+                     "counts twice, or not at all, or is never admitted.\n" },
         { .name = "completion",
           .usage = "bash",
           .run = command_completion,
@@ -193,12 +223,21 @@ const struct command *command_find(int argc, char *const *argv, int *ret_words)
         return NULL;
 }
 
+const char *command_group(const char *name)
+{
+        for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+                const size_t length = strlen(groups[i]);
+
+                if (strncmp(name, groups[i], length) == 0 && name[length] == ' ')
+                        return groups[i];
+        }
+        return "";
+}
+
 bool command_is_group(const char *word)
 {
-        const size_t length = strlen(word);
-
-        for (size_t i = 0; i < command_count(); i++)
-                if (strncmp(commands[i].name, word, length) == 0 && commands[i].name[length] == ' ')
+        for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+                if (strcmp(groups[i], word) == 0)
                         return true;
         return false;
 }

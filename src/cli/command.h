@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "cli_option.h"
+#include "cluster_options.h"
 
 /* vgpu's own exit codes. 125…127 as env(1), nohup(1) and timeout(1) use them. */
 enum {
@@ -33,6 +34,8 @@ const struct command *command_at(size_t index);
 const struct command *command_find(int argc, char *const *argv, int *ret_words);
 /* True for a first word of two-word commands: "sim". */
 bool command_is_group(const char *word);
+/* The first word of a two-word command's name. */
+const char *command_group(const char *name);
 
 int command_run(const struct command *command, int argc, char **argv);
 int command_set(const struct command *command, int argc, char **argv);
@@ -48,6 +51,8 @@ int command_sim_show(const struct command *command, int argc, char **argv);
 int command_sim_stat(const struct command *command, int argc, char **argv);
 int command_sim_inject(const struct command *command, int argc, char **argv);
 int command_sim_destroy(const struct command *command, int argc, char **argv);
+/* Those that ask the API server: vgpu-cluster takes over. */
+int command_cluster(const struct command *command, int argc, char **argv);
 
 extern const struct cli_option run_options[], set_options[], ps_options[], top_options[],
         doctor_options[], help_options[], completion_options[], sim_create_options[],

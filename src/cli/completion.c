@@ -8,26 +8,47 @@
 
 const struct cli_option completion_options[] = { { 0 } };
 
+/* The first word of a two-word command, when no command before it has the same; else NULL. */
+static const char *new_group(size_t index)
+{
+        const char *group = command_group(command_at(index)->name);
+
+        for (size_t i = 0; *group && i < index; i++)
+                if (command_group(command_at(i)->name) == group)
+                        return NULL;
+        return *group ? group : NULL;
+}
+
 /* The words that may follow `group` ("" or "sim"). */
 static void print_words(const char *group)
 {
         const size_t length = strlen(group);
-        bool has_group = false;
 
         for (size_t i = 0; i < command_count(); i++) {
                 const char *name = command_at(i)->name;
-                const char *space = strchr(name, ' ');
 
                 if (length > 0) {
                         if (strncmp(name, group, length) == 0 && name[length] == ' ')
                                 printf("%s ", name + length + 1);
-                } else if (!space) {
+                } else if (!strchr(name, ' ')) {
                         printf("%s ", name);
-                } else if (!has_group) {
-                        printf("%.*s ", (int)(space - name), name);
-                        has_group = true;
+                } else if (new_group(i)) {
+                        printf("%s ", new_group(i));
                 }
         }
+}
+
+/* A group's second word, and the two together. */
+static void print_group(const char *group)
+{
+        printf("        if [ \"$command\" = %s ]; then\n"
+               "                if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+               "                        COMPREPLY=($(compgen -W '",
+               group);
+        print_words(group);
+        printf("' -- \"$word\"))\n                        return\n                fi\n"
+               "                command=\"%s ${COMP_WORDS[2]}\"\n        fi\n",
+               group);
 }
 
 static void print_presets(void)
@@ -73,14 +94,12 @@ static void print_script(void)
                "        if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                "                COMPREPLY=($(compgen -W '");
         print_words("");
-        printf("--help --version' -- \"$word\"))\n                return\n        fi\n"
-               "        if [ \"$command\" = sim ]; then\n"
-               "                if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-               "                        COMPREPLY=($(compgen -W '");
-        print_words("sim");
-        printf("' -- \"$word\"))\n                        return\n                fi\n"
-               "                command=\"sim ${COMP_WORDS[2]}\"\n        fi\n"
-               "        case \"$command\" in\n");
+        printf("--help --version' -- \"$word\"))\n                return\n        fi\n");
+        for (size_t i = 0; i < command_count(); i++) {
+                if (new_group(i))
+                        print_group(new_group(i));
+        }
+        printf("        case \"$command\" in\n");
         for (size_t i = 0; i < command_count(); i++)
                 print_command(command_at(i));
         printf("        esac\n"

@@ -38,7 +38,7 @@ int complain_unknown_command(const char *group, const char *word)
                                 nearest_offer(&nearest, word, name + group_length + 1);
                         continue;
                 }
-                nearest_offer(&nearest, word, strchr(name, ' ') ? "sim" : name);
+                nearest_offer(&nearest, word, strchr(name, ' ') ? command_group(name) : name);
         }
         nearest_text(&nearest, "", hint, sizeof hint);
         if (group_length > 0)

@@ -85,7 +85,9 @@ class Words(Case):
                                        ("vgpu run --context-memory = e", 4, "exempt"),
                                        ("vgpu run --sim = h2", 4, "h200-141gb"),
                                        ("vgpu sim create --preset t4", 4, "t4-16gb"),
-                                       ("vgpu sim create --time", 3, "--time-scale")):
+                                       ("vgpu sim create --time", 3, "--time-scale"),
+                                       ("vgpu kue", 1, "kueue"), ("vgpu kueue co", 2, "config"),
+                                       ("vgpu kueue config --mode t", 4, "transform")):
             done = subprocess.run(["bash", "-c", ask % (words, index)], capture_output=True,
                                   text=True, check=False)
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
@@ -94,6 +96,8 @@ class Words(Case):
         pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "doctor")}
         for name in ("create", "list", "show", "stat", "inject", "destroy"):
             pages["sim " + name] = "vgpu-sim.1"
+        for name in ("config", "check"):
+            pages["kueue " + name] = "vgpu-kueue.1"
         for name, page in pages.items():
             with open(os.path.join(SOURCE, "docs", "man", page), encoding="utf-8") as file:
                 manual = file.read().replace("\\-", "-")

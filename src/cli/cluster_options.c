@@ -1,0 +1,43 @@
+/* The options of the commands that ask the API server. */
+#include "cluster_options.h"
+
+#include <stddef.h>
+
+const struct cli_option kueue_config_options[] = {
+        [KUEUE_CONFIG_RESOURCE] = { "resource", "NAME",
+                                    "what pods ask for, instead of asking the cluster; may be "
+                                    "repeated",
+                                    NULL },
+        [KUEUE_CONFIG_QUOTA] = { "quota", "NAME=AMOUNT",
+                                 "another quota than what nodes have; may be repeated", NULL },
+        [KUEUE_CONFIG_MODE] = { "mode", "MODE",
+                                "who counts GB of MIG profiles: inject (vgpu-webhook), transform "
+                                "(Kueue), auto",
+                                "auto inject transform" },
+        [KUEUE_CONFIG_PART] = { "part", "PART",
+                                "print all, objects (for kubectl), or manager (Kueue's own "
+                                "configuration)",
+                                "all objects manager" },
+        [KUEUE_CONFIG_FLAVOR] = { "flavor", "NAME", "the ResourceFlavor; default: default", NULL },
+        [KUEUE_CONFIG_CLUSTER_QUEUE] = { "cluster-queue", "NAME",
+                                         "the ClusterQueue; default: gpu-cluster-queue", NULL },
+        [KUEUE_CONFIG_LOCAL_QUEUE] = { "local-queue", "NAME", "the LocalQueue; default: gpu-queue",
+                                       NULL },
+        [KUEUE_CONFIG_NAMESPACE] = { "namespace", "NAME", "of the LocalQueue; default: default",
+                                     NULL },
+        [KUEUE_CONFIG_API] = { "api", "VERSION", "of Kueue's objects: v1beta2 (default), v1beta1",
+                               "v1beta2 v1beta1" },
+        [KUEUE_CONFIG_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
+        { 0 },
+};
+
+const struct cli_option kueue_check_options[] = {
+        [KUEUE_CHECK_MANAGER] = { "manager-config", "FILE",
+                                  "Kueue's configuration, if it is not in its ConfigMap", "file" },
+        [KUEUE_CHECK_NAMESPACE] = { "namespace", "NAME",
+                                    "where admission is tried, without making anything; default: "
+                                    "default",
+                                    NULL },
+        [KUEUE_CHECK_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
+        { 0 },
+};
