@@ -104,11 +104,13 @@ static int start_telling(struct node *node, struct err *e)
         r = folder_watch_open(node->loop, &node->folder);
         if (r < 0)
                 return err_set(e, r, "cannot watch '%s': %s", node->folder.path, strerror(-r));
-        if (node->client)
-                r = registration_new(node->client, node->options.node_name,
-                                     registration_devices(&node->set, &node->options),
-                                     registration_config(&node->options),
-                                     registration_links(&node->set), &node->registration);
+        if (node->client) {
+                const struct registration_content content =
+                        registration_content_make(&node->set, &node->options);
+
+                r = registration_new(node->client, node->options.node_name, &content,
+                                     &node->registration);
+        }
         if (r < 0)
                 return err_set(e, r, "out of memory");
         return node->client ? start_sharing(node, e) : 0;
@@ -148,10 +150,12 @@ static void on_gpus(void *owner, const struct gpu_set *set)
         }
         if (offers_update(node->offers, &node->set) < 0)
                 log_warn("out of memory: kubelet is not told of all that changed");
-        if (node->registration)
-                registration_set(node->registration,
-                                 registration_devices(&node->set, &node->options),
-                                 registration_links(&node->set));
+        if (node->registration) {
+                const struct registration_content content =
+                        registration_content_make(&node->set, &node->options);
+
+                registration_set(node->registration, &content);
+        }
 }
 
 static void on_gpu_trouble(void *owner, const struct err *e)

@@ -29,6 +29,7 @@ enum {
         PLUGIN_PATH,
         NODE_NAME,
         KUBECONFIG,
+        VOLCANO,
         QUIET,
         HANG,
         STATE,
@@ -78,6 +79,7 @@ static const struct cli_option rows[] = {
         [NODE_NAME] = { "node-name", "NAME",
                         "register the GPUs on this Node; NODE_NAME in the environment", NULL },
         [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
+        [VOLCANO] = { "volcano", NULL, "tell Volcano's scheduler of the GPUs too", NULL },
         [QUIET] = { "health-recovery", "SECONDS",
                     "how long a GPU must be quiet after a trouble, 60 by default", NULL },
         [HANG] = { "driver-timeout", "SECONDS",
@@ -285,6 +287,9 @@ static int take(struct node_options *options, int row, const char *value, struct
         case NODE_NAME:
                 options->node_name = value;
                 return 0;
+        case VOLCANO:
+                options->is_volcanos = true;
+                return 0;
         case STATE:
                 options->state_folder = value;
                 return 0;
@@ -435,6 +440,9 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
         }
         if (r == 0)
                 r = read_config(&options, e);
+        if (r == 0 && options.is_volcanos && options.memory_factor != 1)
+                r = err_set(e, -EINVAL,
+                            "--volcano counts memory in MiB: leave --device-memory-factor at 1");
         if (r == 0 && !options.resources[0])
                 r = add_all_resources(&options, e);
         if (r == 0)

@@ -49,6 +49,7 @@ struct node_options {
         bool offers_memory;             /* gpu.das.com/mem */
         const char *config_path;        /* NULL: none */
         char *config_exclude;           /* of that file */
+        bool is_volcanos;               /* Volcano's scheduler is told of the GPUs too */
         struct address metrics_address; /* length 0: no metrics */
         unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
         enum env_ceiling env_ceiling;
