@@ -71,6 +71,11 @@ COMPONENTS = {entry.name: entry for entry in (
         --leader-elect=false --enable-healthz --healthz-address 127.0.0.1:11251
         --listen-address 127.0.0.1:8080
         """, ready.web("http://127.0.0.1:11251/healthz"), ("kube-apiserver",), volcano.prepare),
+    Component("volcano-controllers", """
+        volcano-controllers --kubeconfig $STATE/volcano-controllers.kubeconfig --leader-elect=false
+        --controllers job-controller,pg-controller,queue-controller
+        --enable-healthz --healthz-address 127.0.0.1:11252 --listen-address 127.0.0.1:8082
+        """, ready.web("http://127.0.0.1:11252/healthz"), ("kube-apiserver",), volcano.prepare),
 )}
 
 # light: scheduling without a node that runs anything; whoever makes nodes keeps them. scale: the least

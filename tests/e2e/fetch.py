@@ -155,8 +155,9 @@ def go_build(go, into, manifest=None, make_manifest=None):
         run("mod", "download")
     with step(f"module {module}: compile {', '.join(tools)}"), filling(into) as partial:
         run("build", "-o", partial + "/", "-ldflags", linker_flags(text), "tool")
-        if "scheduler" in tools:        # there are several in this cluster
-            os.rename(os.path.join(partial, "scheduler"), os.path.join(partial, module))
+        for name, own in (("scheduler", module), ("controller-manager", f"{module}-controllers")):
+            if name in tools:           # there are several in this cluster
+                os.rename(os.path.join(partial, name), os.path.join(partial, own))
         if manifest:
             with open(os.path.join(partial, manifest), "w", encoding="utf-8") as file:
                 json.dump(make_manifest(run, partial), file)

@@ -98,3 +98,4 @@ def make():
     kubeconfig("kubelet", f"system:node:{NODE}", ["system:nodes"])
     kubeconfig("kueue", "system:serviceaccount:kueue-system:kueue-controller-manager")
     kubeconfig("volcano", "system:serviceaccount:volcano-system:volcano-scheduler")
+    kubeconfig("volcano-controllers", "system:serviceaccount:volcano-system:volcano-controllers")

@@ -1,4 +1,4 @@
-"""volcano: what Volcano's scheduler finds in the cluster when it starts."""
+"""volcano: what Volcano's scheduler and controllers find in the cluster when they start."""
 
 import json
 import os
@@ -20,5 +20,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: volcano-scheduler}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-subjects: [{kind: ServiceAccount, name: volcano-scheduler, namespace: volcano-system}]
+subjects:
+- {kind: ServiceAccount, name: volcano-scheduler, namespace: volcano-system}
+- {kind: ServiceAccount, name: volcano-controllers, namespace: volcano-system}
 """)

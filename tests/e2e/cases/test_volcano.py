@@ -1,6 +1,10 @@
-"""Volcano's scheduler, started for this case only, places a group of pods."""
+"""Volcano's scheduler and controllers, started for these cases only, place pods, also those with vGPUs."""
 
+import contextlib
+
+from cases.test_node import agent
 from lab import case, expect, pod
+from places import NODE
 
 GROUP = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -10,10 +14,82 @@ spec: {minMember: 2, queue: default}
 """
 
 
+VGPU = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "3000", "volcano.sh/vgpu-cores": "20"}
+
+
+def handshake(cluster):
+    return cluster.node(NODE)["metadata"].get("annotations", {}).get("volcano.sh/node-vgpu-handshake")
+
+
+@contextlib.contextmanager
+def volcano(cluster, *parts):
+    """Volcano's programs for the time of a block."""
+    started = []
+    try:
+        for name in ("volcano", *parts):
+            cluster.start(name)
+            started.append(name)
+        told = handshake(cluster)
+        # Volcano reads what a Node tells of its GPUs with the Node's next change, of which there is one soon.
+        cluster.wait("the Node has changed since", lambda: not told or handshake(cluster) != told)
+        yield
+    finally:
+        for name in reversed(started):
+            cluster.stop(name)
+
+
+def decision(entry):
+    """What Volcano decided: (uuid, MiB, cores) of each card, container by container."""
+    text = entry["metadata"].get("annotations", {}).get("volcano.sh/vgpu-ids-new", "")
+    return [[(card.split(",")[0], *map(int, card.split(",")[2:])) for card in part.split(":") if card]
+            for part in text.split(";")]
+
+
+@contextlib.contextmanager
+def volcano_node(cluster, gpus=1):
+    """vgpu-node that tells Volcano of its GPUs; Volcano finds them."""
+    with agent(cluster, "a100-40gb", gpus, "--volcano") as node:
+        cluster.wait("the Node has room in Volcano's words", lambda: cluster.node(NODE)["status"][
+            "allocatable"].get("volcano.sh/vgpu-memory") == str(gpus * 40960))
+        cluster.wait("kubelet counts vGPUs", lambda: cluster.node(NODE)["status"]["allocatable"].get(
+            "volcano.sh/vgpu-number") == str(gpus * 10))
+        try:
+            yield node
+        finally:
+            cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": {
+                "volcano.sh/node-vgpu-register": None, "volcano.sh/node-vgpu-handshake": None}}})
+            names = {name: None for name in ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores")}
+            cluster.patch("v1", "Node", NODE, {"status": {"capacity": names, "allocatable": names}}, sub="status")
+
+
+@case("Volcano's scheduler reads vgpu-node's registration and decides on its cards, until they are full")
+def decides(cluster):
+    with volcano_node(cluster), volcano(cluster, "volcano-controllers"):
+        annotations = cluster.node(NODE)["metadata"]["annotations"]
+        register = annotations["volcano.sh/node-vgpu-register"]
+        uuid, number, memory, kind, health, mode = register.rstrip(":").split(",")
+        expect((number, memory, health, mode) == ("10", "40960", "true", "hami-core"), register)
+        expect(uuid.startswith("GPU-") and "NVIDIA" in kind, register)
+        limits = {**VGPU, "volcano.sh/vgpu-memory": "20000", "volcano.sh/vgpu-cores": "50"}
+        for name in ("one", "two", "three"):
+            cluster.create(pod(name, schedulerName="volcano", limits=limits))
+
+        def placed():
+            return [entry for entry in cluster.list("v1", "Pod", cluster.namespace) if entry["spec"].get("nodeName")]
+        cluster.wait("two are placed", lambda: len(placed()) == 2)
+        for entry in placed():
+            expect(decision(entry) == [[(uuid, 20000, 50)]], entry["metadata"])
+            expect(entry["metadata"]["annotations"]["volcano.sh/vgpu-node"] == NODE, entry["metadata"])
+        expect(handshake(cluster).startswith("Requesting_9999"), handshake(cluster))    # it asked for nothing
+        names = [entry["metadata"]["name"] for entry in placed()]
+        cluster.delete("v1", "Pod", names[0], cluster.namespace, gracePeriodSeconds=0)
+        cluster.wait("the third follows", lambda: {entry["metadata"]["name"] for entry in placed()} ==
+                     {"one", "two", "three"} - {names[0]})
+
+
 @case("Volcano's scheduler places a pod group, all of it or none")
 def gang(cluster):
-    cluster.start("volcano")
-    try:
+    with volcano(cluster):
         cluster.apply(GROUP)
         member = pod("one", schedulerName="volcano")
         member["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "pair"}
@@ -25,5 +101,3 @@ def gang(cluster):
         cluster.apply(member)
         for name in ("one", "two"):
             cluster.wait_phase(name, "Running")
-    finally:
-        cluster.stop("volcano")
