@@ -38,16 +38,24 @@ static uint64_t fat_need(const uint8_t *bytes, size_t count)
         return need;
 }
 
+/* Every name has an end. */
+static void name_look(const char *name, void *user)
+{
+        *(size_t *)user += strlen(name);
+}
+
 void fuzz_one(const uint8_t *bytes, size_t count)
 {
         char *text = malloc(count + 1);
+        size_t length = 0;
+        const struct image_look look = { name_look, &length };
 
         memcpy(text, bytes, count);
         text[count] = '\0';
-        const uint64_t need = image_need_ptx(text);
+        const uint64_t need = image_need_ptx(text, &look);
         free(text);
         if (need > UINT64_C(1) << 60 || fat_need(bytes, count) > UINT64_C(1) << 60)
                 abort();
-        if (count && image_need_elf(bytes, count) > UINT64_C(1) << 60)
+        if (count && image_need_elf(bytes, count, &look) > UINT64_C(1) << 60)
                 abort();
 }

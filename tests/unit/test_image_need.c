@@ -69,13 +69,15 @@ static struct code code_of(uint64_t bytes, unsigned char other)
 
         code.sections[0] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOBITS, .sh_size = bytes };
         code.sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+                                         .sh_link = 2,
                                          .sh_offset = offsetof(struct code, symbol),
                                          .sh_size = sizeof(Elf64_Sym) };
         code.sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
                                          .sh_offset = offsetof(struct code, names),
                                          .sh_size = sizeof code.names };
-        code.symbol =
-                (Elf64_Sym){ .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), .st_other = other };
+        code.symbol = (Elf64_Sym){ .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+                                   .st_other = other,
+                                   .st_name = 1 };
         return code;
 }
 
@@ -83,12 +85,33 @@ TEST(variables_of_machine_code)
 {
         struct code code = code_of(5 << 20, 0);
 
-        CHECK_EQ(image_need_elf(&code, sizeof code), 5 << 20);
-        CHECK_EQ(image_need_elf(&code, 60), 0);
+        CHECK_EQ(image_need_elf(&code, sizeof code, NULL), 5 << 20);
+        CHECK_EQ(image_need_elf(&code, 60, NULL), 0);
         code.names[10] = 'X'; /* another section */
-        CHECK_EQ(image_need_elf(&code, sizeof code), 0);
+        CHECK_EQ(image_need_elf(&code, sizeof code, NULL), 0);
         code = code_of(5 << 20, 0x10); /* of a kind that is not plain: it may be managed */
-        CHECK_EQ(image_need_elf(&code, sizeof code), 0);
+        CHECK_EQ(image_need_elf(&code, sizeof code, NULL), 0);
+}
+
+/* Names, one after the other. */
+static void name_add(const char *name, void *user)
+{
+        strcat(user, name);
+        strcat(user, " ");
+}
+
+TEST(names_of_variables_that_may_be_managed)
+{
+        struct code code = code_of(0, 0x10);
+        char names[64] = "";
+
+        image_managed(HEAD ".global .attribute(.managed) .align 4 .b8 a[8], b;\n.global .b8 c;\n"
+                           ".extern .global .attribute(.managed) .b8 d;\n",
+                      name_add, names);
+        assert_string_equal(names, "a b ");
+        names[0] = '\0';
+        image_need_elf(&code, sizeof code, &(struct image_look){ name_add, names });
+        assert_string_equal(names, ".nv.global ");
 }
 
 /* A fat binary of these entries; the caller frees. */
@@ -147,6 +170,6 @@ int main(void)
 {
         return RUN(CASE(variables_of_a_module), CASE(what_is_elsewhere_does_not_count),
                    CASE(functions_are_passed_over), CASE(nonsense_says_nothing),
-                   CASE(variables_of_machine_code),
+                   CASE(variables_of_machine_code), CASE(names_of_variables_that_may_be_managed),
                    CASE(a_fat_binary_takes_what_its_smallest_entry_takes));
 }

@@ -51,20 +51,38 @@ static bool section_is_named(const struct elf *elf, const Elf64_Shdr *section, c
                memcmp(elf->bytes + names.sh_offset + section->sh_name, name, length) == 0;
 }
 
-/* Does it have variables of another kind than plain ones: managed, which lie elsewhere? */
-static bool symbols_are_odd(const struct elf *elf, const Elf64_Shdr *table)
+/* A NUL-terminated text in a section of texts; NULL: there is none. */
+static const char *text_at(const struct elf *elf, const Elf64_Shdr *texts, uint64_t at)
 {
-        Elf64_Sym symbol;
+        if (texts->sh_type == SHT_NOBITS || !is_inside(elf, texts->sh_offset, texts->sh_size) ||
+            at >= texts->sh_size)
+                return NULL;
+        const char *text = (const char *)elf->bytes + texts->sh_offset + at;
+        return memchr(text, '\0', texts->sh_size - at) ? text : NULL;
+}
 
-        if (table->sh_type != SHT_SYMTAB || !is_inside(elf, table->sh_offset, table->sh_size))
+/* Does it have variables of another kind than plain ones? They may be managed, which lie elsewhere. */
+static bool symbols_are_odd(const struct elf *elf, const Elf64_Shdr *table,
+                            const struct image_look *look)
+{
+        Elf64_Shdr texts;
+        Elf64_Sym symbol;
+        bool is_odd = false;
+
+        if (table->sh_type != SHT_SYMTAB || !is_inside(elf, table->sh_offset, table->sh_size) ||
+            !section_at(elf, table->sh_link, &texts))
                 return false;
         for (uint64_t i = 0; i < table->sh_size / sizeof symbol; i++) {
                 memcpy(&symbol, elf->bytes + table->sh_offset + i * sizeof symbol, sizeof symbol);
-                if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
-                    symbol.st_other & ~VISIBILITY_BITS)
-                        return true;
+                if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+                    !(symbol.st_other & ~VISIBILITY_BITS))
+                        continue;
+                is_odd = true;
+                const char *name = text_at(elf, &texts, symbol.st_name);
+                if (look && name)
+                        look->look(name, look->user);
         }
-        return false;
+        return is_odd;
 }
 
 static uint64_t headers_length(const Elf64_Ehdr *header)
@@ -74,11 +92,12 @@ static uint64_t headers_length(const Elf64_Ehdr *header)
         return header->e_shoff < IMAGE_MOST ? sections : 0;
 }
 
-uint64_t image_need_elf(const void *image, uint64_t length)
+uint64_t image_need_elf(const void *image, uint64_t length, const struct image_look *look)
 {
         struct elf elf = { .bytes = image, .length = length };
         Elf64_Shdr section;
         uint64_t sum = 0;
+        bool is_odd = false;
 
         if (length && length < sizeof elf.header)
                 return 0;
@@ -89,14 +108,13 @@ uint64_t image_need_elf(const void *image, uint64_t length)
         if (!length)
                 elf.length = headers_length(&elf.header);
         for (unsigned i = 0; section_at(&elf, i, &section); i++) {
-                if (symbols_are_odd(&elf, &section))
-                        return 0;
+                is_odd |= symbols_are_odd(&elf, &section, look);
                 if (section.sh_size < IMAGE_NEED_MOST &&
                     (section_is_named(&elf, &section, ".nv.global") ||
                      section_is_named(&elf, &section, ".nv.global.init")))
                         sum += section.sh_size;
         }
-        return sum;
+        return is_odd ? 0 : sum;
 }
 
 struct entry {
@@ -119,20 +137,20 @@ static bool entry_at(const unsigned char *at, const unsigned char *end, struct e
                ret_entry->payload <= (uint64_t)(end - at) - ret_entry->header;
 }
 
-static uint64_t entry_need(const struct entry *entry)
+static uint64_t entry_need(const struct entry *entry, const struct image_look *look)
 {
         if (entry->flags & FLAGS_PACKED)
                 return 0;
         if (entry->kind == KIND_ELF)
-                return entry->payload ? image_need_elf(entry->bytes, entry->payload) : 0;
+                return entry->payload ? image_need_elf(entry->bytes, entry->payload, look) : 0;
         /* Text that does not end within its entry is not read. */
         if (entry->kind == KIND_PTX && memchr(entry->bytes, '\0', entry->payload))
-                return image_need_ptx((const char *)entry->bytes);
+                return image_need_ptx((const char *)entry->bytes, look);
         return 0;
 }
 
 /* The least of all entries: the driver takes one of them. */
-static uint64_t fat_need(const unsigned char *image)
+static uint64_t fat_need(const unsigned char *image, const struct image_look *look)
 {
         uint64_t size, least = UINT64_MAX;
         uint16_t header;
@@ -145,14 +163,14 @@ static uint64_t fat_need(const unsigned char *image)
         const unsigned char *const end = image + header + size;
         for (const unsigned char *at = image + header; entry_at(at, end, &entry);
              at = entry.bytes + entry.payload) {
-                const uint64_t need = entry_need(&entry);
+                const uint64_t need = entry_need(&entry, look);
 
                 least = need < least ? need : least;
         }
         return least == UINT64_MAX ? 0 : least;
 }
 
-uint64_t image_need(const void *image)
+static uint64_t image_look_at(const void *image, const struct image_look *look)
 {
         uint32_t magic;
 
@@ -166,8 +184,18 @@ uint64_t image_need(const void *image)
                 memcpy(&magic, image, sizeof magic);
         }
         if (magic == HEADER_MAGIC)
-                return fat_need(image);
+                return fat_need(image, look);
         if (memcmp(&magic, ELFMAG, SELFMAG) == 0)
-                return image_need_elf(image, 0);
-        return image_need_ptx(image);
+                return image_need_elf(image, 0, look);
+        return image_need_ptx(image, look);
+}
+
+uint64_t image_need(const void *image)
+{
+        return image_look_at(image, NULL);
+}
+
+void image_managed(const void *image, image_name_fn *look, void *user)
+{
+        image_look_at(image, &(struct image_look){ look, user });
 }

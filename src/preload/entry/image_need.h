@@ -9,12 +9,22 @@
 
 /* No card has so much: a variable that says so is damage. */
 #define IMAGE_NEED_MOST (UINT64_C(1) << 40)
+enum { IMAGE_NAME = 4096 }; /* longer names are not told */
 
 /* Of an image in memory, as the driver gets it: PTX, machine code, or a fat binary of these, of which the
  * driver may take any. 0: nothing is known. */
 uint64_t image_need(const void *image);
 
+/* The names of its variables that are, or may be, managed memory. */
+typedef void image_name_fn(const char *name, void *user);
+void image_managed(const void *image, image_name_fn *look, void *user);
+
+/* What an image is looked at for: the figure, and the names if `look` is given. */
+struct image_look {
+        image_name_fn *look;
+        void *user;
+};
 /* Of the text of a PTX module, which ends with a NUL. */
-uint64_t image_need_ptx(const char *text);
+uint64_t image_need_ptx(const char *text, const struct image_look *look);
 /* Of machine code; `length` 0: by its own headers. */
-uint64_t image_need_elf(const void *image, uint64_t length);
+uint64_t image_need_elf(const void *image, uint64_t length, const struct image_look *look);

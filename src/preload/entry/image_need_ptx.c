@@ -90,8 +90,21 @@ static const char *count_take(const char *at, uint64_t *ret_count)
 
 struct variables {
         uint64_t element_bytes, sum;
-        bool is_elsewhere; /* managed, or another module's */
+        bool is_extern, is_managed;
+        const struct image_look *look;
 };
+
+static void name_tell(const struct variables *variables, const char *name, size_t length)
+{
+        char text[IMAGE_NAME];
+
+        if (!variables->is_managed || variables->is_extern || !variables->look ||
+            length >= sizeof text)
+                return;
+        memcpy(text, name, length);
+        text[length] = '\0';
+        variables->look->look(text, variables->look->user);
+}
 
 /* What follows `.global`, up to a comma, a value or the end. */
 static const char *variable_take(const char *at, struct variables *variables)
@@ -107,13 +120,14 @@ static const char *variable_take(const char *at, struct variables *variables)
                 } else if (word_is(word, length, ".attribute")) {
                         const size_t inner = strcspn(at, ")");
 
-                        variables->is_elsewhere |= memmem(at, inner, "managed", 7) != NULL;
+                        variables->is_managed |= memmem(at, inner, "managed", 7) != NULL;
                         at = blanks_skip(at + inner + (at[inner] == ')'));
                 } else if (word_is(word, length, ".v2") || word_is(word, length, ".v4")) {
                         variables->element_bytes = (uint64_t)(word[2] - '0');
                 } else if (word[0] == '.') {
                         variables->element_bytes *= type_bytes(word, length);
                 } else {
+                        name_tell(variables, word, length);
                         at = count_take(at, &count);
                         if (count < IMAGE_NEED_MOST)
                                 variables->sum += variables->element_bytes * count;
@@ -141,15 +155,15 @@ static const char *statement_skip(const char *at)
         return at;
 }
 
-static uint64_t statement_need(const char *at)
+static uint64_t statement_need(const char *at, const struct image_look *look)
 {
-        struct variables variables = { .element_bytes = 1 };
+        struct variables variables = { .element_bytes = 1, .look = look };
         const char *word;
         size_t length;
 
         do {
                 at = word_take(at, &word, &length);
-                variables.is_elsewhere |= word_is(word, length, ".extern");
+                variables.is_extern |= word_is(word, length, ".extern");
         } while (word_is(word, length, ".extern") || word_is(word, length, ".visible") ||
                  word_is(word, length, ".weak") || word_is(word, length, ".common"));
         if (!word_is(word, length, ".global"))
@@ -157,10 +171,10 @@ static uint64_t statement_need(const char *at)
         at = variable_take(at, &variables);
         while (*at == ',')
                 at = variable_take(blanks_skip(at + 1), &variables);
-        return variables.is_elsewhere ? 0 : variables.sum;
+        return variables.is_extern || variables.is_managed ? 0 : variables.sum;
 }
 
-uint64_t image_need_ptx(const char *text)
+uint64_t image_need_ptx(const char *text, const struct image_look *look)
 {
         const char *at = blanks_skip(text);
         uint64_t sum = 0;
@@ -176,8 +190,9 @@ uint64_t image_need_ptx(const char *text)
                         at = blanks_skip(at + strcspn(at, "\n"));
                         continue;
                 }
+                const uint64_t need = statement_need(line, look);
                 if (sum < IMAGE_NEED_MOST)
-                        sum += statement_need(line);
+                        sum += need;
                 at = blanks_skip(statement_skip(at));
         }
         return sum;

@@ -3,12 +3,21 @@
 #include "ledger.h"
 #include "library_account.h"
 #include "limits.h"
+#include "variable_account.h"
+
+static CUresult variable_find(CUdeviceptr *address, size_t *bytes, const void *library,
+                              const char *name)
+{
+        return real_cuda.cuLibraryGetManaged(address, bytes, (CUlibrary)(uintptr_t)library, name);
+}
 
 static CUresult load_end(CUresult result, CUlibrary *library, const void *image)
 {
         if (result != CUDA_SUCCESS || !limits_are_set() || !ledger_is_open())
                 return result;
         CUresult r = library_account_load(*library, image_need(image));
+        if (r == CUDA_SUCCESS && real_cuda.cuLibraryGetManaged)
+                r = variable_account_image(*library, image, variable_find, true);
         if (r != CUDA_SUCCESS)
                 library_account_unload(real_cuda.cuLibraryUnload, *library);
         return r;
@@ -37,4 +46,17 @@ CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *l
 CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)
 {
         return limits_are_set() ? library_account_unload(real, library) : real(library);
+}
+
+CUresult hook_cuLibraryGetManaged(cuLibraryGetManaged_fn *real, CUdeviceptr *address, size_t *bytes,
+                                  CUlibrary library, const char *name)
+{
+        CUresult r = real(address, bytes, library, name);
+        CUdeviceptr at;
+        size_t size;
+
+        if (r != CUDA_SUCCESS || !limits_are_set() ||
+            real(&at, &size, library, name) != CUDA_SUCCESS)
+                return r;
+        return variable_account_note(library, at, size, true);
 }

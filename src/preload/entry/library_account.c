@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "measure.h"
 #include "presence.h"
+#include "variable_account.h"
 
 enum { CONTEXTS = 1024, LIBRARIES = 16384 };
 
@@ -74,6 +75,8 @@ CUresult library_account_unload(cuLibraryUnload_fn *real, CUlibrary library)
         for (unsigned i = 0; r == CUDA_SUCCESS && i < known.context_count; i++)
                 ledger_release(pair_key(library, known.contexts[i].context));
         presence_leave();
+        if (r == CUDA_SUCCESS)
+                variable_account_end(library);
         for (unsigned i = 0; r == CUDA_SUCCESS && i < known.library_count; i++)
                 if (known.libraries[i].library == library)
                         known.libraries[i--] = known.libraries[--known.library_count];
@@ -99,6 +102,7 @@ CUresult library_account_context(CUcontext context, CUdevice device)
 
 void library_account_context_gone(CUcontext context)
 {
+        variable_account_context_gone((uint64_t)(uintptr_t)context);
         lock_take(&known.lock);
         for (unsigned i = 0; i < known.context_count; i++)
                 if (known.contexts[i].context == context)

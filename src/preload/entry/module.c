@@ -3,6 +3,7 @@
 #include "limits.h"
 #include "measured.h"
 #include "real.h"
+#include "variable_account.h"
 
 static CUresult unload(const void *module)
 {
@@ -13,6 +14,27 @@ static CUresult begin(struct measure *measure, const void *image, struct place *
 {
         return measured_begin_object(measure, limits_are_set() ? image_need(image) : 0,
                                      HOLDING_MODULE, ret_place);
+}
+
+static CUresult variable_find(CUdeviceptr *address, size_t *bytes, const void *module,
+                              const char *name)
+{
+        return real_cuda.cuModuleGetGlobal_v2(address, bytes, (CUmodule)(uintptr_t)module, name);
+}
+
+/* Its managed variables come after it: what does not fit takes the module along. */
+static CUresult end(struct measure *measure, const struct place *place, CUresult result,
+                    const CUmodule *module, const void *image)
+{
+        CUresult r = measured_end(measure, place, result, result == CUDA_SUCCESS ? *module : NULL,
+                                  HOLDING_MODULE, unload);
+
+        if (r != CUDA_SUCCESS)
+                return r;
+        r = variable_account_image(*module, image, variable_find, false);
+        if (r != CUDA_SUCCESS)
+                hook_cuModuleUnload(real_cuda.cuModuleUnload, *module);
+        return r;
 }
 
 CUresult hook_cuModuleLoad(cuModuleLoad_fn *real, CUmodule *module, const char *path)
@@ -36,9 +58,7 @@ CUresult hook_cuModuleLoadData(cuModuleLoadData_fn *real, CUmodule *module, cons
 
         if (r != CUDA_SUCCESS)
                 return r;
-        r = real(module, image);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
-                            unload);
+        return end(&measure, &place, real(module, image), module, image);
 }
 
 CUresult hook_cuModuleLoadDataEx(cuModuleLoadDataEx_fn *real, CUmodule *module, const void *image,
@@ -50,9 +70,7 @@ CUresult hook_cuModuleLoadDataEx(cuModuleLoadDataEx_fn *real, CUmodule *module, 
 
         if (r != CUDA_SUCCESS)
                 return r;
-        r = real(module, image, count, options, values);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
-                            unload);
+        return end(&measure, &place, real(module, image, count, options, values), module, image);
 }
 
 CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *module,
@@ -64,9 +82,7 @@ CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *mo
 
         if (r != CUDA_SUCCESS)
                 return r;
-        r = real(module, image);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
-                            unload);
+        return end(&measure, &place, real(module, image), module, image);
 }
 
 CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
@@ -74,5 +90,22 @@ CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
         struct measured_gift gift;
 
         measured_give_begin(&gift, module);
-        return measured_give_end(&gift, real(module));
+        CUresult r = measured_give_end(&gift, real(module));
+        if (r == CUDA_SUCCESS)
+                variable_account_end(module);
+        return r;
+}
+
+/* Whoever asks for a managed variable is about to use it; not every image can be read before. */
+CUresult hook_cuModuleGetGlobal_v2(cuModuleGetGlobal_v2_fn *real, CUdeviceptr *address,
+                                   size_t *bytes, CUmodule module, const char *name)
+{
+        CUresult r = real(address, bytes, module, name);
+        CUdeviceptr at;
+        size_t size;
+
+        if (r != CUDA_SUCCESS || !limits_are_set() ||
+            real_cuda.cuModuleGetGlobal_v2(&at, &size, module, name) != CUDA_SUCCESS)
+                return r;
+        return variable_account_note(module, at, size, false);
 }
