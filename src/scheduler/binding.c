@@ -17,6 +17,7 @@ struct binding {
         struct kube_client *client;
         struct http_exchange *exchange;
         struct kube_call *call;
+        char *allocation; /* the decision, as it stands in the Binding */
         char *volcano; /* the decision once more, for Volcano; NULL: it does not look at this node */
         bool is_urgent;
         char uid[64], namespace_name[64], pod[256];
@@ -38,18 +39,41 @@ static void binding_end(struct binding *binding, const char *error)
 {
         answer(binding->exchange, error);
         free(binding->volcano);
+        free(binding->allocation);
         free(binding);
 }
 
-/* What came of a Binding that nobody answered: the pod says. */
+static const char *text_at(const json_t *object, const char *first, const char *second)
+{
+        const char *text =
+                json_string_value(json_object_get(json_object_get(object, first), second));
+
+        return text ? text : "";
+}
+
+/* The pod is on a node, by this Binding or another: what the pod says is what it holds. */
+static void binding_found(struct binding *binding, const json_t *pod)
+{
+        const char *allocation =
+                text_at(json_object_get(pod, "metadata"), "annotations", ALLOCATION_ANNOTATION);
+        const bool is_ours = strcmp(allocation, binding->allocation) == 0;
+
+        if (!is_ours) {
+                cluster_pod_release(state_cluster(binding->state), binding->uid);
+                state_note_pod(binding->state, pod);
+        }
+        cluster_claim_drop(state_cluster(binding->state), binding->uid);
+        binding_end(binding, is_ours ? "" : "somebody else has bound the pod");
+}
+
+/* What came of a Binding that nobody answered, or that came too late: the pod says. */
 static void on_looked(void *owner, const struct kube_answer *found)
 {
         struct binding *binding = owner;
-        const char *node = json_string_value(
-                json_object_get(json_object_get(found->body, "spec"), "nodeName"));
+        const bool is_it = strcmp(text_at(found->body, "metadata", "uid"), binding->uid) == 0;
 
-        if (found->status == 200 && node && *node) {
-                binding_end(binding, "");
+        if (found->status == 200 && is_it && *text_at(found->body, "spec", "nodeName")) {
+                binding_found(binding, found->body);
                 return;
         }
         /* Not bound. Where even this is not known, what was set aside stays so until the watch tells:
@@ -79,7 +103,8 @@ static void on_posted(void *owner, const struct kube_answer *posted)
                 binding_end(binding, "");
                 return;
         }
-        if (posted->status == 0 || posted->status >= 500) {
+        /* 409: it is bound already, perhaps by a Binding of ours whose answer was lost. */
+        if (posted->status == 0 || posted->status >= 500 || posted->status == 409) {
                 look(binding);
                 return;
         }
@@ -107,6 +132,7 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
         struct cluster *cluster = state_cluster(binding->state);
         const struct asking *asking = state_asking(binding->state, binding->uid);
         const struct cluster_node *node = cluster_node_find(cluster, node_name);
+        const struct cluster_pod *held = cluster_pod_find(cluster, binding->uid);
         struct allocation allocation;
         struct placement placement;
         char *text = NULL;
@@ -114,6 +140,10 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
         if (!asking || !node) {
                 err_set(e, -ENOENT, "%s is not known to vgpu-scheduler yet",
                         asking ? "the node" : "the pod");
+                return NULL;
+        }
+        if (held && !held->is_assumed) {
+                err_set(e, -EEXIST, "the pod is on its node already");
                 return NULL;
         }
         if (cluster_place(node, asking, binding->uid, &placement, e) < 0)
@@ -179,13 +209,12 @@ void binding_begin(struct state *state, struct kube_client *client, const json_t
                 binding_end(binding, "PodName, PodNamespace, PodUID and Node are needed");
                 return;
         }
-        autofree char *allocation = decide(binding, node, &e);
-
-        if (!allocation) {
+        binding->allocation = decide(binding, node, &e);
+        if (!binding->allocation) {
                 binding_end(binding, e.text);
                 return;
         }
-        if (post(binding, node, allocation) < 0) {
+        if (post(binding, node, binding->allocation) < 0) {
                 cluster_pod_release(state_cluster(state), binding->uid);
                 binding_end(binding, "the API server cannot be called");
         }

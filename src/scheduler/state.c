@@ -19,7 +19,7 @@
 #define ROOM "vgpu.io/room"
 
 /* How long after a refusal room is told of, and how long others' news are waited for before. */
-enum { REFUSAL_MS = 3000, TOUCH_MS = 20 };
+enum { REFUSAL_MS = 3000, TOUCH_MS = 20, RETOUCH_MS = 1000 };
 
 /* A pod that is not placed yet. */
 struct waiting {
@@ -38,7 +38,8 @@ struct state {
         uint64_t refused_ns; /* when a pod found no node, last; 0: never */
         struct timer touch;
         struct kube_call *touching;
-        char roomy[256]; /* the node that is touched next */
+        bool is_touch_due; /* when that one is done */
+        char roomy[256];   /* the node that is touched next */
         void (*on_waiting)(void *owner, const struct who *who, const struct asking *asking);
         void *owner;
         void (*on_placed)(void *owner, const char *uid, const json_t *pod);
@@ -58,8 +59,23 @@ static void on_touched(void *owner, const struct kube_answer *answer)
         struct state *state = owner;
 
         state->touching = NULL;
-        if (answer->status != 200)
+        if (answer->status != 200 && answer->status != 404) {
                 log_warn("node %s cannot be touched: %s", state->roomy, answer->message);
+                state->is_touch_due = true; /* or pods would wait for minutes */
+        }
+        if (state->is_touch_due)
+                loop_timer_set(kube_client_loop(state->client), &state->touch,
+                               (answer->status == 200 ? TOUCH_MS : RETOUCH_MS) * NS_PER_MS);
+        state->is_touch_due = false;
+}
+
+/* Another one each time, also after a restart: what does not change the object tells nobody. */
+static uint64_t touch_number(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void on_touch(struct timer *timer)
@@ -70,10 +86,12 @@ static void on_touch(struct timer *timer)
                                         .path = path,
                                         .content_type = "application/merge-patch+json" };
 
-        if (state->touching)
+        if (state->touching) {
+                state->is_touch_due = true;
                 return;
+        }
         snprintf(path, sizeof path, "/api/v1/nodes/%s", state->roomy);
-        snprintf(text, sizeof text, "%" PRIu64, state->cluster.changes);
+        snprintf(text, sizeof text, "%" PRIu64, touch_number());
         json_t *body = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", ROOM, text);
 
         request.body = body;
@@ -212,6 +230,15 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         cluster_claim_drop(&state->cluster, name->uid);
         if (state->on_placed)
                 state->on_placed(state->placed_owner, name->uid, object);
+}
+
+void state_note_pod(struct state *state, const json_t *pod)
+{
+        struct who who;
+
+        who_read(pod, &who);
+        on_pod(state, KUBE_MODIFIED, &(struct kube_name){ who.namespace_name, who.name, who.uid },
+               pod);
 }
 
 static void on_pods_synced(void *owner)

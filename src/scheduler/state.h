@@ -22,6 +22,9 @@ const struct asking *state_asking(const struct state *state, const char *pod_uid
 /* A pod that kube-scheduler told of before the watch did. */
 void state_note_asking(struct state *state, const char *pod_uid, struct shape *shape);
 
+/* A pod as the API server has it now, from elsewhere than the watch. */
+void state_note_pod(struct state *state, const json_t *pod);
+
 /* A pod found no node. kube-scheduler tries it again when a pod goes, often before we hear of that, and
  * then not for minutes: so where room appears just after a refusal, its node is touched, which makes
  * kube-scheduler ask again. */
