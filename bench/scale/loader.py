@@ -1,7 +1,6 @@
 """loader: many objects, quickly. What only has to be there is put into etcd as the API server would have
 stored it, a hundred to a transaction; what is measured is made through the API server itself."""
 
-import base64
 import concurrent.futures
 import http.client
 import json
@@ -11,16 +10,17 @@ import threading
 import time
 import uuid
 
+from etcd import Etcd, encoded
 from places import PKI
 
 BATCH = 100
 NOW = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def connection(port=443, user="admin"):
+def connection():
     context = ssl.create_default_context(cafile=os.path.join(PKI, "ca.crt"))
-    context.load_cert_chain(os.path.join(PKI, f"{user}.crt"), os.path.join(PKI, f"{user}.key"))
-    return http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=120)
+    context.load_cert_chain(os.path.join(PKI, "admin.crt"), os.path.join(PKI, "admin.key"))
+    return http.client.HTTPSConnection("127.0.0.1", context=context, timeout=120)
 
 
 def send(link, method, path, body=None, kind="application/json"):
@@ -34,18 +34,14 @@ def send(link, method, path, body=None, kind="application/json"):
     return text
 
 
-def encoded(text):
-    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
-
-
 def store(entries):
     """entries: (key below /registry, object)."""
-    link = connection(2379, "etcd")
+    etcd = Etcd()
     for begin in range(0, len(entries), BATCH):
-        puts = [{"requestPut": {"key": encoded(f"/registry/{key}"), "value": encoded(json.dumps(entry))}}
-                for key, entry in entries[begin:begin + BATCH]]
-        send(link, "POST", "/v3/kv/txn", {"success": puts})
-    link.close()
+        etcd.ask("txn", {"success": [
+            {"requestPut": {"key": encoded(f"/registry/{key}"), "value": encoded(json.dumps(entry))}}
+            for key, entry in entries[begin:begin + BATCH]]})
+    etcd.close()
 
 
 def cards(name, count, memory):
