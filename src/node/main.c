@@ -92,7 +92,8 @@ static int start_sharing(struct node *node, struct err *e)
 /* The GPUs are known: kubelet and the API server are told of them. */
 static int start_telling(struct node *node, struct err *e)
 {
-        int r = offers_new(node->loop, &node->options, node->pre_start, &node->offers);
+        const struct offers_peers peers = { node->pre_start, node->pod_resources };
+        int r = offers_new(node->loop, &node->options, &peers, &node->offers);
 
         if (r == 0)
                 r = offers_update(node->offers, &node->set);

@@ -5,13 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "list.h"
+#include "mig_claims.h"
 #include "offer_list.h"
 #include "vec.h"
+
+enum { CLAIMS_MS = 10000 };
 
 struct offers {
         struct loop *loop;
         const struct node_options *options;
-        struct pre_start *pre_start;
+        struct offers_peers peers;
+        struct mig_claims claims;
+        struct gpu_set set;      /* as last told */
+        struct loop_task retell; /* the claims are others now */
+        struct timer look; /* while MIG devices are offered: what does kubelet hold of them? */
+        bool is_asking;
         struct vec plugins; /* of struct plugin * */
 };
 
@@ -28,11 +38,22 @@ static struct plugin *plugin_find(const struct offers *offers, const char *resou
         return NULL;
 }
 
+/* Later: whoever claims is about to answer. */
+static void on_taken(void *owner)
+{
+        struct offers *offers = owner;
+
+        loop_defer(offers->loop, &offers->retell);
+}
+
 static int offer_add(struct offers *offers, const struct offer *offer)
 {
+        const struct plugin_counsel counsel = { .pre_start = offers->peers.pre_start,
+                                                .claims = &offers->claims,
+                                                .on_taken = on_taken,
+                                                .owner = offers };
         struct plugin *plugin;
-        int r = plugin_new(offers->loop, offers->options->plugin_path, offer, offers->pre_start,
-                           &plugin);
+        int r = plugin_new(offers->loop, offers->options->plugin_path, offer, &counsel, &plugin);
 
         if (r < 0)
                 return r;
@@ -62,13 +83,14 @@ static void remove_gone(struct offers *offers, const struct vec *list)
         }
 }
 
-int offers_update(struct offers *offers, const struct gpu_set *set)
+static int tell(struct offers *offers)
 {
         struct vec list;
-        int r = offer_list_make(set, offers->options, &list);
+        int r = offer_list_make(&offers->set, offers->options, &list);
 
         if (r < 0)
                 return r;
+        mig_claims_apply(&offers->claims, &list);
         remove_gone(offers, &list);
         for (size_t i = 0; i < list.count && r == 0; i++) {
                 const struct offer *offer = vec_at(&list, i);
@@ -81,6 +103,42 @@ int offers_update(struct offers *offers, const struct gpu_set *set)
         }
         offer_list_done(&list);
         return r;
+}
+
+static void on_retell(struct loop_task *task)
+{
+        tell(container_of(task, struct offers, retell));
+}
+
+static void on_list(void *owner, const V1__ListPodResourcesResponse *list, const char *text)
+{
+        struct offers *offers = owner;
+
+        (void)text;
+        offers->is_asking = false;
+        if (list && mig_claims_refresh(&offers->claims, list, clock_now_ns()) != 0)
+                tell(offers);
+}
+
+/* Devices that are free again are told by nobody. */
+static void on_claims_look(struct timer *timer)
+{
+        struct offers *offers = container_of(timer, struct offers, look);
+
+        if (offers->set.part_count == 0)
+                return;
+        if (!offers->is_asking)
+                offers->is_asking =
+                        pod_resources_list(offers->peers.pod_resources, on_list, offers) == 0;
+        loop_timer_set(offers->loop, &offers->look, CLAIMS_MS * NS_PER_MS);
+}
+
+int offers_update(struct offers *offers, const struct gpu_set *set)
+{
+        offers->set = *set;
+        if (offers->peers.pod_resources && set->part_count > 0 && !offers->look.place)
+                on_claims_look(&offers->look);
+        return tell(offers);
 }
 
 void offers_look(struct offers *offers)
@@ -99,8 +157,8 @@ void offers_each(const struct offers *offers,
         }
 }
 
-int offers_new(struct loop *loop, const struct node_options *options, struct pre_start *pre_start,
-               struct offers **ret_offers)
+int offers_new(struct loop *loop, const struct node_options *options,
+               const struct offers_peers *peers, struct offers **ret_offers)
 {
         struct offers *offers = calloc(1, sizeof *offers);
 
@@ -108,8 +166,11 @@ int offers_new(struct loop *loop, const struct node_options *options, struct pre
                 return -ENOMEM;
         *offers = (struct offers){ .loop = loop,
                                    .options = options,
-                                   .pre_start = pre_start,
+                                   .peers = *peers,
+                                   .retell = { .run = on_retell },
+                                   .look = { .on_due = on_claims_look },
                                    .plugins = VEC_OF(struct plugin *) };
+        mig_claims_init(&offers->claims);
         *ret_offers = offers;
         return 0;
 }
@@ -121,5 +182,9 @@ void offers_free(struct offers *offers)
         for (size_t i = 0; i < offers->plugins.count; i++)
                 plugin_free(plugin_at(offers, i));
         vec_done(&offers->plugins);
+        if (offers->peers.pod_resources)
+                pod_resources_forget(offers->peers.pod_resources, offers);
+        loop_timer_clear(offers->loop, &offers->look);
+        mig_claims_done(&offers->claims);
         free(offers);
 }

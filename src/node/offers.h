@@ -6,13 +6,19 @@
 #include "loop.h"
 #include "node_options.h"
 #include "plugin.h"
+#include "pod_resources.h"
 
 struct offers;
 
-/* The options stay the caller's; pre_start as plugin.h has it. Nothing is offered before
- * offers_update(). */
-int offers_new(struct loop *loop, const struct node_options *options, struct pre_start *pre_start,
-               struct offers **ret_offers);
+struct offers_peers {
+        struct pre_start *pre_start; /* as plugin_service.h has it */
+        struct pod_resources
+                *pod_resources; /* says which MIG devices are held; NULL: nobody does */
+};
+
+/* The options stay the caller's. Nothing is offered before offers_update(). */
+int offers_new(struct loop *loop, const struct node_options *options,
+               const struct offers_peers *peers, struct offers **ret_offers);
 /* Tells kubelet of the GPUs as they are. A resource that is gone is taken back. -ENOMEM: some of it was
  * told; another call may tell the rest. */
 int offers_update(struct offers *offers, const struct gpu_set *set);

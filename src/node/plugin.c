@@ -159,6 +159,15 @@ static bool is_forgotten(const struct plugin *plugin)
                clock_now_ns() - plugin->registered_ns > UNHEARD_MS * NS_PER_MS;
 }
 
+/* Is there a kubelet that was not tried yet? One that was killed leaves its socket behind; and what is
+ * changed in the folder while we wait may be our own sockets. */
+static bool is_new_kubelet(const struct plugin *plugin)
+{
+        const struct identity now = identity_of(plugin->kubelet_path);
+
+        return now.inode && !identity_is(&now, &plugin->kubelets);
+}
+
 void plugin_look(struct plugin *plugin)
 {
         if (plugin->request) /* it will be looked at when that is over */
@@ -167,7 +176,7 @@ void plugin_look(struct plugin *plugin)
                 return;
         if (plugin->registered_ns)
                 log_info("%s: kubelet has forgotten us, registering again", plugin->resource);
-        else if (plugin->retry.place && !identity_of(plugin->kubelet_path).inode)
+        else if (plugin->retry.place && !is_new_kubelet(plugin))
                 return; /* kubelet is away: nothing to hurry for */
         backoff_reset(&plugin->backoff);
         plugin_restart(plugin);
@@ -231,7 +240,7 @@ static int plugin_connect(struct plugin *plugin)
 }
 
 int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
-               struct pre_start *pre_start, struct plugin **ret_plugin)
+               const struct plugin_counsel *counsel, struct plugin **ret_plugin)
 {
         struct plugin *plugin = calloc(1, sizeof *plugin);
         int r;
@@ -243,7 +252,7 @@ int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
         plugin->backoff = (struct backoff){ .first_ms = 200, .most_ms = 5000 };
         r = plugin_name(plugin, folder, offer->resource);
         if (r == 0)
-                r = plugin_service_init(&plugin->service, plugin->resource, offer, pre_start);
+                r = plugin_service_init(&plugin->service, plugin->resource, offer, counsel);
         if (r == 0)
                 r = plugin_connect(plugin);
         if (r < 0) {

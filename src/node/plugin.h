@@ -8,14 +8,14 @@
 #include "err.h"
 #include "loop.h"
 #include "offer_list.h"
-#include "pre_start.h"
+#include "plugin_service.h"
 
 struct plugin;
 
-/* folder: kubelet's, which need not exist yet. Trouble is logged; it goes on trying. pre_start: who is
- * asked before a container starts with vGPUs; NULL: nobody. */
+/* folder: kubelet's, which need not exist yet. Trouble is logged; it goes on trying. The
+ * counsel is copied. */
 int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
-               struct pre_start *pre_start, struct plugin **ret_plugin);
+               const struct plugin_counsel *counsel, struct plugin **ret_plugin);
 
 /* Something changed in kubelet's folder, or it is time to look: is all still as it should be? */
 void plugin_look(struct plugin *plugin);

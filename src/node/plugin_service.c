@@ -7,17 +7,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "clock.h"
 #include "container_place.h"
 #include "scope.h"
 #include "str.h"
 
 int plugin_service_init(struct plugin_service *service, const char *resource,
-                        const struct offer *offer, struct pre_start *pre_start)
+                        const struct offer *offer, const struct plugin_counsel *counsel)
 {
         *service = (struct plugin_service){ .resource = resource,
                                             .kind = offer->kind,
-                                            .pre_start = pre_start };
+                                            .counsel = *counsel };
         for (unsigned i = 0; i < WATCHERS_MOST; i++)
                 service->watchers[i].service = service;
         return slots_copy(&offer->slots, &service->slots);
@@ -30,7 +32,7 @@ void plugin_service_done(struct plugin_service *service)
 
 bool plugin_service_wants_pre_start(const struct plugin_service *service)
 {
-        return service->pre_start && service->kind == OFFER_VGPU;
+        return service->counsel.pre_start && service->kind == OFFER_VGPU;
 }
 
 bool plugin_service_is_heard(const struct plugin_service *service)
@@ -176,17 +178,55 @@ static void answer_allocate(const struct plugin_service *service, struct grpc_ca
                 free(given[i].ids);
 }
 
+/* The first that is held under another name, or NULL. */
+static const char *held_elsewhere(const struct plugin_service *service,
+                                  const V1beta1__AllocateRequest *request, const char **ret_holder)
+{
+        for (size_t i = 0; i < request->n_container_requests; i++) {
+                const V1beta1__ContainerAllocateRequest *container = request->container_requests[i];
+
+                for (size_t j = 0; j < container->n_devices_ids; j++) {
+                        *ret_holder = mig_claims_holder(service->counsel.claims,
+                                                        container->devices_ids[j]);
+                        if (*ret_holder && strcmp(*ret_holder, service->resource) != 0)
+                                return container->devices_ids[j];
+                }
+        }
+        return NULL;
+}
+
+/* Without memory for a claim kubelet's list will make it. */
+static void claim(struct plugin_service *service, const V1beta1__AllocateRequest *request)
+{
+        for (size_t i = 0; i < request->n_container_requests; i++) {
+                const V1beta1__ContainerAllocateRequest *container = request->container_requests[i];
+
+                for (size_t j = 0; j < container->n_devices_ids; j++)
+                        mig_claims_take(service->counsel.claims, container->devices_ids[j],
+                                        service->resource, clock_now_ns());
+        }
+        service->counsel.on_taken(service->counsel.owner);
+}
+
 static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCMessage *message)
 {
-        const struct plugin_service *service = owner;
+        struct plugin_service *service = owner;
         const V1beta1__AllocateRequest *request = (const void *)message;
-        const char *id = stranger(service, request);
-        char text[160];
+        const bool is_claimed = service->kind == OFFER_MIG && service->counsel.claims;
+        const char *id = stranger(service, request), *holder;
+        char text[256];
 
         if (id) {
                 snprintf(text, sizeof text, "'%.60s' is no %s of this node", id, service->resource);
                 return grpc_finish(call, GRPC_INVALID_ARGUMENT, text);
         }
+        id = is_claimed ? held_elsewhere(service, request, &holder) : NULL;
+        if (id) {
+                snprintf(text, sizeof text, "'%.60s' is held already, as %s", id, holder);
+                return grpc_finish(call, GRPC_FAILED_PRECONDITION, text);
+        }
+        if (is_claimed)
+                claim(service, request);
         answer_allocate(service, call, request);
 }
 
@@ -198,8 +238,8 @@ static void serve_pre_start(void *owner, struct grpc_call *call, const ProtobufC
                 V1BETA1__PRE_START_CONTAINER_RESPONSE__INIT;
 
         if (plugin_service_wants_pre_start(service))
-                pre_start_serve(service->pre_start, call, service->resource, request->devices_ids,
-                                request->n_devices_ids);
+                pre_start_serve(service->counsel.pre_start, call, service->resource,
+                                request->devices_ids, request->n_devices_ids);
         else
                 grpc_answer(call, &answer.base);
 }

@@ -4,16 +4,25 @@
 #include <stdbool.h>
 
 #include "grpc_server.h"
+#include "mig_claims.h"
 #include "offer_list.h"
 #include "pre_start.h"
 
 enum { WATCHERS_MOST = 4 }; /* kubelet has one, and one more while it restarts */
 
+/* Who has a say in what is handed out. */
+struct plugin_counsel {
+        struct pre_start *pre_start;   /* is asked before a container starts; NULL: nobody is */
+        struct mig_claims *claims;     /* of all resources; NULL: nobody looks after them */
+        void (*on_taken)(void *owner); /* the claims are others now */
+        void *owner;
+};
+
 struct plugin_service {
         const char *resource; /* for sentences */
         enum offer_kind kind;
         struct slots slots;
-        struct pre_start *pre_start; /* who is asked before a container starts; NULL: nobody */
+        struct plugin_counsel counsel;
         struct plugin_watcher {
                 struct plugin_service *service;
                 struct grpc_call *call; /* NULL: free */
@@ -24,7 +33,7 @@ extern const struct grpc_method plugin_service_methods[]; /* their owner is the 
 
 /* The resource's name stays the caller's. */
 int plugin_service_init(struct plugin_service *service, const char *resource,
-                        const struct offer *offer, struct pre_start *pre_start);
+                        const struct offer *offer, const struct plugin_counsel *counsel);
 void plugin_service_done(struct plugin_service *service); /* zeroed is fine */
 /* Tells all who listen, if it is not what they know. */
 void plugin_service_set_offer(struct plugin_service *service, const struct offer *offer);

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -113,6 +114,21 @@ def troubles(tap, kubelet, folder):
               differs(eventually(lambda: is_listed(kubelet), 30), True))
 
 
+def dead_kubelet(tap, kubelet, node, folder):
+    """A kubelet that was killed leaves its socket, at which nobody answers."""
+    kubelet.stop()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(folder / "plugins" / "kubelet.sock"))
+    time.sleep(1)
+    before = node.cpu_s()
+    time.sleep(2)
+    used = node.cpu_s() - before
+    tap.check("while kubelet is dead, its socket left behind, nothing is tried in vain all the time",
+              [] if used < 0.3 else [f"{used:.2f} s of a core in 2 s"])
+    kubelet.start()
+    tap.check("… and a new one is found at once", differs(eventually(lambda: is_listed(kubelet), 5), True))
+
+
 def main(bin_dir, descriptors, memory):
     tap = Tap()
     with tempfile.TemporaryDirectory() as name:
@@ -124,6 +140,7 @@ def main(bin_dir, descriptors, memory):
         kubelet.start()
         first(tap, kubelet, node, memory)
         restarts(tap, kubelet)
+        dead_kubelet(tap, kubelet, node, folder)
         troubles(tap, kubelet, folder)
 
         node.stop(signal.SIGKILL)

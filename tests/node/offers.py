@@ -69,6 +69,14 @@ def memory(tap, bench):
               bench.becomes(MEMORY, 80) or differs(sorted(bench.listed(MEMORY)), before))
 
 
+def refusal(end, ids):
+    try:
+        end.allocate(ids)
+        return None
+    except grpc.RpcError as error:
+        return error.code().name, error.details()
+
+
 def profiles(tap, bench):
     mig.cut(bench.lib_dir, bench.machine, 0, [1, 1, 3])
     uuids = mig.devices(bench.lib_dir, bench.machine, 0)
@@ -85,12 +93,13 @@ def profiles(tap, bench):
     tap.check("Allocate makes the device visible that kubelet chose, and marks the container",
               differs(({e.key: e.value for e in given.envs}, [a.key for a in given.annotations]),
                       ({"NVIDIA_VISIBLE_DEVICES": ",".join(ids)}, ["vgpu.io/requested"])))
-    try:
-        end.allocate(["MIG-no-such"])
-        refusal = None
-    except grpc.RpcError as error:
-        refusal = error.code().name
-    tap.check("a device that is not of this node is refused", differs(refusal, "INVALID_ARGUMENT"))
+    tap.check("a device that is not of this node is refused",
+              differs(refusal(end, ["MIG-no-such"])[0], "INVALID_ARGUMENT"))
+    tap.check("what is held under one name is not offered under the other",
+              bench.becomes("mig.das.com/1g.5gb", 0) + bench.becomes("nvidia.com/mig-1g.5gb", 2))
+    tap.check("… nor given", differs(
+        refusal(bench.kubelet.endpoints["mig.das.com/1g.5gb"], ids[:1]),
+        ("FAILED_PRECONDITION", f"'{ids[0]}' is held already, as nvidia.com/mig-1g.5gb")))
     bench.sim("inject", "lose", "0")
     tap.check("devices of a lost card are sick", bench.becomes("nvidia.com/mig-1g.5gb", 0))
     tap.check("… and still listed", differs(sorted(bench.listed("nvidia.com/mig-1g.5gb")), ids))
