@@ -48,6 +48,9 @@ struct cluster { /* zeroed is empty */
         struct cluster_node **numbered; /* nodes by number */
         size_t numbered_room;
         uint64_t changes; /* counts */
+        /* The lowest priority that any pod has had here: nobody below it preempts anybody. */
+        int32_t lowest_priority;
+        bool has_priority;
 };
 
 /* A node as it says it is; cards is a vec of struct node_card and is taken over. 0 or -ENOMEM. */

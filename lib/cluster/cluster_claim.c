@@ -110,6 +110,9 @@ void cluster_pod_describe(struct cluster *cluster, const struct who *who)
         free(pod->names);
         pod->names = names;
         pod->priority = who->priority;
+        if (!cluster->has_priority || who->priority < cluster->lowest_priority)
+                cluster->lowest_priority = who->priority;
+        cluster->has_priority = true;
         pod->started_s = who->started_s;
         pod->is_leaving = pod->is_leaving || who->is_leaving; /* there is no way back */
 }

@@ -27,6 +27,8 @@ void who_read(const json_t *pod, struct who *ret_who)
         str_copy(ret_who->name, sizeof ret_who->name, text_of(metadata, "name"));
         str_copy(ret_who->nominated, sizeof ret_who->nominated,
                  text_of(status, "nominatedNodeName"));
+        str_copy(ret_who->kept, sizeof ret_who->kept,
+                 text_of(json_object_get(metadata, "annotations"), WHO_KEPT));
         ret_who->priority = (int32_t)json_integer_value(json_object_get(spec, "priority"));
         ret_who->may_preempt = strcmp(text_of(spec, "preemptionPolicy"), "Never") != 0;
         ret_who->is_leaving = *text_of(metadata, "deletionTimestamp") != '\0';

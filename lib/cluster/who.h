@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define WHO_KEPT "vgpu.io/kept-node"
+
 struct who {
         char uid[64], namespace_name[64], name[256];
-        char nominated[256]; /* the node that is kept for it; "": none */
+        /* The node on which room is kept for it: as kube-scheduler says, which forgets it whenever it fails to
+         * ask us, and as we say. "": none. */
+        char nominated[256], kept[256];
         int32_t priority;
         bool may_preempt;
         bool is_leaving;   /* it is being deleted */

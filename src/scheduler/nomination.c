@@ -24,8 +24,9 @@ static void on_written(void *owner, const struct kube_answer *answer)
 void nomination_write(struct kube_client *client, const struct who *who, const char *node)
 {
         struct writing *writing = calloc(1, sizeof *writing);
-        json_t *body = json_pack("{s:{s:s}, s:{s:s?}}", "metadata", "uid", who->uid, "status",
-                                 "nominatedNodeName", node);
+        json_t *body =
+                json_pack("{s:{s:s, s:{s:s?}}, s:{s:s?}}", "metadata", "uid", who->uid,
+                          "annotations", WHO_KEPT, node, "status", "nominatedNodeName", node);
         char path[448];
         const struct kube_request request = { .method = "PATCH",
                                               .path = path,
@@ -69,7 +70,8 @@ bool nomination_is_good(const struct cluster_node *node, const struct who *who,
 void nomination_follow(struct cluster *cluster, const struct who *who, const struct asking *asking,
                        uint64_t now_ns)
 {
-        const struct cluster_node *node = cluster_node_find(cluster, who->nominated);
+        const struct cluster_node *node =
+                cluster_node_find(cluster, *who->kept ? who->kept : who->nominated);
         struct placement placement;
 
         if (node && room_find(node, who, asking, now_ns, &placement) == 0)

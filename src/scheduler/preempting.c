@@ -96,7 +96,7 @@ static void run_give_up(struct run *run)
         const struct cluster_node *node =
                 victims ? node_choose(preempting, run, UINT64_MAX, victims) : NULL;
 
-        if (run->rounds > 0)
+        if (run->rounds > 0 || *run->who.kept)
                 nomination_write(preempting->client, &run->who, NULL);
         if (node) {
                 str_copy(preempting->blocked, sizeof preempting->blocked, node->name);
@@ -188,9 +188,12 @@ static bool is_waiting(struct preempting *preempting, const struct args *args,
 void preempting_consider(struct preempting *preempting, const struct args *args,
                          const struct asking *asking)
 {
+        const struct cluster *cluster = state_cluster(preempting->state);
         struct run *run;
         struct who who;
 
+        if (!cluster->has_priority || asking->priority <= cluster->lowest_priority)
+                return;
         who_read(args->pod, &who);
         if (!preempting->is_active || !who.may_preempt || !*who.uid || !args->names ||
             asking->pod.need_count == 0 || is_waiting(preempting, args, &who, asking))
@@ -218,7 +221,7 @@ static void on_waiting(void *owner, const struct who *who, const struct asking *
         const struct cluster_claim *claim =
                 cluster_claim_find(state_cluster(preempting->state), who->uid);
 
-        if (!claim && *who->nominated)
+        if (!claim && (*who->kept || *who->nominated))
                 nomination_follow(state_cluster(preempting->state), who, asking, clock_now_ns());
         else if (claim && !*who->nominated && preempting->is_active)
                 nomination_write(preempting->client, who, claim->node->name);

@@ -2,6 +2,7 @@
 #include "verb_preempt.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "scope.h"
 
@@ -52,6 +53,7 @@ json_t *verb_preempt(const struct cluster *cluster, const json_t *args, const st
         const json_t *metas = json_object_get(args, "NodeNameToMetaVictims");
         const json_t *nodes =
                 json_object_size(metas) > 0 ? metas : json_object_get(args, "NodeNameToVictims");
+        const struct cluster_claim *claim = uid ? cluster_claim_find(cluster, uid) : NULL;
         autofree struct victims *victims = malloc(sizeof *victims);
         json_t *answers = json_object(), *theirs;
         const char *name;
@@ -62,6 +64,8 @@ json_t *verb_preempt(const struct cluster *cluster, const json_t *args, const st
         }
         json_object_foreach((json_t *)nodes, name, theirs)
         {
+                if (claim && strcmp(claim->node->name, name) != 0)
+                        continue;
                 json_t *answer = asking->pod.need_count == 0
                                          ? json_pack("{s:o, s:I}", "Pods",
                                                      metas_of(json_object_get(theirs, "Pods")),

@@ -16,8 +16,8 @@ static const char *const topologies[] = {
 };
 
 /* Written by our programs; the second group by Volcano's scheduler, whose decision we honour. */
-static const char *const ours[] = { "vgpu.io/allocation", ANNOTATION_CONTAINER_UUIDS,
-                                    ANNOTATION_SEAL, NULL };
+static const char *const ours[] = { "vgpu.io/allocation", "vgpu.io/kept-node",
+                                    ANNOTATION_CONTAINER_UUIDS, ANNOTATION_SEAL, NULL };
 static const char *const volcanos[] = { "volcano.sh/vgpu-ids-new",
                                         "volcano.sh/devices-to-allocate",
                                         "volcano.sh/vgpu-node",

@@ -1,6 +1,7 @@
 """Pods of higher priority get room on cards by sending away as few as possible."""
 
 import contextlib
+import time
 
 from lab import case, expect, pod
 from placing import EXTENDER, bound, nodes, scheduler
@@ -119,6 +120,9 @@ def kept(cluster):
         cluster.create(gpu_pod("thief", 10000, names["middle"]))    # 10000 are free already, but not for it
         cluster.wait("the thief is refused", lambda: any(
             "too few GPUs" in event for event in cluster.events("thief")), 60)
+        before = cluster.pod("high")["metadata"]["resourceVersion"]
+        time.sleep(3)
+        expect(cluster.pod("high")["metadata"]["resourceVersion"] == before, "somebody writes again and again")
         cluster.delete("v1", "Pod", "slow", cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("both have their place", lambda: placed(cluster) == ["high", "thief"], 60)
 
@@ -139,3 +143,78 @@ def remembered(cluster):
                 "too few GPUs" in event for event in cluster.events("thief")), 60)
             cluster.delete("v1", "Pod", "slow", cluster.namespace, gracePeriodSeconds=0)
             cluster.wait("the high one has its place", lambda: placed(cluster) == ["high"], 60)
+
+
+@case("where CPU is short too, kube-scheduler's victims and those on the cards are one set", profile="light")
+def together(cluster):
+    with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        def busy(name, memory, cpu, priority):
+            made = gpu_pod(name, memory, names[priority])
+            made["spec"]["containers"][0]["resources"]["limits"]["cpu"] = str(cpu)
+            return made
+        # 64 CPUs; cards 40000 each: both full of low ones, and one without a GPU has most of the CPU.
+        cpu_only = pod("cpu-only", limits={"cpu": "40"}, priorityClassName=names["low"])
+        fill(cluster, [cpu_only, busy("a", 40000, 4, "low"), busy("b", 40000, 4, "middle")])
+        cluster.create(busy("high", 30000, 40, "high"))
+        cluster.wait("the high one has its place", lambda: "high" in placed(cluster), 60)
+        expect(placed(cluster) == ["b", "high"], placed(cluster))
+
+
+@case("a pod of still higher priority may have the kept room; the first gets the next", profile="light")
+def overtaken(cluster):
+    with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        fill(cluster, [gpu_pod("slow", 40000, names["low"], terminationGracePeriodSeconds=600),
+                       gpu_pod("other", 40000, names["low"], terminationGracePeriodSeconds=600)])
+        cluster.create(gpu_pod("middle", 30000, names["middle"]))
+        leaving = cluster.wait("one is leaving", lambda: [
+            entry["metadata"]["name"] for entry in bound(cluster) if "deletionTimestamp" in entry["metadata"]], 60)
+        cluster.create(gpu_pod("high", 40000, names["high"]))
+        cluster.wait("the high one waits for the same", lambda: cluster.pod("high")["status"].get(
+            "nominatedNodeName"), 60)
+        cluster.delete("v1", "Pod", leaving[0], cluster.namespace, gracePeriodSeconds=0)
+        cluster.wait("the high one is first", lambda: "high" in placed(cluster), 60)
+        rest = ({"slow", "other"} - set(leaving)).pop()
+        cluster.wait("the other must go for the middle one", lambda:
+                     "deletionTimestamp" in cluster.pod(rest)["metadata"], 60)
+        cluster.delete("v1", "Pod", rest, cluster.namespace, gracePeriodSeconds=0)
+        cluster.wait("both are placed", lambda: placed(cluster) == ["high", "middle"], 60)
+
+
+@case("two victims of one budget that spares one: nobody goes who need not", profile="light")
+def shared_budget(cluster):
+    with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        labels = {"app": "pair"}
+        fill(cluster, [gpu_pod("one", 20000, names["low"], labels=labels),
+                       gpu_pod("two", 20000, names["low"], labels=labels),
+                       gpu_pod("third", 40000, names["middle"])])
+        for name in ("one", "two", "third"):
+            cluster.patch("v1", "Pod", name, {"status": {
+                "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
+                cluster.namespace, "status")
+        cluster.apply({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "pair"},
+                       "spec": {"minAvailable": 2, "selector": {"matchLabels": labels}}})
+        cluster.wait("the budget is known", lambda: cluster.get(
+            "policy/v1", "PodDisruptionBudget", "pair", cluster.namespace)["status"].get("currentHealthy") == 2)
+        cluster.create(gpu_pod("high", 40000, names["high"]))
+        cluster.wait("the high one has its place", lambda: "high" in placed(cluster), 60)
+        expect(placed(cluster) == ["high", "one", "two"], placed(cluster))
+
+
+@case("where one node lacks CPU and another room on its cards, one of them is emptied and not both", profile="light")
+def once(cluster):
+    with nodes(cluster, 2, cards=1), priorities(cluster) as names, scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER):
+        cluster.create(pod("cpu-only", limits={"cpu": "60"}, priorityClassName=names["low"],
+                           nodeSelector={"kubernetes.io/hostname": f"{cluster.namespace}-0"}))
+        gpu = gpu_pod("gpu-only", 40000, names["low"],
+                      nodeSelector={"kubernetes.io/hostname": f"{cluster.namespace}-1"})
+        cluster.create(gpu)
+        cluster.wait("both are bound", lambda: len(bound(cluster)) == 2, 60)
+        high = gpu_pod("high", 30000, names["high"])
+        high["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "40"
+        cluster.create(high)
+        cluster.wait("the high one has its place", lambda: "high" in placed(cluster), 60)
+        expect(len(placed(cluster)) == 2, placed(cluster))
