@@ -54,6 +54,13 @@ static int scan_option(struct cli_scan *scan, const char *word, struct err *e)
         return scan_unknown(scan, name, e);
 }
 
+static bool row_is_there(const struct cli_option *rows, const char *name)
+{
+        while (rows->name && strcmp(rows->name, name) != 0)
+                rows++;
+        return rows->name;
+}
+
 int cli_scan_next(struct cli_scan *scan, struct err *e)
 {
         const char *word;
@@ -71,6 +78,8 @@ int cli_scan_next(struct cli_scan *scan, struct err *e)
         }
         if (strcmp(word, "-h") == 0)
                 return CLI_HELP;
+        if (strcmp(word, "-n") == 0 && row_is_there(scan->rows, "namespace"))
+                return scan_option(scan, "namespace", e); /* as kubectl has it */
         if (word[1] != '-') {
                 err_set(e, -EINVAL, "'%s' has no option '%s'; options have two dashes (%s --help)",
                         scan->program, word, scan->program);

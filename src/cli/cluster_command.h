@@ -11,6 +11,7 @@ struct cluster_command {
 
 enum { CLUSTER_OK, CLUSTER_FAILED, CLUSTER_USAGE };
 
+int cluster_explain_pod(const struct cluster_command *command, int argc, char **argv);
 int cluster_kueue_config(const struct cluster_command *command, int argc, char **argv);
 int cluster_kueue_check(const struct cluster_command *command, int argc, char **argv);
 

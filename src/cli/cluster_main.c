@@ -8,6 +8,7 @@
 #include "cluster_options.h"
 
 static const struct cluster_command commands[] = {
+        { "explain pod", explain_pod_options, cluster_explain_pod },
         { "kueue config", kueue_config_options, cluster_kueue_config },
         { "kueue check", kueue_check_options, cluster_kueue_check },
 };

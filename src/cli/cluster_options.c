@@ -41,3 +41,14 @@ const struct cli_option kueue_check_options[] = {
         [KUEUE_CHECK_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };
+
+const struct cli_option explain_pod_options[] = {
+        [EXPLAIN_POD_NAMESPACE] = { "namespace", "NAME",
+                                    "the pod's, also -n; default: the kubeconfig's", NULL },
+        [EXPLAIN_POD_JSON] = { "json", NULL, "print JSON", NULL },
+        [EXPLAIN_POD_NVIDIA_GPU] = { "nvidia-gpu", NULL,
+                                     "nvidia.com/gpu is ours too, as vgpu-scheduler was told",
+                                     NULL },
+        [EXPLAIN_POD_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
+        { 0 },
+};

@@ -15,6 +15,13 @@ enum {
         KUEUE_CONFIG_API,
         KUEUE_CONFIG_KUBECONFIG,
 };
+enum {
+        EXPLAIN_POD_NAMESPACE,
+        EXPLAIN_POD_JSON,
+        EXPLAIN_POD_NVIDIA_GPU,
+        EXPLAIN_POD_KUBECONFIG,
+        EXPLAIN_POD_OPTIONS,
+};
 enum { KUEUE_CHECK_MANAGER, KUEUE_CHECK_NAMESPACE, KUEUE_CHECK_KUBECONFIG };
 
-extern const struct cli_option kueue_config_options[], kueue_check_options[];
+extern const struct cli_option kueue_config_options[], kueue_check_options[], explain_pod_options[];

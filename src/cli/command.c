@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The first words of commands of two words. */
-static const char *const groups[] = { "sim", "kueue" };
+static const char *const groups[] = { "sim", "kueue", "explain" };
 
 static const struct command commands[] = {
         { .name = "run",
@@ -143,6 +143,20 @@ static const struct command commands[] = {
           .run = command_sim_destroy,
           .options = sim_destroy_options,
           .summary = "remove a machine that nobody uses" },
+        { .name = "explain pod",
+          .usage = "NAME [OPTION]…",
+          .run = command_cluster,
+          .options = explain_pod_options,
+          .summary = "say why a pod waits for its GPUs, or where it went",
+          .details =
+                  "Looks at the pod, the nodes' cards and what other pods hold of them, and says "
+                  "at which\n"
+                  "station the pod is: admission, a queue, the scheduler, its node. Exits with 0 "
+                  "when it\n"
+                  "has its cards or needs none, with 3 when it waits.\n\n"
+                  "Examples:\n"
+                  "  vgpu explain pod train-0 -n team\n"
+                  "  vgpu explain pod train-0 --json | jq -r '.nodes[].reason'\n" },
         { .name = "kueue config",
           .usage = "[OPTION]…",
           .run = command_cluster,

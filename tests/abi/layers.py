@@ -18,7 +18,7 @@ MAY_SEE = {
     "lib/cluster": ["lib/kube", "lib/net", "lib/model", "lib/base"],
     "lib/arbiter": ["lib/contract", "lib/model", "lib/base"],
     "src/node": ["lib/arbiter", "lib/kube", "lib/net", "lib/contract", "lib/model", "lib/base", "api"],
-    "src/cli": ["lib/base", "lib/kube", "lib/net", "lib/arbiter", "lib/contract", "lib/machine", "lib/model", "api"],
+    "src/cli": ["lib/base", "lib/cluster", "lib/kube", "lib/net", "lib/arbiter", "lib/contract", "lib/machine", "lib/model", "api"],
     "src/burn": ["lib/base", "lib/model", "api"],
     "src/preload/entry": ["src/preload/gate", "src/preload/ledger", "src/preload/real",
                           "lib/contract", "lib/base", "api"],

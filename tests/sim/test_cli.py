@@ -86,6 +86,7 @@ class Words(Case):
                                        ("vgpu run --sim = h2", 4, "h200-141gb"),
                                        ("vgpu sim create --preset t4", 4, "t4-16gb"),
                                        ("vgpu sim create --time", 3, "--time-scale"),
+                                       ("vgpu exp", 1, "explain"), ("vgpu explain pod --j", 3, "--json"),
                                        ("vgpu kue", 1, "kueue"), ("vgpu kueue co", 2, "config"),
                                        ("vgpu kueue config --mode t", 4, "transform")):
             done = subprocess.run(["bash", "-c", ask % (words, index)], capture_output=True,
@@ -96,6 +97,7 @@ class Words(Case):
         pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "doctor")}
         for name in ("create", "list", "show", "stat", "inject", "destroy"):
             pages["sim " + name] = "vgpu-sim.1"
+        pages["explain pod"] = "vgpu-explain.1"
         for name in ("config", "check"):
             pages["kueue " + name] = "vgpu-kueue.1"
         for name, page in pages.items():
