@@ -90,7 +90,8 @@ static int review_validate(const struct review *review, const struct rules *rule
         if (!json_is_object(review->object))
                 return 0;
         if (strcmp(review->kind, "Binding") == 0) /* of pods/binding, or posted for itself */
-                return validate_binding(review->object, review->user, rules, e);
+                return validate_binding(review->object, review->pod_namespace, review->user, rules,
+                                        e);
         if (strcmp(review->kind, "Pod") != 0)
                 return 0;
         if (strcmp(review->operation, "CREATE") == 0)

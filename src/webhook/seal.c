@@ -39,18 +39,25 @@ int seal_make(const struct seal *seal, const char *pod_namespace, const char *uu
         return text_make(seal, pod_namespace, uuids, seal->now_s(), ret_text);
 }
 
-bool seal_holds(const struct seal *seal, const char *pod_namespace, const char *uuids,
-                const char *text)
+bool seal_is_ours(const struct seal *seal, const char *pod_namespace, const char *uuids,
+                  const char *text)
 {
-        const uint64_t now_s = seal->now_s();
         char expected[SEAL_TEXT], *end;
         const uint64_t at_s = strtoull(text, &end, 10);
 
-        if (*end != '.' || at_s > now_s || now_s - at_s > SEAL_LIFE_S ||
-            text_make(seal, pod_namespace, uuids, at_s, expected) < 0)
+        if (*end != '.' || text_make(seal, pod_namespace, uuids, at_s, expected) < 0)
                 return false;
         return strlen(text) == strlen(expected) &&
                gnutls_memcmp(text, expected, strlen(expected)) == 0;
+}
+
+bool seal_holds(const struct seal *seal, const char *pod_namespace, const char *uuids,
+                const char *text)
+{
+        const uint64_t now_s = seal->now_s(), at_s = strtoull(text, NULL, 10);
+
+        return at_s <= now_s && now_s - at_s <= SEAL_LIFE_S &&
+               seal_is_ours(seal, pod_namespace, uuids, text);
 }
 
 int seal_uuid(char ret_uuid[static 37])

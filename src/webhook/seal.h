@@ -20,6 +20,9 @@ struct seal {
 /* The seal of these UUIDs (the annotation's text) on a pod of that namespace. 0 or -EIO. */
 int seal_make(const struct seal *seal, const char *pod_namespace, const char *uuids,
               char ret_text[static SEAL_TEXT]);
+/* True when the seal is ours, of whatever time. */
+bool seal_is_ours(const struct seal *seal, const char *pod_namespace, const char *uuids,
+                  const char *text);
 /* True when the seal is ours and fresh. */
 bool seal_holds(const struct seal *seal, const char *pod_namespace, const char *uuids,
                 const char *text);

@@ -166,15 +166,31 @@ int validate_change(json_t *pod, const json_t *old, const char *user, const stru
         return has_changed ? sizes_check(pod, rules, e) : 0;
 }
 
-int validate_binding(const json_t *binding, const char *user, const struct rules *rules,
-                     struct err *e)
+/* Volcano's Binding repeats all annotations of the pod: the UUIDs that we gave it may be among them. */
+static bool is_repeated(const json_t *annotations, const char *name, const char *pod_namespace,
+                        const char *user, const struct rules *rules)
 {
+        const char *uuids =
+                json_string_value(json_object_get(annotations, ANNOTATION_CONTAINER_UUIDS));
+        const char *seal = json_string_value(json_object_get(annotations, ANNOTATION_SEAL));
+        const bool is_uuid =
+                strcmp(name, ANNOTATION_CONTAINER_UUIDS) == 0 || strcmp(name, ANNOTATION_SEAL) == 0;
+
+        return is_uuid && uuids && seal && name_is_in(user, rules->volcano_users) &&
+               seal_is_ours(&rules->seal, pod_namespace, uuids, seal);
+}
+
+int validate_binding(const json_t *binding, const char *pod_namespace, const char *user,
+                     const struct rules *rules, struct err *e)
+{
+        const json_t *annotations = annotations_get(binding);
         const char *name;
         json_t *value;
 
-        json_object_foreach(annotations_get(binding), name, value)
+        json_object_foreach((json_t *)annotations, name, value)
         {
-                if (annotation_is_reserved(name) && !user_may_write(user, name, rules))
+                if (annotation_is_reserved(name) && !user_may_write(user, name, rules) &&
+                    !is_repeated(annotations, name, pod_namespace, user, rules))
                         return err_set(e, -EPERM,
                                        "annotation %s in a Binding is our scheduler's alone", name);
         }

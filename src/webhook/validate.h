@@ -9,5 +9,5 @@ int validate_pod(json_t *pod, const struct rules *rules, struct err *e);
 int validate_change(json_t *pod, const json_t *old, const char *user, const struct rules *rules,
                     struct err *e);
 /* A Binding: the decision it carries must be our scheduler's. */
-int validate_binding(const json_t *binding, const char *user, const struct rules *rules,
-                     struct err *e);
+int validate_binding(const json_t *binding, const char *pod_namespace, const char *user,
+                     const struct rules *rules, struct err *e);

@@ -14,6 +14,7 @@ import unit_tap  # noqa: E402
 
 REVIEW = sys.argv[1]
 SCHEDULER = "system:serviceaccount:vgpu-system:vgpu-scheduler"
+VOLCANO = "system:serviceaccount:volcano-system:volcano-scheduler"
 UUIDS, SEAL = "vgpu.io/container-uuids", "vgpu.io/container-uuids-seal"
 
 
@@ -288,10 +289,10 @@ class Change(Case):
         self.assertFalse(self.change(ceilings, {**ceilings, "vgpu.io/memory-max": "1Gi"})["allowed"])
 
     def test_volcano_writes_its_own_annotations_alone(self):
-        user = "system:serviceaccount:volcano-system:volcano-scheduler"
-        self.assertTrue(self.change({}, {"volcano.sh/vgpu-ids-new": "x", "volcano.sh/vgpu-node": "n"}, user)["allowed"])
-        self.assertFalse(self.change({}, {"vgpu.io/allocation": "{}"}, user)["allowed"])
-        self.assertFalse(self.change({UUIDS: "a"}, {UUIDS: "b"}, user)["allowed"])
+        self.assertTrue(self.change({}, {"volcano.sh/vgpu-ids-new": "x", "volcano.sh/vgpu-node": "n"},
+                                    VOLCANO)["allowed"])
+        self.assertFalse(self.change({}, {"vgpu.io/allocation": "{}"}, VOLCANO)["allowed"])
+        self.assertFalse(self.change({UUIDS: "a"}, {UUIDS: "b"}, VOLCANO)["allowed"])
 
     def test_a_size_over_the_request_cannot_be_written_at_creation_either(self):
         self.refused("over the ceiling", self.mutate_once(self.pod(self.GPU, annotations={"vgpu.io/memory": "1Gi"})),
@@ -329,6 +330,20 @@ class Change(Case):
                 answer = self.ask("validate", binding, kind="Binding", subResource=sub,
                                   userInfo={"username": user})
                 self.assertEqual(answer["allowed"], is_allowed)
+
+
+    def test_a_binding_of_volcanos_repeats_what_the_pod_has(self):
+        pod = self.mutate(self.pod(self.GPU))
+        given = {key: pod["metadata"]["annotations"][key] for key in (UUIDS, SEAL)}
+        decision = {"volcano.sh/vgpu-ids-new": "x", "team": "a"}
+
+        def bind(user, **annotations):
+            return self.ask("validate", {"metadata": {"annotations": {**given, **decision, **annotations}}},
+                            kind="Binding", subResource="binding", userInfo={"username": user}, now=90000)["allowed"]
+        self.assertTrue(bind(VOLCANO))
+        self.assertFalse(bind("alice"))
+        self.assertFalse(bind(VOLCANO, **{UUIDS: '{"c0":"mine"}'}))
+        self.assertFalse(bind(VOLCANO, **{"vgpu.io/allocation": "{}"}))
 
 
 class Envelope(unittest.TestCase):

@@ -2,9 +2,13 @@
 
 import contextlib
 
-from cases.test_node import agent
+import yaml
+
+from cases.test_placement import scheduler
+from cases.test_webhook import webhook
 from lab import case, expect, pod
 from places import NODE
+from whole import EXTENDER, PROFILES, UBUNTU, agent, looks, wait_log
 
 GROUP = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -85,6 +89,78 @@ def decides(cluster):
         cluster.delete("v1", "Pod", names[0], cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("the third follows", lambda: {entry["metadata"]["name"] for entry in placed()} ==
                      {"one", "two", "three"} - {names[0]})
+
+
+def share_pod(name, memory, **options):
+    """A pod whose container says which GPUs it has, and holds what it may."""
+    limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": str(memory), "volcano.sh/vgpu-cores": "20"}
+    return pod(name, image=UBUNTU, command="look; look hold 100000; sleep 3600", limits=limits,
+               schedulerName="volcano", **options)
+
+
+def expect_given(entry, log):
+    """From inside: exactly what Volcano gave."""
+    given = [(uuid, memory, memory) for uuid, memory, _ in decision(entry)[0]]
+    expect(looks(log) == given, f"sees {log}, was given {given}")
+    expect("refused after" in log, log)
+
+
+JOB = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec: {schedulerName: volcano, queue: default, minAvailable: 2}
+"""
+
+
+@contextlib.contextmanager
+def admitted(cluster):
+    """Admission that lets Volcano write its own annotations, and nobody else."""
+    cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
+                   "handler": "vgpu"})
+    with webhook(cluster, "--volcano-user", "system:serviceaccount:volcano-system:volcano-scheduler",
+                 "--trusted-user", "admin"):
+        yield
+
+
+@case("a pod and a Volcano Job get the shares that Volcano's scheduler decided on, and are held to them")
+def shares(cluster):
+    with admitted(cluster), volcano_node(cluster, 2), volcano(cluster, "volcano-controllers"):
+        cluster.create(share_pod("plain", 3000))
+        job = yaml.safe_load(JOB)
+        job["spec"]["tasks"] = [{"name": "worker", "replicas": 2, "template": {"spec": share_pod("x", 2000)["spec"]}}]
+        cluster.create(job)
+        for name, memory in (("plain", 3000), ("train-worker-0", 2000), ("train-worker-1", 2000)):
+            cluster.wait(f"{name} is there", lambda name=name: cluster.pod(name))
+            entry = cluster.wait_phase(name, "Running", seconds=90)
+            expect(decision(entry)[0][0][1:] == (memory, 20), entry["metadata"]["annotations"])
+            expect_given(entry, wait_log(cluster, name, "refused after"))
+            expect("vgpu.io/allocation" not in entry["metadata"]["annotations"], "two decided")
+
+
+@case("vgpu-scheduler and Volcano's scheduler see what the other gave, and share a card between them")
+def beside(cluster):
+    with admitted(cluster), volcano_node(cluster), volcano(cluster, "volcano-controllers"), scheduler(), \
+            cluster.scheduler_config(extenders=EXTENDER, profiles=PROFILES):
+        cluster.create(share_pod("theirs", 20000))
+        cluster.wait_phase("theirs", "Running", seconds=90)
+        limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "15000"}
+        for name in ("ours", "more"):       # 20000 + 15000 fit in 40960; 15000 more do not
+            cluster.create(pod(name, limits=limits))
+        cluster.wait("one of ours is placed", lambda: any(
+            cluster.pod(name)["spec"].get("nodeName") for name in ("ours", "more")), 60)
+        cluster.wait("the other says why not", lambda: any(
+            "too few GPUs with 15000 MiB" in event for event in cluster.events()), 60)
+        placed = next(entry for entry in map(cluster.pod, ("ours", "more")) if entry["spec"].get("nodeName"))
+        expect(decision(placed)[0][0][1] == 15000, placed["metadata"]["annotations"])
+        cluster.create(share_pod("late", 6000))
+        cluster.wait("Volcano counts ours too", lambda: any(
+            "late" not in event and "fit" in event.lower() or "Unschedulable" in event
+            for event in cluster.events("late") + cluster.events(
+                f"podgroup-{cluster.pod('late')['metadata']['uid']}")), 60)
+        expect(not cluster.pod("late")["spec"].get("nodeName"), "the card was given twice")
+        cluster.create(share_pod("small", 5000))
+        cluster.wait_phase("small", "Running", seconds=60)
 
 
 @case("Volcano's scheduler places a pod group, all of it or none")
