@@ -10,7 +10,7 @@ LIMITS = (5, 10, 30, 50, 80)
 # name of the case: (kind of load, processes)
 CASES = {"async_50us": ("async_50us", 1), "async_1ms": ("async_1ms", 1), "sync_20ms": ("sync_20ms", 1),
          "graph_8ms": ("graph_8ms", 1), "iterations": ("iterations", 1), "mixed": ("mixed", 1),
-         "streams": ("streams", 1), "4_processes": ("async_1ms", 4)}
+         "streams": ("streams", 1), "4_processes": ("async_1ms", 4), "fills": ("fills", 1)}
 WARM_UP_S = 1.0     # what an idle container has saved up is used, costs are learned
 WINDOWS = 5
 
@@ -33,7 +33,7 @@ class Card:
                        "LD_LIBRARY_PATH": os.path.join(self.build, "lib", "sim")}
         if cores:
             environment.update(LD_PRELOAD=os.path.join(self.build, "lib", "libvgpu.so"),
-                               VGPU_CORES=str(cores),
+                               VGPU_CORES=str(cores), VGPU_COPIES="count",
                                VGPU_REGION=os.path.join(self.folder, f"region{self.count}"))
         return environment
 

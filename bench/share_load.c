@@ -115,6 +115,17 @@ static void streams(const struct load *load)
                 launch(load, i % 2 ? K100US : K50US, i % STREAMS);
 }
 
+/* Work that no kernel does, and that the simulated card has little to do for: 0.7 ms each. */
+static void fills(const struct load *load)
+{
+        enum { BYTES = 1 << 30 };
+        static CUdeviceptr memory;
+
+        if (!memory)
+                MUST(cuMemAlloc_v2(&memory, BYTES));
+        MUST(cuMemsetD8Async(memory, 0, BYTES, load->streams[0]));
+}
+
 /* A millisecond of work for each request, one request every 20 ms; how long each took is printed. */
 static void requests(const struct load *load)
 {
@@ -191,6 +202,7 @@ static const struct {
         { "sync_20ms", sync_20ms },   { "sync_500ms", sync_500ms }, { "graph_8ms", graph_8ms },
         { "iterations", iterations }, { "mixed", mixed },           { "streams", streams },
         { "requests", requests },     { "managed", managed },       { "wakes", wakes },
+        { "fills", fills },
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
