@@ -200,6 +200,7 @@ int region_join(struct region *region)
                 return -EUSERS;
         struct region_slot *s = &region->file->slots[slot];
         atomic_store(&s->host_pid, 0);
+        atomic_store(&s->node_pid, 0);
         for (unsigned i = 0; i < REGION_DEVICES; i++)
                 atomic_store(&s->gpu_ns[i], 0);
         process_name(s->name, sizeof s->name);

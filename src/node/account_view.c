@@ -28,8 +28,7 @@ static_assert(offsetof(struct region_file, slots_high) == offsetof(struct head, 
 /* How a slot begins. */
 struct slot_head {
         _Atomic uint64_t state, start_time;
-        _Atomic uint32_t host_pid;
-        uint32_t reserved;
+        _Atomic uint32_t host_pid, node_pid;
         char name[sizeof((struct region_slot *)0)->name];
 };
 static_assert(offsetof(struct region_slot, name) == offsetof(struct slot_head, name),
@@ -120,6 +119,15 @@ int account_view_device(const struct account_view *view, unsigned device, uint64
         return 0;
 }
 
+/* What we told it when it registered; else what it learned of the driver, unless that speaks the pids of
+ * containers. */
+static uint32_t pid_on_node(const struct slot_head *head, uint32_t own)
+{
+        const uint32_t told = atomic_load(&head->node_pid), learned = atomic_load(&head->host_pid);
+
+        return told ? told : learned != own ? learned : 0;
+}
+
 /* Only where the node knows it by a pid can a process be seen to be gone. */
 static bool is_gone(uint32_t host_pid)
 {
@@ -136,10 +144,10 @@ int account_view_process(const struct account_view *view, uint32_t slot,
         if (r < 0)
                 return r;
         state = atomic_load(&head.state);
-        if ((state & 0xff) != REGION_LIVE || is_gone(atomic_load(&head.host_pid)))
+        const uint32_t own = (uint32_t)(state >> 32);
+        if ((state & 0xff) != REGION_LIVE || is_gone(pid_on_node(&head, own)))
                 return 0;
-        *ret_process = (struct account_process){ .pid = (uint32_t)(state >> 32),
-                                                 .host_pid = atomic_load(&head.host_pid) };
+        *ret_process = (struct account_process){ .pid = own, .host_pid = pid_on_node(&head, own) };
         head.name[sizeof head.name - 1] = '\0';
         str_copy(ret_process->name, sizeof ret_process->name, head.name);
         return 1;

@@ -87,10 +87,11 @@ static void device_look(struct tenant_state *state, unsigned place, const struct
 
                 if (owned->held != state->held || strcmp(owned->process.uuid, uuid) != 0)
                         continue;
-                count++;
                 bytes += owned->process.bytes;
                 busy_percent += owned->process.busy_percent;
-                if (!is_in_account(view, owned->process.pid))
+                if (is_in_account(view, owned->process.pid))
+                        count++; /* nobody else's context is exempt */
+                else
                         finding_add(finding, CHEAT_STRANGER,
                                     "its process %u is on GPU %u and not in its account",
                                     owned->process.pid, place);

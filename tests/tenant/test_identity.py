@@ -96,6 +96,13 @@ class Identity(BoxCase):
         self.assertEqual([word.rstrip(b"\0") for word in registry.requests[0][1][5:9]],
                          [b"u", b"s", b"n", b"c"])
 
+    def test_registration_where_the_driver_speaks_our_pids(self):
+        for environment in ("", "VGPU_COMPAT=200"):
+            registry = Registry()
+            _, probe = self.check(environment, registry=registry)
+            self.assertEqual(len(registry.requests), 2)
+            self.assertEqual(probe.alloc(LIMIT_MIB + 2), OUT_OF_MEMORY)
+
     def test_registration_is_detected(self):
         registry = Registry()
         self.check(registry=registry, host_pids=True)

@@ -20,6 +20,7 @@ static struct {
         struct identity_entry before[PIDS_MOST]; /* the driver's list before the first context */
         unsigned count;
         bool is_watched; /* once per process: later, a newcomer may be anybody */
+        unsigned told;   /* our pid on the host, by the agent; the driver may call us so, or not */
 } identity;
 
 static _Atomic uint32_t *own_place(void)
@@ -51,17 +52,26 @@ static unsigned pid_by_registration(const char *path)
         return reply.host_pid;
 }
 
+/* The agent's word on our pid. Whether the driver speaks the host's pids, too, shows with our first
+ * context: the open kernel modules do not. True: there is something to go by. */
+static bool registered(const char *path)
+{
+        struct region *region = ledger_region();
+
+        identity.told = path && *path ? pid_by_registration(path) : 0;
+        atomic_store(&region->file->slots[region->slot].node_pid, identity.told);
+        return identity.told != 0;
+}
+
 /* Unset: whatever there is to go by, the surest first. */
 static unsigned pid_detected(void)
 {
-        const char *registry = limits_registry();
-        unsigned pid = registry && *registry ? pid_by_registration(registry) : 0;
+        const bool is_told = registered(limits_registry());
+        unsigned pid = host_process_self();
 
-        if (!pid)
-                pid = host_process_self();
         if (!pid && (host_process_is_initial() || host_process_driver_is_open()))
                 pid = (unsigned)getpid();
-        return pid;
+        return is_told && pid != identity.told && !host_process_driver_is_open() ? 0 : pid;
 }
 
 static unsigned pid_find(void)
@@ -75,9 +85,9 @@ static unsigned pid_find(void)
         if (mode / COMPATIBILITY_OPEN_KERNEL & 1 || mode == COMPATIBILITY_HOST)
                 return (unsigned)getpid();
         if (mode >= COMPATIBILITY_REGISTRATION) {
-                if (registry && *registry)
-                        pid = pid_by_registration(registry);
-                else
+                if (registry && *registry && registered(registry))
+                        return 0; /* shows with the first context */
+                if (!registry || !*registry)
                         log_warn("registration is asked for, and there is no socket at %s",
                                  REGISTRY_PATH);
         }
@@ -96,6 +106,7 @@ int identity_open(struct err *e)
         if (r < 0)
                 return r;
         identity.is_watched = false;
+        identity.told = 0;
         atomic_store(own_place(), pid_find());
         return 0;
 }
@@ -127,6 +138,21 @@ static bool was_there(unsigned pid)
         return false;
 }
 
+/* Under the pid that the agent told, or under our own: who was told looks for nobody else. */
+static bool self_find(const struct identity_entry *entries, unsigned count, uint64_t *ret_bytes)
+{
+        const unsigned pids[] = { identity.told, (unsigned)getpid() };
+
+        for (unsigned i = 0; identity.told && i < sizeof pids / sizeof *pids; i++)
+                for (unsigned j = 0; j < count; j++)
+                        if (entries[j].pid == pids[i] && !was_there(pids[i])) {
+                                atomic_store(own_place(), pids[i]);
+                                *ret_bytes = entries[j].bytes;
+                                return true;
+                        }
+        return false;
+}
+
 uint64_t identity_learn(identity_list_fn *list, int ordinal)
 {
         static struct identity_entry now[PIDS_MOST];
@@ -135,6 +161,8 @@ uint64_t identity_learn(identity_list_fn *list, int ordinal)
 
         if (!list(ordinal, now, &count))
                 return 0;
+        if (self_find(now, count, &most_bytes))
+                return most_bytes;
         for (unsigned i = 0; i < count; i++) {
                 if (was_there(now[i].pid) || identity_own_pid(now[i].pid))
                         continue;

@@ -40,6 +40,18 @@ static int innermost_pid(const char *proc, const char *proc_pid, unsigned *depth
         return (int)last;
 }
 
+/* Is the process of the slot's pid namespace? Two that begin in the same tick, each as the first of its
+ * own, are told apart by nothing else. Where it cannot be seen, it may be. */
+static bool is_of_namespace(const char *proc, const char *proc_pid, const struct machine_slot *slot)
+{
+        char path[256];
+        struct stat st;
+
+        snprintf(path, sizeof path, "%.200s/%.20s/ns/pid", proc, proc_pid);
+        return !slot->pid_namespace || stat(path, &st) < 0 ||
+               (uint64_t)st.st_ino == slot->pid_namespace;
+}
+
 /* The process's entry in a /proc; `is_nested`: it is known to live in an inner namespace. */
 static unsigned proc_find(const char *path, const struct machine_slot *slot, bool is_nested)
 {
@@ -52,7 +64,8 @@ static unsigned proc_find(const char *path, const struct machine_slot *slot, boo
                 unsigned pid = (unsigned)strtoul(entry->d_name, NULL, 10);
                 if (innermost_pid(path, entry->d_name, &depth) == slot->pid &&
                     (depth > 1 || !is_nested) &&
-                    process_start_time_in(path, (pid_t)pid) == slot->start_time)
+                    process_start_time_in(path, (pid_t)pid) == slot->start_time &&
+                    is_of_namespace(path, entry->d_name, slot))
                         found = pid;
         }
         if (proc)

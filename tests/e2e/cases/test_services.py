@@ -1,0 +1,129 @@
+"""What vgpu-node does for shares that run: vgpu ps and set, registration, turns, and who holds more than it says."""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from lab import case, expect
+from places import BUILD
+from whole import allocation, gpu_pod, wait_log, whole
+
+BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
+MIB = 1 << 20
+# A context of this card takes more than the shares here have.
+EXEMPT = "--context-memory=exempt"
+
+
+def vgpu(*words, check=True):
+    done = subprocess.run([os.path.join(BUILD, "bin", "vgpu"), *words], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0 or not check, done.stderr)
+    return done
+
+
+def answers():
+    return vgpu("ps", check=False).returncode == 0
+
+
+def look(cluster, name):
+    """What a program sees that is started in the pod while it runs. Such programs have the container's own
+    environment, not what the runtime added for the simulated driver."""
+    return cluster.exec(name, "sh", "-c", "VGPU_SIM=/etc/vgpu/machine LD_LIBRARY_PATH=/etc/vgpu/driver look")
+
+
+def shares():
+    return {share["name"]: share for share in json.loads(vgpu("ps", "--json").stdout)["shares"]}
+
+
+@case("root on the node sees a pod's share and processes with vgpu ps, and vgpu set changes it while it runs")
+def seen(cluster):
+    with whole(cluster, "a100-40gb", 1, EXEMPT):
+        made = gpu_pod("user", "look hold 96 3600", memory=200)
+        made["metadata"]["annotations"] = {"vgpu.io/memory-max": "400Mi"}
+        cluster.apply(made)
+        cluster.wait_phase("user", "Running", seconds=60)
+        wait_log(cluster, "user", "holds 96 MiB")
+        share = shares()["user.main"]
+        expect(share["container"] == f"{cluster.namespace}/user/main", share)
+        expect(share["gpus"][0]["limit_bytes"] == 200 * MIB, share)
+        pid = share["processes"][0]["host_pid"]
+        expect(pid and pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8") == "look\n",
+               f"the process is not registered: {share}")
+        vgpu("set", "user.main", "--memory", "300Mi")
+        expect("cuda 300 nvml 300" in look(cluster, "user"), "the pod does not see it")
+        cluster.wait("the scheduler counts it", lambda: allocation(
+            cluster.pod("user"))["main"][0]["memory"] == 300, 10)
+        done = vgpu("set", "user.main", "--memory", "500Mi", check=False)
+        expect(done.returncode == 1 and "no further" in done.stderr, done.stderr)
+        vgpu("set", "user.main", "--memory", "100Mi")
+        expect("cuda 100 nvml 100" in look(cluster, "user"), "it does not shrink")
+
+
+@case("pods on one card take turns by their cores, and go on when vgpu-node is killed")
+def turns(cluster):
+    with whole(cluster, "a100-40gb", 1) as node:
+        vgpu("run", "--machine", node.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        names = {"third": 30, "most": 60}
+        for name, cores in names.items():
+            cluster.apply(gpu_pod(name, "./gpu_burn 600", image=BURN, memory=1000, cores=cores))
+        for name in names:
+            cluster.wait_phase(name, "Running", seconds=60)
+
+        def busy():
+            now = shares()
+            return [now[f"{name}.main"]["gpus"][0]["gpu_ns"] for name in names]
+
+        def counts():
+            now = shares()
+            return [now[f"{name}.main"]["gpus"][0]["turns"]["count"] for name in names]
+
+        cluster.wait("both have had turns", lambda: min(counts()) > 20, 30)
+        before, began = busy(), time.monotonic()
+        time.sleep(3)
+        passed = (time.monotonic() - began) * 1e9
+        got = [(now - then) / passed for now, then in zip(busy(), before)]
+        expect(abs(got[0] - 0.3) < 0.03 and abs(got[1] - 0.6) < 0.06, f"they have {got}")
+        counted = counts()
+        node.kill()
+        time.sleep(0.3)
+        node.start()
+        cluster.wait("vgpu-node is back", answers, 20)
+        cluster.wait("the next arbiter gives turns", lambda: all(
+            now > then + 5 for now, then in zip(counts(), counted)), 20)
+        print(f"e2e: pods with 30 and 60 percent got {got[0] * 100:.1f} and {got[1] * 100:.1f}", flush=True)
+
+
+def cheat(node, pid, mib):
+    """A process in the container's control group that goes around the library, as a static binary would."""
+    process = subprocess.Popen([os.path.join(BUILD, "bin", "vgpu-burn"), "-m", f"{mib}", "600"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={"VGPU_SIM": node.machine, "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "sim")})
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+        _, kind, path = line.split(":", 2)
+        for root in (f"/sys/fs/cgroup/{kind}", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
+            procs = pathlib.Path(root + path, "cgroup.procs")
+            if path != "/" and procs.exists():
+                procs.write_text(str(process.pid), encoding="utf-8")
+                break
+    return process
+
+
+@case("a process that goes around the library is an event of its pod, and by policy the pod is evicted")
+def cheating(cluster):
+    with whole(cluster, "a100-40gb", 1, EXEMPT, "--cheat-policy=evict") as node:
+        for name in ("bad", "good"):
+            cluster.apply(gpu_pod(name, "look hold 96 3600", memory=200))
+        for name in ("bad", "good"):
+            cluster.wait_phase(name, "Running", seconds=60)
+            wait_log(cluster, name, "holds 96 MiB")
+        process = cheat(node, shares()["bad.main"]["processes"][0]["host_pid"], 500)
+        try:
+            cluster.wait("it is an event", lambda: any(
+                event.startswith("GPUShareCheated: ") for event in cluster.events("bad")), 30)
+            cluster.wait_gone("bad", seconds=90)
+            expect(not any(event.startswith("GPUShareCheated: ") for event in cluster.events("good")),
+                   "the other pod is taken for a cheat")
+        finally:
+            process.kill()
+            process.wait()
