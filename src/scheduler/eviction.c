@@ -22,6 +22,7 @@ struct eviction {
         void *owner;
         struct kube_call *call;
         bool is_earnest;
+        unsigned gone;
         size_t next, count;
         struct target targets[];
 };
@@ -92,6 +93,7 @@ static void on_answer(void *owner, const struct kube_answer *answer)
         }
         if (eviction->is_earnest) {
                 cluster_pod_leave(eviction->cluster, target->uid);
+                eviction->gone += !is_gone;
                 if (!is_gone)
                         gone_tell(eviction, target);
         }
@@ -168,6 +170,11 @@ int eviction_new(struct kube_client *client, struct cluster *cluster, const stru
         }
         *ret_eviction = eviction;
         return 0;
+}
+
+unsigned eviction_count(const struct eviction *eviction)
+{
+        return eviction->gone;
 }
 
 void eviction_free(struct eviction *eviction)

@@ -13,4 +13,5 @@ int eviction_new(struct kube_client *client, struct cluster *cluster, const stru
                  const struct victims *victims,
                  void (*on_done)(void *owner, const char *blocked_uid), void *owner,
                  struct eviction **ret_eviction);
+unsigned eviction_count(const struct eviction *eviction); /* who is on the way out so far */
 void eviction_free(struct eviction *eviction); /* NULL is fine; also from inside on_done */

@@ -192,7 +192,8 @@ static void metrics_reply(struct extender *extender, struct http_exchange *excha
         struct str text = { 0 };
 
         if (scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
-                                    state_is_synced(extender->state), &text) == 0)
+                                    state_is_synced(extender->state), &text) == 0 &&
+            preempting_print(extender->preempting, &text) == 0)
                 http_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", text.text,
                            text.length);
         else

@@ -27,6 +27,7 @@ struct preempting {
         struct timer again;
         char blocked[256]; /* a node on which a budget stood in the way */
         bool is_active;
+        uint64_t evictions, refusals; /* so far */
 };
 
 /* A pod whose victims are being evicted. */
@@ -113,6 +114,8 @@ static void on_evicted(void *owner, const char *blocked_uid)
         struct cluster *cluster = state_cluster(run->preempting->state);
         const struct cluster_claim *claim = cluster_claim_find(cluster, run->who.uid);
 
+        run->preempting->evictions += eviction_count(run->eviction);
+        run->preempting->refusals += blocked_uid != NULL;
         if (!blocked_uid || !claim) { /* done, or the pod is gone or placed meanwhile */
                 run_free(run);
                 return;
@@ -230,6 +233,27 @@ static void on_waiting(void *owner, const struct who *who, const struct asking *
 void preempting_set_active(struct preempting *preempting, bool is_active)
 {
         preempting->is_active = is_active;
+}
+
+int preempting_print(const struct preempting *preempting, struct str *to)
+{
+        return str_appendf(
+                to,
+                "# HELP vgpu_scheduler_evictions_total Pods that were sent away for others.\n"
+                "# TYPE vgpu_scheduler_evictions_total counter\n"
+                "vgpu_scheduler_evictions_total %llu\n"
+                "# HELP vgpu_scheduler_evictions_refused_total Evictions that were not allowed.\n"
+                "# TYPE vgpu_scheduler_evictions_refused_total counter\n"
+                "vgpu_scheduler_evictions_refused_total %llu\n"
+                "# HELP vgpu_scheduler_kept_rooms Pods for which room is kept.\n"
+                "# TYPE vgpu_scheduler_kept_rooms gauge\n"
+                "vgpu_scheduler_kept_rooms %llu\n"
+                "# HELP vgpu_scheduler_decides 1: this replica decides.\n"
+                "# TYPE vgpu_scheduler_decides gauge\n"
+                "vgpu_scheduler_decides %d\n",
+                (unsigned long long)preempting->evictions, (unsigned long long)preempting->refusals,
+                (unsigned long long)state_cluster(preempting->state)->claims.count,
+                preempting->is_active);
 }
 
 int preempting_new(struct state *state, struct kube_client *client,

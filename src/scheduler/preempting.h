@@ -4,6 +4,7 @@
 
 #include "args.h"
 #include "state.h"
+#include "str.h"
 
 struct preempting;
 
@@ -19,3 +20,6 @@ void preempting_set_active(struct preempting *preempting, bool is_active);
  * when the victims have gone. */
 void preempting_consider(struct preempting *preempting, const struct args *args,
                          const struct asking *asking);
+
+/* What it has done, for Prometheus. 0 or -ENOMEM. */
+int preempting_print(const struct preempting *preempting, struct str *to);

@@ -1,9 +1,13 @@
 """Two replicas of vgpu-scheduler: one decides at a time, and the other takes over."""
 
 import contextlib
+import json
 import select
+import signal
 import socket
 import threading
+import urllib.error
+import urllib.request
 
 from lab import case, expect, pod
 from placing import ADDRESS, EXTENDER, bound, nodes, scheduler, used
@@ -101,3 +105,26 @@ def asked(cluster):
         second.terminate()
         second.wait()
         expect(holder(cluster) == "", holder(cluster))
+
+
+@case("a leader that was stopped decides nothing when it goes on after another has taken over", profile="light")
+def stopped(cluster):
+    def status_of(name, path):
+        request = urllib.request.Request(f"http://{REPLICAS[name]}{path}", json.dumps({
+            "Pod": pod("asks", limits=LIMITS), "NodeNames": []}).encode(), method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+    with nodes(cluster, 1), replica(cluster, "first") as first:
+        cluster.wait("the first decides", lambda: status_of("first", "/filter") == 200, 30)
+        with replica(cluster, "second"):
+            expect(status_of("second", "/filter") == 503, "both decide")
+            expect(status_of("second", "/simulate") == 200, "a follower may be asked what if")
+            first.send_signal(signal.SIGSTOP)
+            cluster.wait("the second decides", lambda: status_of("second", "/filter") == 200, 40)
+            first.send_signal(signal.SIGCONT)
+            for _ in range(20):
+                expect(status_of("first", "/filter") == 503, "both decide")
+                expect(status_of("second", "/filter") == 200, "none decides")
