@@ -1,23 +1,9 @@
-/* Whom to send away: branch and bound, the most important one spared first. */
-#include "preemption.h"
+/* Whom to send away: branch and bound, the most important one spared first; card by card where that is
+ * exact, and fast. */
+#include "preemption_hunt.h"
 
 #include <errno.h>
 #include <string.h>
-
-struct hunt {
-        const struct placement_pod *pod;
-        const struct preemption_victim *victims;
-        struct placement_node node;                   /* its cards are set for each question */
-        unsigned order[PREEMPTION_VICTIMS];           /* the most important first */
-        unsigned count;                               /* of the order */
-        struct placement_card now[PLACEMENT_CARDS];   /* without those who go */
-        struct placement_card least[PLACEMENT_CARDS]; /* and without those not decided on */
-        bool is_going[PREEMPTION_VICTIMS];
-        struct preemption_cost cost; /* of those who go */
-        unsigned steps;
-        struct preemption *best;
-        bool has_best;
-};
 
 int preemption_cost_compare(const struct preemption_cost *a, const struct preemption_cost *b)
 {
@@ -32,17 +18,17 @@ int preemption_cost_compare(const struct preemption_cost *a, const struct preemp
         return 0;
 }
 
-static const struct preemption_cost nobody = { .highest = INT32_MIN, .started_s = INT64_MAX };
+const struct preemption_cost hunt_nobody = { .highest = INT32_MIN, .started_s = INT64_MAX };
 
 static uint64_t weight_of(const struct preemption_victim *victim)
 {
         return (uint64_t)((int64_t)victim->priority - INT32_MIN + 1);
 }
 
-static struct preemption_cost cost_with(struct preemption_cost cost,
-                                        const struct preemption_victim *victim)
+struct preemption_cost hunt_cost_with(struct preemption_cost cost,
+                                      const struct preemption_victim *victim)
 {
-        if (cost.count == 0 || victim->priority > cost.highest) {
+        if (victim->priority > cost.highest) {
                 cost.highest = victim->priority;
                 cost.started_s = victim->started_s;
         } else if (victim->priority == cost.highest && victim->started_s < cost.started_s) {
@@ -58,15 +44,15 @@ static bool is_more_important(const struct preemption_victim *a, const struct pr
         return a->priority != b->priority ? a->priority > b->priority : a->started_s < b->started_s;
 }
 
-static void cards_change(struct placement_card *cards, const struct preemption_victim *victim,
-                         void (*change)(struct placement_use *, const struct placement_use *))
+void hunt_change(struct placement_card *cards, const struct preemption_victim *victim,
+                 void (*change)(struct placement_use *, const struct placement_use *))
 {
         for (unsigned i = 0; i < victim->hold_count; i++)
                 change(&cards[victim->holds[i].card].used, &victim->holds[i].use);
 }
 
-static bool fits(struct hunt *hunt, const struct placement_card *cards,
-                 struct placement *ret_placement)
+bool hunt_fits(struct hunt *hunt, const struct placement_card *cards,
+               struct placement *ret_placement)
 {
         hunt->node.cards = cards;
         const int r = placement_find(&hunt->node, hunt->pod, ret_placement, NULL);
@@ -75,7 +61,7 @@ static bool fits(struct hunt *hunt, const struct placement_card *cards,
         return r == 0;
 }
 
-static void best_note(struct hunt *hunt, const struct placement *placement)
+void hunt_note(struct hunt *hunt, const struct placement *placement)
 {
         if (hunt->has_best && preemption_cost_compare(&hunt->best->cost, &hunt->cost) <= 0)
                 return;
@@ -95,7 +81,7 @@ static bool is_hopeless(const struct hunt *hunt)
 
 /* Those before `index` are decided on; the pod does not fit yet, and does when all others go. The first way
  * down spares whoever can be, the most important first. */
-static void decide(struct hunt *hunt, unsigned index)
+void hunt_decide(struct hunt *hunt, unsigned index)
 {
         if (index == hunt->count || hunt->steps > PREEMPTION_STEPS)
                 return;
@@ -104,23 +90,23 @@ static void decide(struct hunt *hunt, unsigned index)
         const struct preemption_cost before = hunt->cost;
         struct placement placement;
 
-        cards_change(hunt->least, victim, placement_use_add);
-        if (fits(hunt, hunt->least, &placement))
-                decide(hunt, index + 1);
-        cards_change(hunt->least, victim, placement_use_take);
+        hunt_change(hunt->least, victim, placement_use_add);
+        if (hunt_fits(hunt, hunt->least, &placement))
+                hunt_decide(hunt, index + 1);
+        hunt_change(hunt->least, victim, placement_use_take);
 
-        cards_change(hunt->now, victim, placement_use_take);
+        hunt_change(hunt->now, victim, placement_use_take);
         hunt->is_going[number] = true;
-        hunt->cost = cost_with(before, victim);
+        hunt->cost = hunt_cost_with(before, victim);
         if (!is_hopeless(hunt)) {
-                if (fits(hunt, hunt->now, &placement))
-                        best_note(hunt, &placement);
+                if (hunt_fits(hunt, hunt->now, &placement))
+                        hunt_note(hunt, &placement);
                 else
-                        decide(hunt, index + 1);
+                        hunt_decide(hunt, index + 1);
         }
         hunt->cost = before;
         hunt->is_going[number] = false;
-        cards_change(hunt->now, victim, placement_use_add);
+        hunt_change(hunt->now, victim, placement_use_add);
 }
 
 /* Least important first, level by level, until the pod fits: whoever is above stays in any case. */
@@ -133,11 +119,11 @@ static bool level_find(struct hunt *hunt)
                 const int32_t level = hunt->victims[hunt->order[first - 1]].priority;
 
                 while (first > 0 && hunt->victims[hunt->order[first - 1]].priority == level)
-                        cards_change(hunt->least, &hunt->victims[hunt->order[--first]],
-                                     placement_use_take);
+                        hunt_change(hunt->least, &hunt->victims[hunt->order[--first]],
+                                    placement_use_take);
                 if (hunt->has_best && level > hunt->best->cost.highest)
                         return false;
-                if (!fits(hunt, hunt->least, &placement))
+                if (!hunt_fits(hunt, hunt->least, &placement))
                         continue;
                 hunt->count -= first;
                 memmove(hunt->order, hunt->order + first, hunt->count * sizeof hunt->order[0]);
@@ -171,8 +157,8 @@ static void order_make(struct hunt *hunt, unsigned victim_count)
         }
 }
 
-static void hunt_on(struct hunt *hunt, const struct placement_node *node, uint64_t allowed,
-                    unsigned victim_count)
+void hunt_begin(struct hunt *hunt, const struct placement_node *node, uint64_t allowed,
+                unsigned victim_count)
 {
         const size_t bytes = node->card_count * sizeof node->cards[0];
 
@@ -181,17 +167,16 @@ static void hunt_on(struct hunt *hunt, const struct placement_node *node, uint64
         memcpy(hunt->now, node->cards, bytes);
         memcpy(hunt->least, node->cards, bytes);
         order_make(hunt, victim_count);
-        if (level_find(hunt))
-                decide(hunt, 0);
 }
 
-static unsigned cards_needed(const struct placement_pod *pod)
+/* On all cards at once. */
+static void hunt_together(struct hunt *hunt, const struct placement_node *node,
+                          unsigned victim_count)
 {
-        unsigned count = 0;
-
-        for (unsigned i = 0; i < pod->need_count; i++)
-                count += pod->needs[i].count;
-        return count;
+        hunt_begin(hunt, node, node->allowed, victim_count);
+        hunt->cost = hunt_nobody;
+        if (level_find(hunt))
+                hunt_decide(hunt, 0);
 }
 
 int preemption_find(const struct placement_node *node, const struct placement_pod *pod,
@@ -202,20 +187,17 @@ int preemption_find(const struct placement_node *node, const struct placement_po
                 .pod = pod,
                 .victims = victims,
                 .node = *node,
-                .cost = nobody,
+                .cost = hunt_nobody,
                 .best = ret_preemption,
         };
 
-        *ret_preemption = (struct preemption){ .cost = nobody };
-        if (fits(&hunt, node->cards, &ret_preemption->placement))
+        *ret_preemption = (struct preemption){ .cost = hunt_nobody };
+        if (hunt_fits(&hunt, node->cards, &ret_preemption->placement))
                 return 0;
-        /* Where one card suffices, cards are looked at one by one: each has few pods, so that all sets of
-         * them can be tried. */
-        if (cards_needed(pod) != 1)
-                hunt_on(&hunt, node, node->allowed, victim_count);
-        else
-                for (unsigned i = 0; i < node->card_count; i++)
-                        if (node->allowed >> i & 1)
-                                hunt_on(&hunt, node, UINT64_C(1) << i, victim_count);
+        if (pod->need_count == 1)
+                hunt_apart(&hunt, node, victim_count);
+        hunt.steps = 0;
+        if (!hunt.has_best || !hunt_is_apart(node, pod, victims, victim_count))
+                hunt_together(&hunt, node, victim_count);
         return hunt.has_best ? 0 : -ENOSPC;
 }

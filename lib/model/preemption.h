@@ -11,7 +11,7 @@ enum {
         PREEMPTION_VICTIMS = 512, /* looked at on one node; the more important ones stay */
         /* How many placements are tried on one node. Where they do not suffice, the answer is a set in
          * which nobody can be spared, if not the least of all. */
-        PREEMPTION_STEPS = 20000,
+        PREEMPTION_STEPS = 5000,
 };
 
 struct preemption_hold { /* what a pod has of a card */

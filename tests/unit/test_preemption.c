@@ -191,6 +191,8 @@ static void scene_fill(struct scene *scene)
         }
         if (random() % 4 == 0)
                 scene->cards[random() % scene->node.card_count].is_usable = false;
+        for (unsigned i = 0; i < scene->node.card_count; i++)
+                scene->cards[i].numa = (int16_t)(i % 2);
 }
 
 TEST(never_more_than_the_least)
@@ -204,9 +206,19 @@ TEST(never_more_than_the_least)
                 struct preemption_cost least;
 
                 scene_fill(&scene);
-                const struct placement_pod pod =
+                struct placement_pod pod =
                         pod_of(1 + (unsigned)(random() % 3), (uint64_t)(100 + random() % 8 * 100),
                                random() % 6 ? (unsigned)(random() % 60) : 100);
+
+                if (random() % 4 == 0) { /* a second container */
+                        pod.needs[pod.need_count++] = (struct placement_need){
+                                .phase = random() % 2 ? PLACEMENT_APP : PLACEMENT_INIT,
+                                .count = 1,
+                                .memory_mib = (uint64_t)(100 + random() % 4 * 100),
+                        };
+                }
+                if (random() % 4 == 0)
+                        pod.topology = PLACEMENT_NUMA_STRICT;
                 const bool is_possible = brute_find(&scene, &pod, &least);
 
                 CHECK_EQ(preemption_find(&scene.node, &pod, scene.victims, scene.victim_count,
