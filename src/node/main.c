@@ -79,7 +79,8 @@ static int start_sharing(struct node *node, struct err *e)
                 .node_name = node->options.node_name,
                 .terms = { .memory_scaling = node->options.memory_scaling,
                            .host_bytes = node->options.oversold_host_bytes,
-                           .is_context_exempt = node->options.is_context_exempt },
+                           .is_context_exempt = node->options.is_context_exempt,
+                           .speaks_own_pids = node->options.has_open_modules },
         };
         const int r = pod_watch_new(&options, &node->pods);
 

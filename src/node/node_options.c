@@ -45,6 +45,7 @@ enum {
         HOST_MEMORY,
         CONTEXT_MEMORY,
         SIM_DRIVER,
+        OPEN_MODULES,
 };
 
 static const struct cli_option rows[] = {
@@ -124,6 +125,9 @@ static const struct cli_option rows[] = {
         [SIM_DRIVER] = { "sim-driver", "FOLDER",
                          "with a simulated machine (VGPU_SIM): the driver for its containers",
                          "file" },
+        [OPEN_MODULES] = { "open-kernel-modules", NULL,
+                           "the driver tells each container its own pids, as open modules do",
+                           NULL },
         { 0 },
 };
 
@@ -321,6 +325,9 @@ static int take(struct node_options *options, int row, const char *value, struct
                 return 0;
         case SCHEDULER_CERTIFICATE:
                 options->scheduler_folder = value;
+                return 0;
+        case OPEN_MODULES:
+                options->has_open_modules = true;
                 return 0;
         case HOST_MEMORY:
                 return quantity_parse_bytes(value, &options->oversold_host_bytes, e) < 0

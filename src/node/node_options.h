@@ -40,8 +40,9 @@ struct node_options {
         const char *sim_driver;       /* NULL: no simulated machine is given to containers */
         uint64_t oversold_host_bytes; /* 0: the card's size */
         bool is_context_exempt;
-        const char *kubeconfig;                         /* NULL: as kube_config.h says */
-        const char *exclude;                            /* NULL: none */
+        bool has_open_modules;  /* of the kernel, which speak each container's own pids */
+        const char *kubeconfig; /* NULL: as kube_config.h says */
+        const char *exclude;    /* NULL: none */
         const char *resources[NODE_RESOURCES_MOST + 1]; /* ends with NULL */
         unsigned split_count, memory_factor;
         double memory_scaling, cores_scaling;

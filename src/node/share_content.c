@@ -11,6 +11,7 @@
 #include "container_env.h"
 #include "pod_request.h"
 #include "quantity.h"
+#include "setting.h"
 #include "str.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -246,6 +247,7 @@ int share_content_make(const json_t *pod, const json_t *container,
                 return err_context(e, r, context);
         }
         identity_put(pod, name, &copy);
+        copy.compatibility = node->speaks_own_pids ? COMPATIBILITY_OPEN_KERNEL + 1 : 0;
         copy.origin = digest(&copy);
         memcpy((void *)ret_copy, &copy, sizeof copy);
         return 1;

@@ -15,6 +15,7 @@ struct share_terms {           /* of the node's operator */
         uint64_t
                 host_bytes; /* oversold: on the host beyond the limit at most; 0: the card's size */
         bool is_context_exempt;
+        bool speaks_own_pids; /* the driver, to each container: open kernel modules */
 };
 
 /* 1: the content, and a row per device; 0: the decision gives this container nothing. -EINVAL: the pod

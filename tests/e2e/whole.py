@@ -39,6 +39,7 @@ class Agent:
             self.process = subprocess.Popen(
                 [os.path.join(BUILD, "bin", "vgpu-node"), f"--node-name={NODE}",
                  f"--state-dir={STATE_FOLDER}", f"--sim-driver={os.path.join(BUILD, 'lib', 'sim')}",
+                 "--open-kernel-modules",       # as the simulated driver behaves
                  *self.options], env=environment, stdout=log, stderr=log)
 
     def kill(self, number=signal.SIGKILL):
@@ -68,7 +69,7 @@ def cards(cluster):
 
 
 @contextlib.contextmanager
-def whole(cluster, preset="a100-40gb", gpus=2, *options):
+def whole(cluster, preset="gtx-1050ti", gpus=2, *options):
     """All programs; ends when the case's GPU pods have ended. Yields the agent."""
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})
@@ -95,6 +96,14 @@ def allocation(entry):
     return json.loads(entry["metadata"]["annotations"]["vgpu.io/allocation"])["containers"]
 
 
+def inside(cluster, name, *words, container="main", check=True):
+    """What a program in a running container says. `kubectl exec` gives it the variables of the pod, and
+    not those that the container was completed with: a real driver is found without, a simulated one is not."""
+    uuids = ",".join(part["uuid"] for part in allocation(cluster.pod(name))[container])
+    return cluster.kubectl("exec", name, "-c", container, "--", "env", "VGPU_SIM=/etc/vgpu/machine",
+                           "LD_LIBRARY_PATH=/etc/vgpu/driver", f"CUDA_VISIBLE_DEVICES={uuids}", *words, check=check)
+
+
 def looks(log):
     """What `look` has said last: [(uuid, MiB by CUDA, MiB by NVML)]."""
     found = re.findall(r"^gpu (\S+) cuda (\d+) nvml (\d+)$", log, re.M)
@@ -110,5 +119,12 @@ def expect_own(entry, container, log):
 
 
 def wait_log(cluster, name, pattern, container=None, seconds=60):
+    """Waits until the container says it, and gives all that it has said."""
     return cluster.wait(f"{name} says {pattern}", lambda: re.search(
         pattern, cluster.logs(name, container), re.M) and cluster.logs(name, container), seconds)
+
+
+def shares_on_disk():
+    """The folders of containers' shares."""
+    root = os.path.join(STATE_FOLDER, "shares")
+    return [os.path.join(root, uid, name) for uid in os.listdir(root) for name in os.listdir(os.path.join(root, uid))]

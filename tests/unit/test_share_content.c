@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "setting.h"
 #include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -99,6 +100,17 @@ TEST(with_scaling_a_part_of_the_memory_is_physical)
         CHECK_EQ(made("", "", ONE(4096, 0), &terms, &copy, NULL), 1);
         CHECK_EQ(copy.devices[0].limit_bytes, 4096 * MIB);
         CHECK_EQ(copy.devices[0].physical_bytes, 2048 * MIB);
+}
+
+TEST(an_open_driver_speaks_the_containers_own_pids)
+{
+        const struct share_terms terms = { .memory_scaling = 1, .speaks_own_pids = true };
+        struct share_copy copy;
+
+        CHECK_EQ(made("", "", ONE(200, 0), &terms, &copy, NULL), 1);
+        CHECK_EQ(copy.compatibility, COMPATIBILITY_OPEN_KERNEL + 1);
+        CHECK_EQ(made("", "", ONE(200, 0), &plain, &copy, NULL), 1);
+        CHECK_EQ(copy.compatibility, 0);
 }
 
 TEST(annotations_resize_within_their_ceilings)
@@ -271,6 +283,7 @@ int main(void)
         return RUN(CASE(a_share_is_what_the_scheduler_decided_for_this_container),
                    CASE(a_container_that_was_given_nothing_has_no_share),
                    CASE(with_scaling_a_part_of_the_memory_is_physical),
+                   CASE(an_open_driver_speaks_the_containers_own_pids),
                    CASE(annotations_resize_within_their_ceilings),
                    CASE(without_a_limit_of_compute_any_may_be_set),
                    CASE(oversold_in_the_containers_environment_reaches_the_share),

@@ -1,0 +1,177 @@
+"""The project's requirements as their users wrote them: manifests and steps, unchanged."""
+
+import json
+import os
+import re
+import subprocess
+import time
+
+import yaml
+
+import whole
+from lab import case, expect, pod
+from places import BUILD
+from whole import UBUNTU, expect_own, gpu_pod, inside, wait_log
+
+ROUNDS = int(os.environ.get("VGPU_E2E_ROUNDS", "4"))
+GIB = 1 << 30
+
+OVERSOLD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: gpu-example
+spec:
+  schedulerName: vgpu-scheduler
+  containers:
+  - name: default
+    image: quay.io/jitesoft/ubuntu:24.04
+    command: ["sleep", "9999999"]
+    env:
+    - name: CUDA_MEM_OVERSOLD # Add environment variables to the container
+      value: "true"
+    resources:
+      limits:
+        cpu: 2
+        memory: 2Gi
+        nvidia.com/vgpu-number: 1
+"""
+
+BURN = """
+kind: Deployment
+apiVersion: apps/v1
+metadata:
+  name: gpu-burn-test
+spec:
+  replicas: 1
+  selector:
+    matchLabels:
+      app: gpu-burn-test
+  template:
+    metadata:
+      creationTimestamp: null
+      labels:
+        app: gpu-burn-test
+    spec:
+      containers:
+        - name: container-1
+          image: docker.io/chrstnhntschl/gpu_burn:latest
+          command:
+            - sleep
+            - '100000'
+          resources:
+            limits:
+              cpu: 1m
+              memory: 1Gi
+              nvidia.com/gpucores: '0'
+              nvidia.com/gpumem: '200'
+              nvidia.com/vgpu: '1'
+"""
+
+
+def device_bytes(node):
+    """What the card itself says is taken on it."""
+    told = subprocess.run([os.path.join(BUILD, "bin", "vgpu"), "sim", "stat", "--machine", node.machine, "--json"],
+                          stdout=subprocess.PIPE, check=True).stdout
+    return sum(gpu["used_bytes"] for gpu in json.loads(told)["gpus"])
+
+
+@case("seed 000: memory scaled by 2 registers 8192, and of 4 GB at most 2 are physical, the rest virtual")
+def scaled(cluster):
+    with whole.whole(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0") as node:
+        expect([card["memory"] for card in whole.cards(cluster)] == [8192], whole.cards(cluster))
+        cluster.apply(gpu_pod("user", "look; look hold 3840 3600", memory=4096))
+        entry = cluster.wait_phase("user", "Running", seconds=60)
+        log = wait_log(cluster, "user", "holds 3840 MiB, all right")
+        expect_own(entry, "main", log)
+        expect(0 < device_bytes(node) <= 2 * GIB, f"{device_bytes(node) / GIB:.2f} GiB on the card")
+        log = inside(cluster, "user", "look", "hold", "1024")
+        expect("refused" in log, log)
+
+
+@case("seed 000: CUDA_MEM_OVERSOLD holds 6 GiB on a card of 4, its data right, and is refused at 8")
+def oversold(cluster):
+    with whole.whole(cluster, "gtx-1050ti", 1) as node:
+        cluster.apply(yaml.safe_load(OVERSOLD))
+        cluster.wait_phase("gpu-example", "Running", seconds=60)
+        log = inside(cluster, "gpu-example", "look", "hold", "6144", container="default")
+        expect("holds 6144 MiB, all right" in log, log)
+        log = inside(cluster, "gpu-example", "look", "hold", "8192", container="default")
+        found = re.search(r"refused after (\d+) MiB, all right", log)
+        expect(found and 6144 < int(found.group(1)) < 8192, log)
+        expect(device_bytes(node) == 0, "something is left on the card")
+
+
+def burn_pod(cluster):
+    entries = [entry for entry in cluster.list("v1", "Pod", cluster.namespace)
+               if entry["metadata"].get("labels", {}).get("app") == "gpu-burn-test"]
+    return entries[0] if len(entries) == 1 and entries[0]["status"].get("phase") == "Running" else None
+
+
+@case("seed 001: the deployment, then more memory and less compute by annotation, without exec")
+def burn(cluster):
+    with whole.whole(cluster):
+        deployment = yaml.safe_load(BURN)
+        deployment["spec"]["template"]["metadata"]["annotations"] = {"vgpu.io/memory-max": "300Mi"}
+        cluster.apply(deployment)
+        entry = cluster.wait("its pod runs", lambda: burn_pod(cluster), 60)
+        name = entry["metadata"]["name"]
+
+        def run(*words):
+            return inside(cluster, name, *words, container="container-1")
+        expect_own(entry, "container-1", run("look"))
+        expect("refused after" in run("look", "hold", "192"), "200 MiB are no limit")
+        cluster.kubectl("annotate", "pod", name, "vgpu.io/memory=300m", "vgpu.io/cores=10")
+        cluster.wait("the pod has 300 MiB", lambda: "cuda 300 nvml 300" in run("look"), 10)
+        expect("holds 192 MiB" in run("look", "hold", "192"), "300 MiB are too few")
+        expect(cluster.pod(name)["status"]["containerStatuses"][0]["restartCount"] == 0, "it was restarted")
+
+
+STEPS = """export CUDA_DEVICE_MEMORY_LIMIT_0=300m
+export CUDA_DEVICE_MEMORY_SHARED_CACHE=/usr/local/vgpu/d.cache
+look hold 192"""
+
+
+@case("seed 001: the exports of the exec steps hold with --env-ceiling=card, and are refused without")
+def steps(cluster):
+    for option, is_raised in (("none", False), ("card", True)):
+        with whole.whole(cluster, "gtx-1050ti", 1, f"--env-ceiling={option}"):
+            cluster.apply(yaml.safe_load(BURN))
+            name = cluster.wait("its pod runs", lambda: burn_pod(cluster), 60)["metadata"]["name"]
+            log = inside(cluster, name, "bash", "-c", STEPS, container="container-1", check=False)
+            expect(("holds 192 MiB" in log) == is_raised, f"{option}: {log}")
+            expect(is_raised or "the share holds" in log, log)
+            cluster.delete("apps/v1", "Deployment", "gpu-burn-test", cluster.namespace)
+            cluster.delete("v1", "Pod", name, cluster.namespace, gracePeriodSeconds=0)
+            cluster.wait("it is gone", lambda: not cluster.list("v1", "Pod", cluster.namespace), 60)
+
+
+def two_containers(name, round_number, which):
+    """ctrA and ctrB with two vGPUs each, of sizes that nobody else has in this round."""
+    made = pod(name)
+    one = made["spec"]["containers"][0]
+    sizes = {inside: 100 + 40 * which + 20 * place + round_number % 10
+             for place, inside in enumerate(("ctra", "ctrb"))}
+    containers = [{**one, "name": inside, "image": UBUNTU, "command": ["sh", "-c", "look"], "resources": {
+        "limits": {"nvidia.com/vgpu": "2", "nvidia.com/gpumem": str(size), "nvidia.com/gpucores": "10"}}}
+        for inside, size in sizes.items()]
+    made["spec"]["containers"] = containers[::-1] if round_number % 2 else containers
+    return made
+
+
+@case(f"seed 003: two pods and two containers with two vGPUs each, at one instant, {ROUNDS} times: never a swap")
+def never_swapped(cluster):
+    with whole.whole(cluster, "gtx-1050ti", 4):
+        looked, began = 0, time.monotonic()
+        for number in range(ROUNDS):
+            names = [f"pod{which}-{number}" for which in "ab"]
+            pods = [two_containers(name, number, which) for which, name in enumerate(names)]
+            for made in pods[::-1] if number % 4 > 1 else pods:
+                cluster.create(made)
+            for name in names:
+                entry = cluster.wait_phase(name, "Succeeded", seconds=120)
+                for inside in ("ctra", "ctrb"):
+                    expect_own(entry, inside, cluster.logs(name, inside))
+                    looked += 1
+                cluster.delete("v1", "Pod", name, cluster.namespace, gracePeriodSeconds=0)
+        print(f"e2e: {looked} containers looked, each found its own, {time.monotonic() - began:.0f} s", flush=True)
