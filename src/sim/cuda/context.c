@@ -203,7 +203,7 @@ void context_end(struct context *context)
         if (!context->is_active)
                 return;
         context_wait(context);
-        export_table_context_done(context);
+        export_storage_context_done(context);
         module_context_done(context);
         memory_context_done(context);
         context->is_active = false;

@@ -59,4 +59,4 @@ CUresult context_retain_primary(struct device *device, struct context **ret_cont
 /* Called when a context goes: each owner frees what it keeps for it. */
 void memory_context_done(struct context *context);       /* memory.c */
 void module_context_done(struct context *context);       /* module.c */
-void export_table_context_done(struct context *context); /* export_table.c: context-local storage */
+void export_storage_context_done(struct context *context); /* export_storage.c */

@@ -4,37 +4,23 @@
  * A table is an array of words: its size in bytes, then functions. Only the slots below are known
  * to be used; the others answer success and do nothing. */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "context.h"
 #include "driver.h"
+#include "export_slot.h"
 #include "getproc.h"
-#include "md2.h"
 #include "module.h"
 #include "program.h"
 #include "scope.h"
 #include "sim_cuda.h"
 #include "vec.h"
 
-typedef void (*table_slot)(void);
-typedef void (*storage_destructor)(CUcontext context, void *key, void *value);
-
 enum {
-        RUNTIME_SLOTS = 20, /* 535 has 11; runtimes since 13.4 use slot 12 */
         BLAS_SLOTS = 77,
         FFT_SLOTS = 88,
         FLAG_BYTES = 64 << 10,
         VERSION_INTERFACE_12_3 = 12030,
-};
-
-/* A value that a runtime keeps with a context. */
-struct storage {
-        struct context *context;
-        void *key, *value;
-        storage_destructor destructor;
-        struct storage *next;
 };
 
 /* An image in the program's own memory that the runtime had loaded. */
@@ -45,12 +31,11 @@ struct loaded_image {
 
 static struct {
         pthread_mutex_t lock;
-        struct storage *first;
         struct vec images;                                /* struct loaded_image */
         uint32_t flags[2][FLAG_BYTES / sizeof(uint32_t)]; /* always zero: no tool listens */
 } export_table = { .lock = PTHREAD_MUTEX_INITIALIZER, .images = VEC_OF(struct loaded_image) };
 
-static CUresult slot_unused(void)
+CUresult export_slot_unused(void)
 {
         return CUDA_SUCCESS;
 }
@@ -150,15 +135,15 @@ static CUresult slot_primary_context(CUcontext *ret_context, CUdevice ordinal)
         return CUDA_SUCCESS;
 }
 
-static const table_slot runtime_table[RUNTIME_SLOTS] = {
-        (table_slot)sizeof runtime_table,
+const table_slot export_runtime_table[RUNTIME_SLOTS] = {
+        (table_slot)sizeof export_runtime_table,
         [1] = (table_slot)slot_load_wrapper,
         [2] = (table_slot)slot_primary_context,
-        [3 ... 5] = (table_slot)slot_unused,
+        [3 ... 5] = (table_slot)export_slot_unused,
         [6] = (table_slot)slot_load_wrapper_extended,
-        [7] = (table_slot)slot_unused,
+        [7] = (table_slot)export_slot_unused,
         [8] = (table_slot)slot_load_header,
-        [9 ... RUNTIME_SLOTS - 1] = (table_slot)slot_unused,
+        [9 ... RUNTIME_SLOTS - 1] = (table_slot)export_slot_unused,
 };
 
 /* Tools: arrays of flags that say which calls a profiler wants to hear of. */
@@ -178,8 +163,8 @@ static CUresult slot_flags_second(void **ret_flags, size_t *ret_size)
 }
 
 static const table_slot tools_table[7] = {
-        (table_slot)sizeof tools_table,      [1] = (table_slot)slot_unused,
-        [2] = (table_slot)slot_flags_first,  [3 ... 5] = (table_slot)slot_unused,
+        (table_slot)sizeof tools_table,      [1] = (table_slot)export_slot_unused,
+        [2] = (table_slot)slot_flags_first,  [3 ... 5] = (table_slot)export_slot_unused,
         [6] = (table_slot)slot_flags_second,
 };
 
@@ -192,112 +177,9 @@ static CUresult slot_nothing(void **ret_pointer)
 
 static const table_slot thread_table[3] = {
         (table_slot)sizeof thread_table,
-        [1] = (table_slot)slot_unused,
+        [1] = (table_slot)export_slot_unused,
         [2] = (table_slot)slot_nothing,
 };
-
-/* Context-local storage. This table has no size word. */
-
-static struct storage **storage_find(const struct context *context, const void *key)
-{
-        struct storage **place = &export_table.first;
-
-        while (*place && ((*place)->context != context || (*place)->key != key))
-                place = &(*place)->next;
-        return place;
-}
-
-static struct context *storage_context(CUcontext handle)
-{
-        return handle ? context_get(handle) : context_current();
-}
-
-static CUresult slot_storage_put(CUcontext handle, void *key, void *value,
-                                 storage_destructor destructor)
-{
-        struct context *context = storage_context(handle);
-
-        if (!context)
-                return CUDA_ERROR_INVALID_CONTEXT;
-
-        autounlock pthread_mutex_t *held = scope_lock(&export_table.lock);
-        struct storage **place = storage_find(context, key);
-
-        if (!*place) {
-                *place = calloc(1, sizeof **place);
-                if (!*place)
-                        return CUDA_ERROR_OUT_OF_MEMORY;
-                (*place)->context = context;
-                (*place)->key = key;
-        }
-        (*place)->value = value;
-        (*place)->destructor = destructor;
-        return CUDA_SUCCESS;
-}
-
-static CUresult slot_storage_delete(CUcontext handle, void *key)
-{
-        struct context *context = storage_context(handle);
-
-        if (!context)
-                return CUDA_ERROR_INVALID_CONTEXT;
-
-        autounlock pthread_mutex_t *held = scope_lock(&export_table.lock);
-        struct storage **place = storage_find(context, key), *gone = *place;
-
-        if (!gone)
-                return CUDA_ERROR_INVALID_HANDLE;
-        *place = gone->next;
-        free(gone);
-        return CUDA_SUCCESS;
-}
-
-static CUresult slot_storage_get(void **ret_value, CUcontext handle, void *key)
-{
-        struct context *context = storage_context(handle);
-
-        if (!context)
-                return CUDA_ERROR_INVALID_CONTEXT;
-
-        autounlock pthread_mutex_t *held = scope_lock(&export_table.lock);
-        struct storage *storage = *storage_find(context, key);
-
-        if (!storage)
-                return CUDA_ERROR_INVALID_HANDLE;
-        *ret_value = storage->value;
-        return CUDA_SUCCESS;
-}
-
-static const table_slot storage_table[4] = {
-        (table_slot)slot_storage_put,
-        (table_slot)slot_storage_delete,
-        (table_slot)slot_storage_get,
-};
-
-static struct storage *storage_take(const struct context *context)
-{
-        autounlock pthread_mutex_t *held = scope_lock(&export_table.lock);
-        struct storage **place = &export_table.first, *taken;
-
-        while (*place && (*place)->context != context)
-                place = &(*place)->next;
-        taken = *place;
-        if (taken)
-                *place = taken->next;
-        return taken;
-}
-
-/* The destructors call back into the driver: no lock is held. */
-void export_table_context_done(struct context *context)
-{
-        struct storage *storage;
-
-        while ((storage = storage_take(context))) {
-                if (storage->destructor)
-                        storage->destructor((CUcontext)context, storage->key, storage->value);
-                free(storage);
-        }
-}
 
 /* Asked by runtimes since 12.3. */
 
@@ -311,73 +193,10 @@ static CUresult slot_interface_state(CUcontext context, uint32_t *ret_state, voi
 
 static const table_slot interface_table[4] = {
         (table_slot)sizeof interface_table,
-        [1] = (table_slot)slot_unused,
+        [1] = (table_slot)export_slot_unused,
         [2] = (table_slot)slot_interface_state,
-        [3] = (table_slot)slot_unused,
+        [3] = (table_slot)export_slot_unused,
 };
-
-/* The runtime makes sure that it talks to the driver: both compute a keyed digest over what they
- * know of the process, the tables and the devices. */
-
-static CUresult slot_integrity(uint32_t version, uint64_t unix_seconds, uint64_t ret_digest[2]);
-
-static const table_slot integrity_table[3] = {
-        (table_slot)sizeof integrity_table,
-        [1] = (table_slot)slot_integrity,
-        [2] = (table_slot)slot_unused,
-};
-
-static void digest_add_devices(struct md2 *md2)
-{
-        static const CUdevice_attribute place[3] = {
-                CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
-                CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
-                CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-        };
-
-        for (int ordinal = 0; ordinal < driver.device_count; ordinal++) {
-                CUuuid uuid = { { 0 } };
-                int32_t pci[3] = { 0 };
-
-                sim_cuDeviceGetUuid(&uuid, ordinal);
-                for (unsigned i = 0; i < 3; i++)
-                        sim_cuDeviceGetAttribute(&pci[i], place[i], ordinal);
-                md2_add(md2, &uuid, sizeof uuid);
-                md2_add(md2, pci, sizeof pci);
-        }
-}
-
-static CUresult slot_integrity(uint32_t version, uint64_t unix_seconds, uint64_t ret_digest[2])
-{
-        static const uint8_t key[MD2_BYTES] = { 0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52,
-                                                0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f };
-        const struct {
-                uint32_t driver_version, version, process, thread;
-                const void *runtime, *integrity, *function;
-                uint64_t unix_seconds;
-        } facts = {
-                .driver_version = driver_version(),
-                .version = version,
-                .process = (uint32_t)getpid(),
-                .thread = (uint32_t)pthread_self(),
-                .runtime = runtime_table,
-                .integrity = integrity_table,
-                .function = (const void *)integrity_table[1],
-                .unix_seconds = unix_seconds,
-        };
-        struct md2 md2;
-
-        if (version % 10 < 2) { /* the first two forms of the check: constants */
-                ret_digest[0] = version % 10 == 0 ? 0x3341181c03cb675c : 0x1841181c03cb675c;
-                ret_digest[1] = 0x8ed383aa1f4cd1e8;
-                return CUDA_SUCCESS;
-        }
-        md2_keyed_init(&md2, key);
-        md2_add(&md2, &facts, sizeof facts);
-        digest_add_devices(&md2);
-        md2_keyed_done(&md2, key, (uint8_t *)ret_digest);
-        return CUDA_SUCCESS;
-}
 
 /* cuBLAS refuses every multiplication without it. */
 
@@ -389,9 +208,9 @@ static CUresult slot_blas(uintptr_t zero, void **ret_pointer)
 
 static const table_slot blas_table[BLAS_SLOTS] = {
         (table_slot)sizeof blas_table,
-        [1 ... 3] = (table_slot)slot_unused,
+        [1 ... 3] = (table_slot)export_slot_unused,
         [4] = (table_slot)slot_blas,
-        [5 ... BLAS_SLOTS - 1] = (table_slot)slot_unused,
+        [5 ... BLAS_SLOTS - 1] = (table_slot)export_slot_unused,
 };
 
 /* cuFFT finds the kernel of a module that has one only: the callback gets every function, the
@@ -413,9 +232,9 @@ static unsigned slot_each_function(CUcontext context, CUmodule handle,
 
 static const table_slot fft_table[FFT_SLOTS] = {
         (table_slot)sizeof fft_table,
-        [1 ... 6] = (table_slot)slot_unused,
+        [1 ... 6] = (table_slot)export_slot_unused,
         [7] = (table_slot)slot_each_function,
-        [8 ... FFT_SLOTS - 1] = (table_slot)slot_unused,
+        [8 ... FFT_SLOTS - 1] = (table_slot)export_slot_unused,
 };
 
 static const struct {
@@ -425,7 +244,7 @@ static const struct {
 } tables[] = {
         { { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd,
             0x9d, 0xf9 },
-          runtime_table,
+          export_runtime_table,
           0 },
         { { 0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c,
             0x0a, 0x66 },
@@ -437,7 +256,7 @@ static const struct {
           0 },
         { { 0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8,
             0x95, 0x93 },
-          storage_table,
+          export_storage_table,
           0 },
         { { 0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d,
             0xfa, 0x7e },
@@ -445,7 +264,7 @@ static const struct {
           VERSION_INTERFACE_12_3 },
         { { 0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66,
             0xe1, 0xf2 },
-          integrity_table,
+          export_integrity_table,
           0 },
         { { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24,
             0xc8, 0xf2 },
