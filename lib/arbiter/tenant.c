@@ -106,6 +106,7 @@ void tenant_rest(struct tenant *tenant)
 {
         madvise(tenant->share.file, sizeof *tenant->share.file, MADV_DONTNEED);
         madvise(tenant->grants, sizeof *tenant->grants, MADV_DONTNEED);
+        madvise(tenant->wants, sizeof *tenant->wants, MADV_DONTNEED);
 }
 
 void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits)
