@@ -208,6 +208,7 @@ void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_te
 
 void tenant_let_go(struct tenant *tenant)
 {
+        share_set_turns(&tenant->share, false);
         for (unsigned i = 0; i < tenant->device_count; i++) {
                 struct gpu_grant *grant = &tenant->grants->devices[i];
                 const uint32_t number = (tenant->places[i].told >> GPU_STATE_BITS) + 1;
