@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bells.h"
@@ -52,6 +53,15 @@ static int gpu_find(struct arbiter *arbiter, const char *machine, const char *uu
         return -1;
 }
 
+/* Room for more tenants than there ever are: pages that nobody uses are none. */
+static struct gpu *gpu_new(void)
+{
+        void *pages = mmap(NULL, sizeof(struct gpu), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        return pages == MAP_FAILED ? NULL : pages;
+}
+
 static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsigned device)
 {
         const struct gpu_grant *grant = &tenant->grants->devices[device];
@@ -59,12 +69,12 @@ static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsign
 
         while (free < GPUS && arbiter->gpus[free])
                 free++;
-        struct gpu *gpu = free < GPUS ? calloc(1, sizeof *gpu) : NULL;
+        struct gpu *gpu = free < GPUS ? gpu_new() : NULL;
         if (!gpu)
                 return -1;
         memcpy(gpu->machine, tenant->grants->machine, sizeof gpu->machine);
         memcpy(gpu->uuid, share_current(&tenant->share)->devices[device].uuid, sizeof gpu->uuid);
-        turns_init(&gpu->turns, clock_now_ns());
+        turns_init_zeroed(&gpu->turns, clock_now_ns());
         gpu->turns.is_off = arbiter->is_off;
         gpu->turns.card_bytes = grant->card_bytes;
         gpu->turns.swap_bytes_per_s = grant->swap_bytes_per_s;
@@ -81,7 +91,7 @@ static void gpu_leave(struct arbiter *arbiter, int index, int id)
         for (int i = 0; i < gpu->turns.high; i++)
                 if (gpu->turns.tenants[i].state != TURNS_ABSENT)
                         return;
-        free(gpu);
+        munmap(gpu, sizeof *gpu);
         arbiter->gpus[index] = NULL;
 }
 

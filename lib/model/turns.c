@@ -35,6 +35,11 @@ static uint64_t drain_ns(const struct turns *turns)
 void turns_init(struct turns *turns, uint64_t now_ns)
 {
         memset(turns, 0, sizeof *turns);
+        turns_init_zeroed(turns, now_ns);
+}
+
+void turns_init_zeroed(struct turns *turns, uint64_t now_ns)
+{
         turns->holder = TURNS_NOBODY;
         turns->clock_ns = now_ns;
 }

@@ -87,6 +87,8 @@ struct turns_word {
 };
 
 void turns_init(struct turns *turns, uint64_t now_ns);
+/* The same for storage that is zeroed, of which only what is used is touched. */
+void turns_init_zeroed(struct turns *turns, uint64_t now_ns);
 /* The tenant's number, or -EUSERS. `may_be_active`: it ran before anybody kept turns. */
 int turns_add(struct turns *turns, const struct turns_limits *limits, bool may_be_active,
               uint64_t now_ns);

@@ -60,11 +60,12 @@ static void memory_look(const struct tenant_state *state, unsigned place, uint64
 static void compute_look(struct tenant_state *state, unsigned place, unsigned driver_percent,
                          uint64_t gpu_ns, uint64_t passed_ns, struct tenant_finding *finding)
 {
-        const uint64_t said_ns = gpu_ns > state->gpu_ns[place] ? gpu_ns - state->gpu_ns[place] : 0;
+        const uint64_t said_ns =
+                gpu_ns > state->devices[place].gpu_ns ? gpu_ns - state->devices[place].gpu_ns : 0;
         const double account = passed_ns ? (double)said_ns / (double)passed_ns : 1;
         const double driver = driver_percent / 100.0;
 
-        state->gpu_ns[place] = gpu_ns;
+        state->devices[place].gpu_ns = gpu_ns;
         if (state->is_first || !tenant_runs_more(driver, account))
                 return;
         finding_add(finding, CHEAT_COMPUTE,

@@ -17,9 +17,11 @@ struct tenant_state {
         struct list link; /* of its owner */
         struct held_share *held;
         struct tenant_record record;
-        uint64_t gpu_ns[SHARE_DEVICES]; /* by its account, at the last look */
-        uint64_t unsaid_ns[SHARE_DEVICES];
         bool is_first; /* set: there is no look before */
+        struct {
+                uint64_t gpu_ns;    /* by its account, at the last look */
+                uint64_t unsaid_ns; /* in all */
+        } devices[];                /* of the share */
 };
 
 struct tenant_finding {

@@ -31,7 +31,8 @@ struct tenant_watch {
 
 static void state_add(struct tenant_watch *watch, struct held_share *held)
 {
-        struct tenant_state *state = calloc(1, sizeof *state);
+        const unsigned count = share_current(&held->share)->device_count;
+        struct tenant_state *state = calloc(1, sizeof *state + count * sizeof *state->devices);
 
         if (!state) {
                 log_warn("out of memory: share '%s' is not checked", held->name);
@@ -153,12 +154,12 @@ static void unsaid_tell(struct tenant_watch *watch, struct tenant_state *state,
 {
         if (!watch->options.arbiter || !state->record.is_certain[CHEAT_COMPUTE])
                 return;
-        for (unsigned i = 0; i < SHARE_DEVICES; i++) {
+        for (unsigned i = 0; i < share_current(&state->held->share)->device_count; i++) {
                 if (!finding->unsaid_ns[i])
                         continue;
-                state->unsaid_ns[i] += finding->unsaid_ns[i];
+                state->devices[i].unsaid_ns += finding->unsaid_ns[i];
                 node_arbiter_observe(watch->options.arbiter, state->held->path, i,
-                                     state->unsaid_ns[i]);
+                                     state->devices[i].unsaid_ns);
         }
 }
 

@@ -12,7 +12,11 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+import group  # noqa: E402
 
 from cli_case import BURN, VGPU, main
 from lab import DRIVER, OUT_OF_MEMORY, PROBE, RUNTIME, LabCase, image_add, output
@@ -161,13 +165,7 @@ class Standalone(LabCase):
             process.kill()
             process.communicate()
         self.addCleanup(end)
-        for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
-            _, kind, path = line.split(":", 2)
-            for root in (f"/sys/fs/cgroup/{kind}", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
-                procs = pathlib.Path(root + path, "cgroup.procs")
-                if path != "/" and procs.exists():
-                    procs.write_text(str(process.pid), encoding="utf-8")
-                    break
+        group.join(process.pid, pid)
         self.assertEqual(process.stdout.readline(), "0\n")
         process.stdin.write(f"alloc {mib}\n")
         process.stdin.flush()

@@ -4,11 +4,15 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
 
 from lab import case, expect
-from places import BUILD
+from places import BUILD, TOP
 from whole import allocation, gpu_pod, wait_log, whole
+
+sys.path.insert(0, os.path.join(TOP, "tests"))
+import group  # noqa: E402
 
 BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
 MIB = 1 << 20
@@ -99,13 +103,7 @@ def cheat(node, pid, mib):
     process = subprocess.Popen([os.path.join(BUILD, "bin", "vgpu-burn"), "-m", f"{mib}", "600"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env={"VGPU_SIM": node.machine, "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "sim")})
-    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
-        _, kind, path = line.split(":", 2)
-        for root in (f"/sys/fs/cgroup/{kind}", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
-            procs = pathlib.Path(root + path, "cgroup.procs")
-            if path != "/" and procs.exists():
-                procs.write_text(str(process.pid), encoding="utf-8")
-                break
+    group.join(process.pid, pid)
     return process
 
 
