@@ -125,6 +125,16 @@ void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is
                 container_of(link, struct cluster_node, link)->is_volcanos = is_volcanos;
 }
 
+void cluster_node_set_away(struct cluster *cluster, const char *name, bool is_away)
+{
+        struct cluster_node *node = node_find(cluster, name);
+
+        if (!node || node->is_away == is_away)
+                return;
+        node->is_away = is_away;
+        cluster_node_touch(cluster, node);
+}
+
 void cluster_node_set_links(struct cluster *cluster, const char *name, uint8_t *links)
 {
         struct cluster_node *node = node_find(cluster, name);
@@ -324,6 +334,8 @@ int cluster_place(const struct cluster_node *node, const struct asking *asking, 
 
         if (node->cards.count == 0)
                 return err_set(e, -ENOENT, "no GPU is registered");
+        if (node->is_away)
+                return err_set(e, -ENOENT, "vgpu-node is away: its kubelet takes no GPU pod");
         if (!place.allowed)
                 return err_set(e, -ENOSPC, "none of its GPUs is of the wanted type or UUID");
         if (node->claims) {

@@ -18,6 +18,7 @@ struct cluster_node {
         struct cluster_claim *claims;  /* of pods for which room is kept here */
         bool is_known;                 /* its object was seen, with a registration */
         bool is_volcanos;              /* Volcano's scheduler places pods here too */
+        bool is_away;                  /* its kubelet hears nothing of vgpu-node: pods would be turned away */
         unsigned number;               /* below the cluster's node count; may be given to another */
         uint64_t version;              /* another after each change; no two nodes have the same */
         char name[];
@@ -61,6 +62,8 @@ void cluster_node_set_links(struct cluster *cluster, const char *name, uint8_t *
 void cluster_node_note(struct cluster *cluster, const char *name, uint64_t said);
 /* Whether decisions for that node are told to Volcano too; a node that is not known stays so. */
 void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos);
+/* Whether its kubelet has lost vgpu-node; nothing is placed there meanwhile. */
+void cluster_node_set_away(struct cluster *cluster, const char *name, bool is_away);
 void cluster_node_remove(struct cluster *cluster, const char *name);
 const struct cluster_node *cluster_node_find(const struct cluster *cluster, const char *name);
 /* The same by a name that ends without NUL. */

@@ -26,6 +26,7 @@ int cluster_node_copy(struct cluster *to, const struct cluster_node *node)
                 free(links);
                 return -ENOMEM;
         }
+        copy->is_away = node->is_away;
         memcpy(copy->places, node->places, count * sizeof copy->places[0]);
         cluster_claims_add(node, INT32_MIN, NULL, copy->places);
         if (links) {

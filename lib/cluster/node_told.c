@@ -1,8 +1,11 @@
 /* From a Node's annotations to its cards. */
 #include "node_told.h"
 
+#include <string.h>
+
 #include "kube_known.h"
 #include "node_links.h"
+#include "resource.h"
 #include "volcano.h"
 
 #define REGISTRATION "nvidia.com/node-device-register"
@@ -49,7 +52,6 @@ const char *const told_unread[] = { "managedFields",
                                     "nodeInfo",
                                     "images",
                                     "capacity",
-                                    "allocatable",
                                     "addresses",
                                     "daemonEndpoints",
                                     NULL };
@@ -60,12 +62,32 @@ static const char *annotation_get(const json_t *object, const char *name)
                 json_object_get(json_object_get(object, "metadata"), "annotations"), name));
 }
 
+/* kubelet goes on to name what a device plugin offered after it has lost it, with 0. A node that names
+ * nothing has not been told yet, or is none of kubelet's. */
+static bool is_away(const json_t *object)
+{
+        const json_t *offers = json_object_get(json_object_get(object, "status"), "allocatable");
+        bool is_named = false;
+
+        for (size_t i = 0; i < resource_row_count; i++) {
+                const char *text =
+                        resource_rows[i].kind == RESOURCE_COUNT
+                                ? json_string_value(json_object_get(offers, resource_rows[i].name))
+                                : NULL;
+
+                if (text && strcmp(text, "0") != 0)
+                        return false;
+                is_named = is_named || text;
+        }
+        return is_named;
+}
+
 /* Of all that a node says to us. */
 static uint64_t said_of(const json_t *object)
 {
         static const char *const names[] = { REGISTRATION, CONFIG, NODE_LINKS_ANNOTATION,
                                              VOLCANO_REGISTER };
-        uint64_t digest = 1;
+        uint64_t digest = is_away(object) ? 2 : 1;
 
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
                 const char *text = annotation_get(object, names[i]);
@@ -115,6 +137,7 @@ int node_told(struct cluster *cluster, const char *name, const json_t *object, s
         if (r < 0)
                 return err_set(e, r, "out of memory: it is not known");
         cluster_node_set_volcano(cluster, name, annotation_get(object, VOLCANO_REGISTER) != NULL);
+        cluster_node_set_away(cluster, name, is_away(object));
         cluster_node_note(cluster, name, said);
         return links_set(cluster, name, object, e);
 }

@@ -151,10 +151,15 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
                     const json_t *object)
 {
         struct state *state = owner;
+        const struct cluster_node *node = cluster_node_find(&state->cluster, name->name);
+        const bool was_away = node && node->is_away;
         struct err e = { 0 };
 
         if (node_told(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e) < 0)
                 log_warn("node %s: %s", name->name, e.text);
+        node = cluster_node_find(&state->cluster, name->name);
+        if (was_away && node && !node->is_away)
+                room_appeared(state, node);
 }
 
 static void waiting_forget(struct state *state, const char *uid)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node_told.h"
 #include "unit.h"
 #include "verbs.h"
 
@@ -163,6 +164,34 @@ TEST(what_is_held_is_gone_until_released)
         cluster_done(&cluster);
 }
 
+/* kubelet names what it has lost with 0; what it does not name nobody has offered yet. */
+TEST(a_node_whose_kubelet_has_lost_vgpu_node_gets_no_pod)
+{
+        static const struct {
+                const char *offers;
+                int result;
+        } cases[] = { { "{}", 0 },
+                      { "{\"nvidia.com/vgpu\":\"0\",\"volcano.sh/vgpu-number\":\"0\"}", -ENOENT },
+                      { "{\"nvidia.com/vgpu\":\"20\",\"volcano.sh/vgpu-number\":\"0\"}", 0 } };
+        const struct asking asking = asking_of("{\"nvidia.com/vgpu\":\"1\"}");
+        struct cluster cluster = { 0 };
+        struct placement placement;
+
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                struct err e = { 0 };
+                json_t *node = json_pack("{s:{s:{s:s}}, s:{s:o}}", "metadata", "annotations",
+                                         "nvidia.com/node-device-register", TWO_CARDS, "status",
+                                         "allocatable", json_loads(cases[i].offers, 0, NULL));
+
+                CHECK_EQ(node_told(&cluster, "a", node, &e), 0);
+                CHECK_EQ(cluster_place(cluster_node_find(&cluster, "a"), &asking, NULL, &placement,
+                                       &e),
+                         cases[i].result);
+                json_decref(node);
+        }
+        cluster_done(&cluster);
+}
+
 /* After a restart pods may be told before their nodes. */
 TEST(a_pod_before_its_node)
 {
@@ -293,7 +322,8 @@ TEST(a_storm_keeps_the_sums)
 
 int main(void)
 {
-        return RUN(CASE(filter_says_who_and_why_not), CASE(fuller_nodes_come_first),
+        return RUN(CASE(a_node_whose_kubelet_has_lost_vgpu_node_gets_no_pod),
+                   CASE(filter_says_who_and_why_not), CASE(fuller_nodes_come_first),
                    CASE(what_is_held_is_gone_until_released), CASE(a_pod_before_its_node),
                    CASE(an_allocation_survives_its_text), CASE(selectors),
                    CASE(a_storm_keeps_the_sums));
