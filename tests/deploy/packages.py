@@ -72,6 +72,14 @@ def image_starts(folder):
     return complaints
 
 
+def unit_complaints(root):
+    """What systemd does not understand of the service."""
+    if not shutil.which("systemd-analyze"):
+        return []
+    told = run("systemd-analyze", f"--root={root}", "verify", "/usr/lib/systemd/system/vgpu-node.service").stdout
+    return [line for line in told.splitlines() if "ignoring" in line or "not executable" in line]
+
+
 def packages_work(root):
     """Installed below a root of their own, a program is held to its limit there; removed, nothing is left."""
     for folder in ("updates", "info"):
@@ -91,6 +99,9 @@ def packages_work(root):
     if done.returncode != 0:
         return done.stdout
     shutil.rmtree(f"{root}/opt")
+    unit = unit_complaints(root)
+    if unit:
+        return unit
     done = run(*dpkg, "--purge", "vgpu-node", "vgpu")
     left = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names
             if not folder.startswith(f"{root}/var")]
