@@ -9,12 +9,13 @@ import yaml
 
 from kube import ApiError, documents
 from lab import expect
-from places import KUBERNETES, LOGS, TOP, tool
+from places import KUBERNETES, LOGS, NODE, TOP, tool
 
 NAMESPACE = "vgpu-system"
 DEPLOY = os.path.join(TOP, "deploy")
 ROLES = "rbac.authorization.k8s.io/v1"
 AUDIT = os.path.join(LOGS, "audit.log")
+ANNOTATIONS = ("nvidia.com/node-device-register", "nvidia.com/node-config-info", "vgpu.io/node-links", "vgpu.io/room")
 manifests = tool("manifests")
 
 
@@ -42,12 +43,14 @@ def name_of(entry):
 
 
 def remove(cluster, entries):
-    """Webhooks first, or nobody could make a pod meanwhile; then all else, and the namespace with the rest."""
+    """Webhooks first, or nobody could make a pod meanwhile; then all else, the namespace with the rest, and what
+    was written on the node."""
     for entry in sorted(entries, key=lambda entry: "Webhook" not in entry["kind"]):
         meta = entry["metadata"]
         cluster.delete(entry["apiVersion"], entry["kind"], meta["name"], meta.get("namespace"))
     cluster.wait("nothing of it runs any more", lambda: not cluster.list("v1", "Pod", NAMESPACE))
     cluster.wait("its namespace is gone", lambda: not exists(cluster, "v1", "Namespace", NAMESPACE))
+    cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": dict.fromkeys(ANNOTATIONS)}})
 
 
 def exists(cluster, *what):

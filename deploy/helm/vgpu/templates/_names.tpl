@@ -75,10 +75,8 @@ imagePullSecrets:
 {{- define "vgpu.cel.asks" -}}
 {{- $spec := index . 0 -}}
 {{- $values := index . 1 -}}
-{{- $names := "^(nvidia[.]com/(vgpu|gpumem|gpucores|priority|mig-)|volcano[.]sh/vgpu-|gpu[.]das[.]com/|mig[.]das[.]com/)" -}}
-{{- if $values.nvidiaGpu -}}
-{{- $names = "^(nvidia[.]com/(vgpu|gpumem|gpucores|priority|mig-|gpu$)|volcano[.]sh/vgpu-|gpu[.]das[.]com/|mig[.]das[.]com/)" -}}
-{{- end -}}
+{{- $gpu := ternary "|gpu$" "" $values.nvidiaGpu -}}
+{{- $names := printf "^(%s/(vgpu|gpumem|gpucores|priority|mig-%s)|volcano[.]sh/vgpu-|gpu[.]das[.]com/|mig[.]das[.]com/)" ($values.domain | replace "." "[.]") $gpu -}}
 ({{ $spec }}.containers + (has({{ $spec }}.initContainers) ? {{ $spec }}.initContainers : [])).exists(c,
   has(c.resources) && (
     (has(c.resources.limits) && c.resources.limits.exists(k, k.matches('{{ $names }}'))) ||

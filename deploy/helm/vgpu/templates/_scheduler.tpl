@@ -1,5 +1,6 @@
-{{- /* kube-scheduler's configuration. Counts are advertised by vgpu-node, so kube-scheduler counts them too and
-agrees with kubelet; memory, cores and priority exist in requests only. */ -}}
+{{- /* kube-scheduler's configuration. All names are vgpu-scheduler's alone to judge: of a pod that its own filter
+refused, kube-scheduler looks at nodes again with those resources counted that it was told to ignore, finds too little
+everywhere, and lets the pod wait for minutes. vgpu-scheduler looks at what kubelet offers, too. */ -}}
 {{- define "vgpu.schedulerConfiguration" -}}
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -22,13 +23,15 @@ extenders:
   nodeCacheCapable: true
   httpTimeout: 10s
   managedResources:
-  {{- range list "nvidia.com/vgpu" "nvidia.com/vgpu-number" "volcano.sh/vgpu-number" }}
-  - {name: {{ . }}}
+  {{- $domain := .Values.domain }}
+  {{- range concat (list "vgpu" "vgpu-number") (ternary (list "gpu") list .Values.nvidiaGpu) }}
+  - {name: {{ $domain }}/{{ . }}, ignoredByScheduler: true}
   {{- end }}
-  {{- if .Values.nvidiaGpu }}
-  - {name: nvidia.com/gpu}
+  - {name: volcano.sh/vgpu-number, ignoredByScheduler: true}
+  {{- range list "gpumem" "gpumem-percentage" "gpucores" "priority" "vgpu-memory" "vgpu-cores" }}
+  - {name: {{ $domain }}/{{ . }}, ignoredByScheduler: true}
   {{- end }}
-  {{- range list "nvidia.com/gpumem" "nvidia.com/gpumem-percentage" "nvidia.com/gpucores" "nvidia.com/priority" "nvidia.com/vgpu-memory" "nvidia.com/vgpu-cores" "volcano.sh/vgpu-memory" "volcano.sh/vgpu-memory-percentage" "volcano.sh/vgpu-cores" }}
-  - {name: {{ . }}, ignoredByScheduler: true}
+  {{- range list "vgpu-memory" "vgpu-memory-percentage" "vgpu-cores" }}
+  - {name: volcano.sh/{{ . }}, ignoredByScheduler: true}
   {{- end }}
 {{- end }}
