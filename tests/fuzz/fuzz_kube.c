@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "json_stream.h"
+#include "json_text.h"
 #include "kube_changes.h"
 #include "kube_config.h"
 
@@ -58,6 +59,22 @@ static uint64_t read_stream(const uint8_t *bytes, size_t count, size_t step, boo
         return digest;
 }
 
+/* Of JSON something is left that is JSON. */
+static void prune(const char *text, size_t count)
+{
+        static const char *const names[] = { "a", "metadata", "type", NULL };
+        json_t *whole = json_loadb(text, count, 0, NULL), *rest = NULL;
+        struct str pruned = { 0 };
+
+        if (json_text_without(text, count, names, &pruned) == 0 && pruned.text)
+                rest = json_loadb(pruned.text, pruned.length, 0, NULL);
+        if (whole && !rest)
+                abort();
+        json_decref(whole);
+        json_decref(rest);
+        str_done(&pruned);
+}
+
 void fuzz_one(const uint8_t *bytes, size_t count)
 {
         char *text = strndup((const char *)bytes, count);
@@ -68,6 +85,7 @@ void fuzz_one(const uint8_t *bytes, size_t count)
                 if (read_stream(bytes, count, count + 1, is_list) !=
                     read_stream(bytes, count, 3, is_list))
                         abort();
+        prune((const char *)bytes, count);
         if (kube_config_parse(text, "/nowhere", &config, &e) == 0) {
                 if (!config.host || !config.port || !config.path)
                         abort();
