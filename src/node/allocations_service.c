@@ -8,7 +8,9 @@
 
 #include "container_place.h"
 #include "log.h"
+#include "mig_share.h"
 #include "registry.h"
+#include "setting.h"
 #include "share_folder.h"
 #include "share_message.h"
 #include "str.h"
@@ -199,6 +201,106 @@ static bool is_root(struct grpc_call *call)
         return false;
 }
 
+/* Nobody has made a share of it yet. */
+static void serve_unshared(const struct allocations_service *service, struct grpc_call *call,
+                           const Vgpu__V1__GetAllocationRequest *request)
+{
+        const Vgpu__V1__Container *container = request->container;
+
+        if (!is_unseen(service, container) || !ask_scheduler(service, call, request))
+                answer_without(service, call, container->pod_uid, container->container);
+}
+
+/* A call that waits for what kubelet says. */
+struct listing_call {
+        const struct allocations_service *service;
+        struct grpc_call *call;
+        char pod_uid[64], pod_namespace[64], pod[SHARE_TEXT], container[64], container_id[128];
+};
+
+static void on_listing_gone(void *owner)
+{
+        struct listing_call *listing = owner;
+
+        pod_resources_forget(listing->service->pod_resources, listing);
+        free(listing);
+}
+
+static void unlisted(struct listing_call *listing)
+{
+        Vgpu__V1__Container container = VGPU__V1__CONTAINER__INIT;
+        Vgpu__V1__GetAllocationRequest request = VGPU__V1__GET_ALLOCATION_REQUEST__INIT;
+
+        container.pod_uid = listing->pod_uid;
+        container.namespace_ = listing->pod_namespace;
+        container.pod = listing->pod;
+        container.container = listing->container;
+        request.container = &container;
+        request.container_id = listing->container_id;
+        serve_unshared(listing->service, listing->call, &request);
+}
+
+static void on_listed(void *owner, const V1__ListPodResourcesResponse *list, const char *text)
+{
+        struct listing_call *listing = owner;
+        const struct allocations_service *service = listing->service;
+        const struct mig_share_owner who = { listing->pod_uid, listing->pod_namespace, listing->pod,
+                                             listing->container };
+        struct gpu_card cards[SHARE_DEVICES];
+        struct held_share *held = NULL;
+        struct share_copy content;
+        struct err e = { 0 };
+        int r = list ? mig_share_make(list, &who, service->gpus, &content, cards, &e) : 0;
+
+        grpc_on_gone(listing->call, NULL, NULL);
+        if (r > 0) {
+                content.compatibility =
+                        service->speaks_own_pids ? COMPATIBILITY_OPEN_KERNEL + 1 : 0;
+                r = share_book_make(service->shares, &content, cards, &held, &e);
+                held = held ? held : share_book_find(service->shares, who.pod_uid, who.container);
+        }
+        if (held) {
+                log_info("share of container '%s' of pod %s/%s: %u MIG devices", who.container,
+                         who.pod_namespace, who.pod, share_current(&held->share)->device_count);
+                share_book_note_id(held, listing->container_id);
+                answer_with(service, listing->call, held);
+        } else if (!list) {
+                grpc_finish(listing->call, GRPC_UNAVAILABLE, text);
+        } else if (r < 0) {
+                grpc_finish(listing->call, GRPC_FAILED_PRECONDITION, e.text);
+        } else {
+                unlisted(listing);
+        }
+        free(listing);
+}
+
+/* Where cards are cut, kubelet knows who has which part. false: it is not asked. */
+static bool ask_kubelet(const struct allocations_service *service, struct grpc_call *call,
+                        const Vgpu__V1__GetAllocationRequest *request)
+{
+        const Vgpu__V1__Container *container = request->container;
+        struct listing_call *listing;
+
+        if (!service->pod_resources || !service->gpus || service->gpus->part_count == 0)
+                return false;
+        listing = calloc(1, sizeof *listing);
+        if (!listing)
+                return false;
+        listing->service = service;
+        listing->call = call;
+        str_copy(listing->pod_uid, sizeof listing->pod_uid, container->pod_uid);
+        str_copy(listing->pod_namespace, sizeof listing->pod_namespace, container->namespace_);
+        str_copy(listing->pod, sizeof listing->pod, container->pod);
+        str_copy(listing->container, sizeof listing->container, container->container);
+        str_copy(listing->container_id, sizeof listing->container_id, request->container_id);
+        if (pod_resources_list(service->pod_resources, on_listed, listing) < 0) {
+                free(listing);
+                return false;
+        }
+        grpc_on_gone(call, on_listing_gone, listing);
+        return true;
+}
+
 static void serve_get(void *owner, struct grpc_call *call, const ProtobufCMessage *message)
 {
         const struct allocations_service *service = owner;
@@ -216,8 +318,8 @@ static void serve_get(void *owner, struct grpc_call *call, const ProtobufCMessag
         else if (held) {
                 share_book_note_id(held, request->container_id);
                 answer_with(service, call, held);
-        } else if (!is_unseen(service, container) || !ask_scheduler(service, call, request)) {
-                answer_without(service, call, container->pod_uid, container->container);
+        } else if (!ask_kubelet(service, call, request)) {
+                serve_unshared(service, call, request);
         }
 }
 

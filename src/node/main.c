@@ -250,6 +250,9 @@ static int serve_shares(struct node *node, struct err *e)
         };
         node->allocations = (struct allocations_service){
                 .shares = node->shares,
+                .pod_resources = node->pod_resources,
+                .gpus = &node->set,
+                .speaks_own_pids = node->options.has_open_modules,
                 .fallback = node->options.scheduler.length ? &node->fallback : NULL,
                 .run_folder = node->options.run_folder,
                 .machine = getenv("VGPU_SIM"),

@@ -42,7 +42,6 @@ class Page:
                 self.take(line)
             except ValueError as error:
                 self.wrong.append(f"{line[:120]!r}: {error}")
-        self.wrong += [f"{name} has no samples" for name in self.types if name not in self.seen_names()]
 
     def seen_names(self):
         return {name for name, _, _ in self.samples}

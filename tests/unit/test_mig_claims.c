@@ -1,45 +1,12 @@
 /* Tests of MIG devices that are held under one of their names. */
 #include "mig_claims.h"
 
+#include "pod_list.h"
 #include "str.h"
 #include "unit.h"
 
 #define NVIDIA "nvidia.com/mig-1g.5gb"
 #define DAS    "mig.das.com/1g.5gb"
-
-/* A pod of one container that holds one device, or none. */
-struct holding {
-        V1__ListPodResourcesResponse list;
-        V1__PodResources pod, *pods[1];
-        V1__ContainerResources container, *containers[1];
-        V1__ContainerDevices devices, *device_list[1];
-        char *ids[1];
-};
-
-static const V1__ListPodResourcesResponse *held(struct holding *holding, const char *resource,
-                                                const char *id)
-{
-        v1__list_pod_resources_response__init(&holding->list);
-        v1__pod_resources__init(&holding->pod);
-        v1__container_resources__init(&holding->container);
-        v1__container_devices__init(&holding->devices);
-        if (!id)
-                return &holding->list;
-        holding->ids[0] = (char *)id;
-        holding->devices.resource_name = (char *)resource;
-        holding->devices.device_ids = holding->ids;
-        holding->devices.n_device_ids = 1;
-        holding->device_list[0] = &holding->devices;
-        holding->container.devices = holding->device_list;
-        holding->container.n_devices = 1;
-        holding->containers[0] = &holding->container;
-        holding->pod.containers = holding->containers;
-        holding->pod.n_containers = 1;
-        holding->pods[0] = &holding->pod;
-        holding->list.pod_resources = holding->pods;
-        holding->list.n_pod_resources = 1;
-        return &holding->list;
-}
 
 TEST(what_is_held_under_one_name_is_sick_under_the_other)
 {
@@ -68,33 +35,33 @@ TEST(what_is_held_under_one_name_is_sick_under_the_other)
 
 TEST(kubelet_says_what_is_held_and_when_it_no_longer_is)
 {
-        struct holding holding = { 0 };
+        struct pod_list made = { 0 };
         struct mig_claims claims;
 
         mig_claims_init(&claims);
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, DAS, "MIG-1"), 5), 1);
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, DAS, "MIG-1"), 5), 1);
         CHECK_STR(mig_claims_holder(&claims, "MIG-1"), DAS);
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, DAS, "MIG-1"), 6), 0);
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, NULL, NULL), 7), 0);
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, DAS, "MIG-1"), 6), 0);
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, NULL, NULL), 7), 0);
         CHECK(mig_claims_holder(&claims, "MIG-1"));
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, NULL, NULL), 5 + MIG_CLAIM_GRACE_NS),
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, NULL, NULL), 5 + MIG_CLAIM_GRACE_NS),
                  1);
         CHECK(!mig_claims_holder(&claims, "MIG-1"));
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, "nvidia.com/vgpu", "vgpu-1"), 9), 0);
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, "nvidia.com/vgpu", "vgpu-1"), 9), 0);
         CHECK(!mig_claims_holder(&claims, "vgpu-1"));
         mig_claims_done(&claims);
 }
 
 TEST(whoever_has_it_keeps_it)
 {
-        struct holding holding = { 0 };
+        struct pod_list made = { 0 };
         struct mig_claims claims;
 
         mig_claims_init(&claims);
         CHECK_EQ(mig_claims_take(&claims, "MIG-1", NVIDIA, 0), 0);
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, DAS, "MIG-1"), 1), 0);
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, DAS, "MIG-1"), 1), 0);
         CHECK_STR(mig_claims_holder(&claims, "MIG-1"), NVIDIA);
-        CHECK_EQ(mig_claims_refresh(&claims, held(&holding, DAS, "MIG-1"), MIG_CLAIM_GRACE_NS), 1);
+        CHECK_EQ(mig_claims_refresh(&claims, pod_list(&made, DAS, "MIG-1"), MIG_CLAIM_GRACE_NS), 1);
         CHECK(!mig_claims_holder(&claims, "MIG-1"));
         mig_claims_done(&claims);
 }

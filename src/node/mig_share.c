@@ -1,0 +1,86 @@
+/* From kubelet's list to a share. */
+#include "mig_share.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "str.h"
+
+/* A device of its own swaps with nobody; the figure is for pages that nobody waits for. */
+enum { SWAP_BYTES_PER_S = 0 };
+
+static const struct mig_device *part_find(const struct gpu_set *gpus, const char *uuid)
+{
+        for (unsigned i = 0; i < gpus->part_count; i++)
+                if (strcmp(gpus->parts[i].uuid, uuid) == 0)
+                        return &gpus->parts[i];
+        return NULL;
+}
+
+static int device_put(const struct gpu_set *gpus, const char *uuid, struct share_copy *copy,
+                      struct gpu_card *cards, struct err *e)
+{
+        const struct mig_device *part = part_find(gpus, uuid);
+        struct share_device *device = &copy->devices[copy->device_count];
+
+        if (!part)
+                return err_set(e, -ENODEV, "MIG device %.60s is not on this node", uuid);
+        if (copy->device_count == SHARE_DEVICES || strlen(uuid) >= sizeof device->uuid)
+                return err_set(e, -ENODEV, "MIG device %.60s does not fit into a share", uuid);
+        str_copy(device->uuid, sizeof device->uuid, uuid);
+        device->limit_bytes = device->physical_bytes = part->memory_bytes;
+        device->limit_max_bytes = device->card_bytes = part->memory_bytes;
+        device->cores_percent = device->cores_ceiling_percent = 0;
+        cards[copy->device_count] = (struct gpu_card){ part->memory_bytes, SWAP_BYTES_PER_S };
+        copy->device_count++;
+        return 0;
+}
+
+static int container_put(const V1__ContainerResources *container, const struct gpu_set *gpus,
+                         struct share_copy *copy, struct gpu_card *cards, struct err *e)
+{
+        int r = 0;
+
+        for (size_t i = 0; i < container->n_devices && r == 0; i++) {
+                const V1__ContainerDevices *devices = container->devices[i];
+
+                for (size_t j = 0; j < devices->n_device_ids && r == 0; j++)
+                        if (str_starts_with(devices->device_ids[j], "MIG-"))
+                                r = device_put(gpus, devices->device_ids[j], copy, cards, e);
+        }
+        return r;
+}
+
+static const V1__ContainerResources *container_find(const V1__ListPodResourcesResponse *list,
+                                                    const struct mig_share_owner *owner)
+{
+        for (size_t i = 0; i < list->n_pod_resources; i++) {
+                const V1__PodResources *pod = list->pod_resources[i];
+
+                if (strcmp(pod->namespace_, owner->pod_namespace) != 0 ||
+                    strcmp(pod->name, owner->pod) != 0)
+                        continue;
+                for (size_t j = 0; j < pod->n_containers; j++)
+                        if (strcmp(pod->containers[j]->name, owner->container) == 0)
+                                return pod->containers[j];
+        }
+        return NULL;
+}
+
+int mig_share_make(const V1__ListPodResourcesResponse *list, const struct mig_share_owner *owner,
+                   const struct gpu_set *gpus, struct share_copy *ret_copy,
+                   struct gpu_card ret_cards[static SHARE_DEVICES], struct err *e)
+{
+        const V1__ContainerResources *container = container_find(list, owner);
+        struct share_copy copy = { 0 };
+        int r = container ? container_put(container, gpus, &copy, ret_cards, e) : 0;
+
+        if (r < 0 || copy.device_count == 0)
+                return r;
+        str_copy(copy.pod_uid, sizeof copy.pod_uid, owner->pod_uid);
+        str_copy(copy.pod_namespace, sizeof copy.pod_namespace, owner->pod_namespace);
+        str_copy(copy.pod_name, sizeof copy.pod_name, owner->pod);
+        str_copy(copy.container, sizeof copy.container, owner->container);
+        memcpy((void *)ret_copy, &copy, sizeof copy);
+        return 1;
+}
