@@ -106,6 +106,7 @@ void tenant_rest(struct tenant *tenant)
 {
         madvise(tenant->share.file, sizeof *tenant->share.file, MADV_DONTNEED);
         madvise(tenant->grants, sizeof *tenant->grants, MADV_DONTNEED);
+        madvise(tenant->wants, sizeof *tenant->wants, MADV_DONTNEED);
 }
 
 void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits)
@@ -207,6 +208,7 @@ void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_te
 
 void tenant_let_go(struct tenant *tenant)
 {
+        share_set_turns(&tenant->share, false);
         for (unsigned i = 0; i < tenant->device_count; i++) {
                 struct gpu_grant *grant = &tenant->grants->devices[i];
                 const uint32_t number = (tenant->places[i].told >> GPU_STATE_BITS) + 1;

@@ -33,7 +33,12 @@ static void *file_map(int fd, size_t bytes, int protection)
 {
         void *file = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
 
-        return file == MAP_FAILED ? NULL : file;
+        if (file == MAP_FAILED)
+                return NULL;
+        /* A page for each device, of which few are used: who touches one has no need of the others, and
+         * an arbiter has these files of all containers. */
+        madvise(file, bytes, MADV_RANDOM);
+        return file;
 }
 
 /* A new file of this size, mapped; NULL and errno if it cannot be, EEXIST if there is one. */

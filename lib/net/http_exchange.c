@@ -245,6 +245,17 @@ void http_end(struct http_exchange *exchange)
                 exchange_free(exchange);
 }
 
+void http_reply_str(struct http_exchange *exchange, int status, const char *content_type,
+                    struct str *body)
+{
+        http_start(exchange, status, content_type);
+        exchange->has_sent = true;
+        str_done(&exchange->next);
+        exchange->next = *body;
+        *body = (struct str){ 0 };
+        http_end(exchange);
+}
+
 void http_reply(struct http_exchange *exchange, int status, const char *content_type,
                 const void *body, size_t count)
 {

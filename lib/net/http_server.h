@@ -10,6 +10,7 @@
 #include "address.h"
 #include "err.h"
 #include "loop.h"
+#include "str.h"
 #include "tls.h"
 
 struct http_server;
@@ -68,6 +69,10 @@ int http_peer(const struct http_exchange *exchange, struct ucred *ret_peer);
 /* An exchange is the owner's until it is ended, whether or not the client still waits. */
 void http_reply(struct http_exchange *exchange, int status, const char *content_type,
                 const void *body, size_t count); /* all at once, and ends it */
+
+/* The same with a body that becomes the exchange's: what is large is held once. */
+void http_reply_str(struct http_exchange *exchange, int status, const char *content_type,
+                    struct str *body);
 
 /* Told once if the client goes before the end; the exchange must still be ended. */
 void http_on_gone(struct http_exchange *exchange, void (*on_gone)(void *owner), void *owner);

@@ -27,7 +27,6 @@ enum {
         TURNS_LAPSED,
         FIGURES,
 };
-static_assert((int)FIGURES <= (int)FIGURES_MOST, "a row has room for all");
 
 #define NAME(rest) "vgpu_container_" rest
 
@@ -194,7 +193,7 @@ static void add_device(struct looking *looking, unsigned device)
         looking->rows[device] = row;
         if (!row)
                 return;
-        figure_row_label(row, "device_uuid", own->uuid);
+        figure_row_copy(row, "device_uuid", own->uuid);
         if (index_of(looking->sheets->set, own->uuid, &index))
                 figure_row_number(row, "device_index", index);
         label_container(row, looking->held);
@@ -283,11 +282,15 @@ static void look_at(void *owner, struct held_share *held)
         for (unsigned i = 0; i < looking.copy->device_count; i++)
                 add_device(&looking, i);
         if (looking.account.compute) {
-                add_count(&looking, add_processes(&looking));
-                add_kinds(&looking);
+                const unsigned processes = add_processes(&looking);
+
+                add_count(&looking, processes);
+                if (processes)
+                        add_kinds(&looking);
         }
         account_view_close(&looking.account);
         gpu_grant_unmap(grants);
+        share_book_rest_share(held);
 }
 
 int container_metrics_print(struct share_book *shares, const struct gpu_set *set,
@@ -305,7 +308,6 @@ int container_metrics_print(struct share_book *shares, const struct gpu_set *set
                                        &sheets.processes };
 
         share_book_each(shares, look_at, &sheets);
-        share_book_rest(shares);
         for (unsigned i = 0; i < sizeof all / sizeof *all && sheets.r == 0; i++)
                 sheets.r = figure_sheet_print(all[i], out);
         /* All of them afterwards: rows have labels of others'. */

@@ -8,13 +8,13 @@
 
 struct figure_row *figure_sheet_add(struct figure_sheet *sheet, const struct figure_row *like)
 {
-        struct figure_row *row = calloc(1, sizeof *row);
+        struct figure_row *row = calloc(1, sizeof *row + sheet->column_count * sizeof *row->values);
 
         if (!row)
                 return NULL;
         for (unsigned i = 0; like && i < like->label_count; i++)
                 figure_row_label(row, like->labels[i].name, like->labels[i].value);
-        for (unsigned i = 0; i < FIGURES_MOST; i++)
+        for (unsigned i = 0; i < sheet->column_count; i++)
                 row->values[i] = NAN;
         if (sheet->last)
                 sheet->last->next = row;

@@ -8,7 +8,7 @@
 
 #include "metric_text.h"
 
-enum { FIGURE_LABELS = 9, FIGURE_TEXTS = 3, FIGURES_MOST = 20 };
+enum { FIGURE_LABELS = 9, FIGURE_TEXTS = 3 };
 
 struct figure {
         const char *name, *help;
@@ -18,9 +18,9 @@ struct figure {
 struct figure_row {
         struct metric_label labels[FIGURE_LABELS + 1];
         unsigned label_count, text_count;
-        char texts[FIGURE_TEXTS][40]; /* of labels whose texts are its own */
-        double values[FIGURES_MOST];  /* by column; NaN: there is none */
+        char texts[FIGURE_TEXTS][48]; /* of labels whose texts are its own */
         struct figure_row *next;
+        double values[]; /* by column; NaN: there is none */
 };
 
 struct figure_sheet {

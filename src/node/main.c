@@ -1,5 +1,6 @@
 /* vgpu-node: shares the GPUs of a node. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,6 +366,14 @@ static void node_end(struct node *node)
         loop_free(node->loop);
 }
 
+/* One heap for all threads, of which two allocate little; and what is large by itself, so that what was
+ * never touched of it costs nothing, and what is freed is given back. */
+static void memory_be_small(void)
+{
+        mallopt(M_ARENA_MAX, 1);
+        mallopt(M_MMAP_THRESHOLD, 32 << 10);
+}
+
 int main(int argc, char **argv)
 {
         struct node node = { 0 };
@@ -372,6 +381,7 @@ int main(int argc, char **argv)
         int r;
 
         log_open("node", LOG_LEVEL_INFO);
+        memory_be_small();
         r = node_options_parse(argc, argv, &node.options, &e);
         if (r == 1)
                 return EXIT_OK;

@@ -130,6 +130,8 @@ static void on_share(struct share_listener *listener, enum share_change change,
                 wish_share(arbiter, WISH_ADD, held->path);
         if (change == SHARE_GONE)
                 wish_share(arbiter, WISH_REMOVE, held->path);
+        if (change == SHARE_CHANGED)
+                futex_ring(&arbiter->members); /* those beside it may have turns to take now */
 }
 
 static void add_held(void *owner, struct held_share *held)

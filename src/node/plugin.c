@@ -100,6 +100,8 @@ static void on_registered(void *owner, enum grpc_status status, const char *text
         }
         plugin->registered_ns = clock_now_ns();
         plugin->registrations++;
+        http_client_hang_up(
+                plugin->kubelet); /* until kubelet restarts there is nothing more to say */
         backoff_reset(&plugin->backoff);
         log_info("%s: registered with kubelet, %u of them", plugin->resource,
                  slots_count(&plugin->service.slots));

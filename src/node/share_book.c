@@ -31,7 +31,7 @@ static void tell(struct share_book *book, enum share_change change, struct held_
         }
 }
 
-static void held_rest(struct held_share *held)
+void share_book_rest_share(struct held_share *held)
 {
         madvise(held->share.file, sizeof *held->share.file, MADV_DONTNEED);
 }
@@ -113,7 +113,7 @@ static int held_add(struct share_book *book, const struct share *share, const ch
                 return r;
         }
         list_append(&book->shares, &held->link);
-        held_rest(held);
+        share_book_rest_share(held);
         *ret_held = held;
         return 0;
 }
@@ -264,7 +264,7 @@ int share_book_region(const struct held_share *held, struct region *ret_region, 
 void share_book_rest(struct share_book *book)
 {
         LIST_EACH(item, &book->shares)
-        held_rest(container_of(item, struct held_share, link));
+        share_book_rest_share(container_of(item, struct held_share, link));
 }
 
 void share_book_listen(struct share_book *book, struct share_listener *listener)

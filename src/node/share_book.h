@@ -71,7 +71,8 @@ void share_book_remove(struct share_book *book, struct held_share *held);
 /* Its account, for the caller to close. The container can write to it and cut it short: whoever looks
  * at it expects nonsense, and a fault. */
 int share_book_region(const struct held_share *held, struct region *ret_region, struct err *e);
-/* Lets go of the pages of shares that were looked at. */
+/* Lets go of the pages of a share that was looked at, or of all. */
+void share_book_rest_share(struct held_share *held);
 void share_book_rest(struct share_book *book);
 
 enum share_change { SHARE_MADE, SHARE_CHANGED, SHARE_GONE };

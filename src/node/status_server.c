@@ -33,8 +33,7 @@ static void serve_metrics(struct status_server *server, struct http_exchange *ex
         struct str text = { 0 };
 
         if (server->source.print_metrics(server->source.owner, &text) == 0 && text.text)
-                http_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", text.text,
-                           text.length);
+                http_reply_str(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
         else
                 reply_text(exchange, 500, "out of memory\n");
         str_done(&text);

@@ -186,8 +186,8 @@ static void on_look(struct timer *timer)
                         log_info("share '%s' is as it says again", state->held->name);
                         tenant_release(watch->options.book, state->held);
                 }
+                share_book_rest_share(state->held);
         }
-        share_book_rest(watch->options.book);
         loop_timer_set(watch->loop, &watch->look, LOOK_MS * NS_PER_MS);
 }
 

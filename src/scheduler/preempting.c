@@ -124,7 +124,7 @@ static void on_evicted(void *owner, const char *blocked_uid)
         cluster_claim_drop(cluster, run->who.uid);
         eviction_free(run->eviction);
         run->eviction = NULL;
-        if (++run->rounds == ROUNDS_MOST || !run->preempting->is_active)
+        if (++run->rounds == ROUNDS_MOST)
                 run_give_up(run);
         else
                 run_begin(run);
@@ -232,7 +232,12 @@ static void on_waiting(void *owner, const struct who *who, const struct asking *
 
 void preempting_set_active(struct preempting *preempting, bool is_active)
 {
+        struct hash_link *link;
+
         preempting->is_active = is_active;
+        /* What was begun is another's to go on with: room stays kept, by what stands on the pods. */
+        while (!is_active && (link = hash_any(&preempting->runs)))
+                run_free(container_of(link, struct run, link));
 }
 
 int preempting_print(const struct preempting *preempting, struct str *to)

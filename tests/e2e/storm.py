@@ -1,22 +1,27 @@
 """storm: judges a storm by what is so, never by what our programs say of themselves.
 
-    storm.py REPORT          until SIGTERM; then REPORT holds one line for each wrong, and the exit status is 1
+    storm.py REPORT [SHARES MACHINE]     until SIGTERM; then REPORT holds what was wrong, and the exit status is 1
 
 It follows the API server's own history of nodes and pods, and at every instant of it asks: does a card hand
-out more than it has? Has a decision been made for this pod and this node, and does it stay as it was?
+out more than it has? Has a decision been made for this pod and this node, and does it stay as it was? With a node's
+folder of SHARES and its simulated MACHINE it looks at those too, several times a second: are the shares on a card
+within what it has, and each within its pod's decision? Does the card itself hold no more than the shares allow?
 """
 
+import glob
 import http.client
 import json
 import os
 import signal
 import ssl
+import struct
+import subprocess
 import sys
 import threading
 import time
 
 from kube import ApiError, Kube
-from places import PKI
+from places import BUILD, PKI
 
 REGISTER, DECISION = "nvidia.com/node-device-register", "vgpu.io/allocation"
 ENDED = ("Succeeded", "Failed")
@@ -109,6 +114,106 @@ class Judge:
         return card["memory"] - memory, card["core"] - cores, card["number"] - holders
 
 
+# lib/contract/share_layout.h: the index of the copy in use, a copy, a device in it.
+SHARE_INDEX, SHARE_COPIES, COPY_BYTES = 12, 64, 9208
+DEVICE_COUNT, POD_UID, CONTAINER, DEVICES = 8, 120, 504, 1016
+DEVICE = struct.Struct("<48s Q 16x Q 8x I 36x")
+UNLIMITED = (1 << 64) - 1
+GOING_SECONDS = 45      # for the shares of a pod that is over: its processes end first
+
+
+def text_of(data):
+    return data.split(b"\0", 1)[0].decode()
+
+
+def share_read(path):
+    """(pod's uid, container, {uuid: (bytes, most bytes, cores)}) as the file itself has it."""
+    with open(path, "rb") as file:
+        data = file.read()
+    index, = struct.unpack_from("<I", data, SHARE_INDEX)
+    copy = data[SHARE_COPIES + index * COPY_BYTES:][:COPY_BYTES]
+    count, = struct.unpack_from("<I", copy, DEVICE_COUNT)
+    rows = [DEVICE.unpack_from(copy, DEVICES + i * 128) for i in range(count)]
+    return (text_of(copy[POD_UID:POD_UID + 64]), text_of(copy[CONTAINER:CONTAINER + 256]),
+            {text_of(uuid): (limit, most, cores) for uuid, limit, most, cores in rows})
+
+
+class Eye(threading.Thread):
+    """Looks at a node: its files of shares, and its cards."""
+
+    def __init__(self, judge, lock, shares, machine):
+        super().__init__(daemon=True)
+        self.judge, self.lock, self.folder, self.machine = judge, lock, shares, machine
+        self.gone = {}          # uid: since when its pod is over
+        self.looks = 0
+
+    def run(self):
+        while True:
+            used = self.cards()
+            found = self.shares()
+            with self.lock:
+                self.judged(found, used)
+            self.looks += 1
+            time.sleep(0.2)
+
+    def cards(self):
+        """What the machine says is held of each card, {uuid: bytes}; looked at before the shares, which only grow
+        before memory does."""
+        done = subprocess.run([os.path.join(BUILD, "bin", "vgpu"), "sim", "stat", "--machine", self.machine, "--json"],
+                              stdout=subprocess.PIPE, check=False)
+        return {gpu["uuid"]: gpu["used_bytes"] for gpu in json.loads(done.stdout)["gpus"]} if not done.returncode else {}
+
+    def shares(self):
+        found = []
+        for path in glob.glob(os.path.join(self.folder, "*", "*", "share")):
+            try:
+                found.append(share_read(path))
+            except (OSError, struct.error, IndexError):
+                pass            # it is being made, or goes
+        return found
+
+    def judged(self, found, used):
+        handed, allowed = {}, {}
+        for uid, container, devices in found:
+            pod = self.judge.pods.get(uid)
+            is_over = not pod or not parts_of(pod)
+            for uuid, (limit, most, _) in devices.items():
+                allowed[uuid] = allowed.get(uuid, 0) + most
+                if not is_over:
+                    handed[uuid] = handed.get(uuid, 0) + limit
+            if not is_over:
+                self.gone.pop(uid, None)
+                self.within(pod, container, devices)
+            elif time.monotonic() - self.gone.setdefault(uid, time.monotonic()) > GOING_SECONDS:
+                self.judge.wrong(f"the share of {uid}, {container}, is there {GOING_SECONDS} s after its pod")
+                self.gone[uid] = time.monotonic() + 3600
+        for uuid, limit in handed.items():
+            card = self.judge.cards.get(uuid)
+            if card and limit > card["memory"] << 20 and self.sure(found, uuid) > card["memory"] << 20:
+                self.judge.wrong(f"{uuid}: shares of {limit >> 20} MiB on a card of {card['memory']}")
+        for uuid, held in used.items():
+            if held > allowed.get(uuid, 0) and uuid in self.judge.cards:
+                self.judge.wrong(f"{uuid}: {held >> 20} MiB are held, shares allow {allowed.get(uuid, 0) >> 20}")
+
+    def sure(self, found, uuid):
+        """The same sum by the API server's present word: what we follow may be a moment old."""
+        try:
+            live = {entry["metadata"]["uid"] for entry in Kube().request("GET", "/api/v1/pods")["items"] if parts_of(entry)}
+        except ApiError:
+            return 0            # it is away; another look will come
+        return sum(devices[uuid][0] for uid, _, devices in found if uid in live and uuid in devices)
+
+    def within(self, pod, container, devices):
+        decided = {part["uuid"]: part for part in
+                   json.loads(annotation(pod, DECISION))["containers"].get(container, [])}
+        if set(decided) != set(devices):
+            self.judge.wrong(f"pod {pod['metadata']['name']}: share of {sorted(devices)}, decided {sorted(decided)}")
+        for uuid, (limit, _, cores) in devices.items():
+            part = decided.get(uuid)
+            if part and (limit > part["memory"] << 20 or (part["cores"] and not 0 < cores <= part["cores"])):
+                self.judge.wrong(f"pod {pod['metadata']['name']}: {limit >> 20} MiB, {cores} cores of {uuid}, decided {part}")
+
+
 class Follower(threading.Thread):
     """All changes of a kind, in the API server's order, from the beginning; through its restarts too."""
 
@@ -166,10 +271,8 @@ class Follower(threading.Thread):
             link.close()
 
 
-def follow(judge):
+def follow(judge, lock):
     """Nodes first: their cards are what pods are judged by. One change at a time."""
-    lock = threading.Lock()
-
     def guarded(take):
         def guard(kind, entry):
             with lock:
@@ -182,13 +285,18 @@ def follow(judge):
     return followers
 
 
-def main(report):
-    judge = Judge()
-    follow(judge)
+def main(report, *node):
+    judge, lock = Judge(), threading.Lock()
+    follow(judge, lock)
+    eye = Eye(judge, lock, *node) if node else None
+    if eye:
+        eye.start()
     print("storm: watching", flush=True)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     with open(report, "w", encoding="utf-8") as file:
         json.dump({"wrongs": judge.wrongs, "instants": judge.instants, "most": judge.most,
+                   "looks": eye.looks if eye else 0,
+                   "shares": eye.shares() if eye else [],
                    "free": {uuid: judge.free(uuid) for uuid in judge.cards}}, file)
     sys.stdout.flush()
     os._exit(1 if judge.wrongs else 0)

@@ -17,8 +17,8 @@ import process
 from etcd import Etcd
 from kube import ApiError
 from lab import pod
-from places import STATE, Trouble
-from placing import ADDRESS, bound
+from places import STATE, Trouble, write
+from placing import ADDRESS, allocation, bound
 
 BREAKABLE = 6444                # where vgpu-scheduler finds the API server
 FLOW = "flowcontrol.apiserver.k8s.io/v1"
@@ -75,29 +75,16 @@ class Line(threading.Thread):
         self.cut()
 
 
-class Scheduler:
-    """vgpu-scheduler as a user of its own, who is not exempt from the API server's limits, over the line that breaks."""
+class Daemon:
+    """A program of ours that is killed and started again."""
 
-    def __init__(self, cluster):
-        path = pki.kubeconfig("vgpu-scheduler", "vgpu-scheduler")
-        with open(path, encoding="utf-8") as file:
-            text = file.read().replace("https://127.0.0.1", f"https://127.0.0.1:{BREAKABLE}")
-        self.path = os.path.join(STATE, "storm.kubeconfig")
-        with open(self.path, "w", encoding="utf-8") as file:
-            file.write(text)
-        cluster.apply([{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-                        "metadata": {"name": "storm"},
-                        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
-                                    "name": "cluster-admin"},
-                        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User",
-                                      "name": "vgpu-scheduler"}]}])
+    def __init__(self, name, *words, ready=None):
+        self.name, self.words, self.ready = name, words, ready
         self.begin()
 
     def begin(self):
         self.stack = contextlib.ExitStack()
-        self.process = self.stack.enter_context(daemons.daemon(
-            "vgpu-scheduler", "--plain", "--listen", ADDRESS, "--kubeconfig", self.path,
-            ready=f"http://{ADDRESS}/readyz", seconds=60))
+        self.process = self.stack.enter_context(daemons.daemon(self.name, *self.words, ready=self.ready, seconds=60))
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
@@ -109,11 +96,27 @@ class Scheduler:
         self.begin()
 
 
+def scheduler(cluster):
+    """vgpu-scheduler as a user of its own, who is not exempt from the API server's limits, over the line that breaks."""
+    path = pki.kubeconfig("vgpu-scheduler", "vgpu-scheduler")
+    with open(path, encoding="utf-8") as file:
+        text = file.read().replace("https://127.0.0.1", f"https://127.0.0.1:{BREAKABLE}")
+    path = write(os.path.join(STATE, "storm.kubeconfig"), text)
+    cluster.apply([{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+                    "metadata": {"name": "storm"},
+                    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                                "name": "cluster-admin"},
+                    "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User",
+                                  "name": "vgpu-scheduler"}]}])
+    return Daemon("vgpu-scheduler", "--plain", "--listen", ADDRESS, "--kubeconfig", path,
+                  ready=f"http://{ADDRESS}/readyz")
+
+
 class Tumult:
     """Acts at random; the seed is told, so that it can be had again."""
 
-    def __init__(self, cluster, line, scheduler, seed):
-        self.cluster, self.line, self.scheduler = cluster, line, scheduler
+    def __init__(self, cluster, line, own, seed):
+        self.cluster, self.line, self.scheduler = cluster, line, own
         self.random = random.Random(seed)
         self.made = 0
         self.done = {}
@@ -133,9 +136,13 @@ class Tumult:
         self.calm()
 
     def act(self, act):
-        with contextlib.suppress(ApiError):     # the API server may be away, and objects too
+        name = act.__name__
+        try:
             act()
-            self.done[act.__name__] = self.done.get(act.__name__, 0) + 1
+        except ApiError as error:       # the API server may be away, and objects too
+            name += "!"
+            self.last = f"{name} {error}"
+        self.done[name] = self.done.get(name, 0) + 1
 
     def create(self):
         for _ in range(self.random.randint(1, 6)):
@@ -186,7 +193,7 @@ class Tumult:
                                                      "borrowingLimitPercent": 0,
                                                      "limitResponse": {"type": "Reject"}}}},
             {"apiVersion": FLOW, "kind": "FlowSchema", "metadata": {"name": "storm"},
-             "spec": {"priorityLevelConfiguration": {"name": "storm"}, "matchingPrecedence": 1,
+             "spec": {"priorityLevelConfiguration": {"name": "storm"}, "matchingPrecedence": 2,
                       "rules": [{"subjects": [{"kind": "User", "user": {"name": "vgpu-scheduler"}}],
                                  "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"],
                                                     "namespaces": ["*"], "clusterScope": True}]}]}}])
@@ -212,3 +219,48 @@ class Tumult:
     def kill_api(self):
         process.stop("kube-apiserver", signal.SIGKILL)
         process.start("kube-apiserver")
+
+
+class NodeTumult(Tumult):
+    """On a node that runs: its agent, kubelet and admission are disturbed too, and pods hold memory and are resized."""
+
+    def __init__(self, cluster, line, own, seed, agent, webhook):
+        super().__init__(cluster, line, own, seed)
+        self.agent, self.webhook = agent, webhook
+        self.acts = ((12, self.create), (9, self.delete), (8, self.resize), (2, self.cut), (1, self.compact),
+                     (2, self.kill), (3, self.kill_agent), (1, self.restart_kubelet), (1, self.kill_webhook),
+                     (20, self.rest))
+
+    def create(self):
+        if len(bound(self.cluster)) > 10:
+            return
+        self.made += 1
+        limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": str(self.random.choice((2000, 6000, 11000))),
+                  "nvidia.com/gpucores": str(self.random.choice((0, 10, 30)))}
+        self.cluster.create(pod(f"pod-{self.made}", image="quay.io/jitesoft/ubuntu:24.04", limits=limits,
+                                command=f"look hold {self.random.choice((64, 256, 20000))} 600; sleep 600"))
+
+    def resize(self):
+        """Within what it was given: down, and up again."""
+        entries = [entry for entry in bound(self.cluster) if "vgpu.io/allocation" in entry["metadata"]["annotations"]]
+        if not entries:
+            return
+        entry = self.random.choice(entries)
+        given = allocation(entry)["containers"]["main"][0]["memory"]
+        self.cluster.patch("v1", "Pod", entry["metadata"]["name"], {"metadata": {"annotations": {
+            "vgpu.io/memory": f"{self.random.choice((given, given // 2, given // 3))}Mi"}}}, self.cluster.namespace)
+
+    def kill_agent(self):
+        self.agent.kill()
+        self.rest()
+        self.agent.start()
+
+    def restart_kubelet(self):
+        process.stop("kubelet", signal.SIGKILL)
+        process.start("kubelet")
+
+    def kill_webhook(self):
+        self.webhook.restart(signal.SIGKILL)
+
+    def rest(self):
+        time.sleep(self.random.uniform(0.05, 0.4))

@@ -56,14 +56,14 @@ TEST(a_row_takes_what_it_has_room_for)
 {
         struct figure_sheet sheet = { .columns = columns, .column_count = 1 };
         struct figure_row *row = figure_sheet_add(&sheet, NULL);
-        char name[] = "a program with a name that is too long for it all";
+        char name[] = "a program with a name that is far too long for all that there is";
         struct str out = { 0 };
 
         figure_row_copy(row, "p", name);
         memset(name, 'x', sizeof name - 1); /* the row has its own */
         row->values[0] = 1;
         CHECK_EQ(figure_sheet_print(&sheet, &out), 0);
-        CHECK(strstr(out.text, "{p=\"a program with a name that is too long \"}"));
+        CHECK(strstr(out.text, "{p=\"a program with a name that is far too long for \"}"));
         for (unsigned i = 0; i < 2 * FIGURE_LABELS; i++) {
                 figure_row_number(row, "n", i);
                 figure_row_label(row, "l", "v");

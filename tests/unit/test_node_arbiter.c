@@ -3,6 +3,7 @@
 #include "node_arbiter.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "book_bench.h"
 #include "clock.h"
@@ -96,8 +97,40 @@ TEST(without_an_arbiter_all_go_on_and_the_next_one_counts_on)
         book_bench_close(&bench);
 }
 
+static bool limits_become(const struct held_share *held, uint32_t limits)
+{
+        const _Atomic uint32_t *word = &held->share.file->limits_compute;
+        const uint64_t end_ns = clock_now_ns() + 5 * NS_PER_S;
+
+        while (atomic_load(word) != limits && clock_now_ns() < end_ns)
+                usleep(1000);
+        return atomic_load(word) == limits;
+}
+
+TEST(a_changed_share_is_looked_at)
+{
+        struct book_bench bench;
+        struct node_arbiter *arbiter = NULL;
+        struct share_copy copy;
+        struct err e = { 0 };
+
+        book_bench_open(&bench);
+        struct held_share *a = book_bench_put(&bench, "a", "c", 100, 0);
+        struct held_share *b = book_bench_put(&bench, "b", "c", 100, 0);
+        CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
+        usleep(20000); /* it has seen both, and sleeps */
+        memcpy(&copy, share_current(&a->share), sizeof copy);
+        copy.devices[0].cores_percent = 30;
+        CHECK_EQ(share_book_change(bench.book, a, &copy, &e), 0);
+        CHECK(limits_become(b, SHARE_LIMITS_TURNS));
+        node_arbiter_free(arbiter);
+        CHECK(limits_become(b, 0)); /* nobody gives turns any more */
+        book_bench_close(&bench);
+}
+
 int main(void)
 {
         return RUN(CASE(containers_that_come_and_go_take_turns),
-                   CASE(without_an_arbiter_all_go_on_and_the_next_one_counts_on));
+                   CASE(without_an_arbiter_all_go_on_and_the_next_one_counts_on),
+                   CASE(a_changed_share_is_looked_at));
 }

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 import os
+import socket
 import ssl
 import tempfile
 import urllib.error
@@ -121,6 +122,46 @@ def own(cluster):
         cluster.wait("it serves", lambda: tried(healthy, theirs), 30)
 
 
+@case("kube-scheduler speaks TLS to the extender, whose certificate is exchanged meanwhile", profile="light")
+def exchanged(cluster):
+    address = "127.0.0.1:9516"
+    extender = [{**EXTENDER[0], "urlPrefix": f"https://{address}", "enableHTTPS": True,
+                 "tlsConfig": {"caFile": CA}}]
+    crt, key = cluster.certificate("serving")
+
+    def served():
+        context = ssl.create_default_context(cafile=CA)
+        with socket.create_connection(("127.0.0.1", 9516), timeout=5) as raw, \
+                context.wrap_socket(raw, server_hostname="localhost") as connection:
+            return connection.getpeercert()["serialNumber"]
+    with nodes(cluster, 1), daemon("vgpu-scheduler", "--listen", address, "--kubeconfig", KUBECONFIG,
+                                   "--certificate", crt, "--key", key), \
+            cluster.scheduler_config(extenders=extender):
+        cluster.create(pod("first", limits=LIMITS))
+        cluster.wait("the first is bound", lambda: len(bound(cluster)) == 1, 60)
+        before = served()
+        cluster.certificate("serving")                  # written anew at the same place
+        cluster.wait("the new one serves", lambda: served() != before, 40)
+        cluster.create(pod("second", limits=LIMITS))
+        cluster.wait("the second is bound", lambda: len(bound(cluster)) == 2, 60)
+
+
+@case("the nodes' certificate is made anew where it is not good any more", profile="light")
+def renewed(cluster):
+    name = "vgpu-allocations-client"
+    with serving(cluster) as entries:
+        pass
+    cluster.patch("v1", "Secret", name, {"data": {"tls.crt": base64.b64encode(b"nothing").decode()}},
+                  cluster.namespace)
+    with serving(cluster):
+        fresh = cluster.wait("there is a new one", lambda: secret(cluster, name)["tls.crt"] != b"nothing" and
+                             secret(cluster, name), 30)
+        expect(fresh["ca.crt"] == entries["ca.crt"], "another authority")
+        expect(fresh["tls.crt"] != entries["tls.crt"], "the old one is back")
+        expect(code_of(credentials(fresh), container_uuid="x") == "UNAVAILABLE" and
+               "not known" in details_of(credentials(fresh)), details_of(credentials(fresh)))
+
+
 def tried(function, *words):
     try:
         return function(*words)
@@ -156,10 +197,10 @@ def node_agent(cluster, machine, *words):
             del os.environ["VGPU_SIM"], os.environ["LD_LIBRARY_PATH"]
 
 
-def ask_node(socket, uid, container):
+def ask_node(place, uid, container):
     request = ALLOCATIONS["GetAllocationRequest"]()
     request.container.pod_uid, request.container.container = uid, container
-    return call(socket, "/vgpu.v1.Allocations/Get", request, ALLOCATIONS["GetAllocationResponse"], 20)
+    return call(place, "/vgpu.v1.Allocations/Get", request, ALLOCATIONS["GetAllocationResponse"], 20)
 
 
 def node_code(*words):
@@ -181,23 +222,23 @@ def asked_by_node(cluster):
                     file.write(text)
             scheduler_options = ("--scheduler", PLACE, "--scheduler-certificate", folder, "--scheduler-name",
                                  f"vgpu-scheduler.{cluster.namespace}.svc")
-            with node_agent(cluster, machine) as socket:
+            with node_agent(cluster, machine) as place:
                 cluster.create(pod("user", limits=LIMITS))
                 entry = cluster.wait("it is bound", lambda: bound(cluster), 60)[0]
                 uid = entry["metadata"]["uid"]
                 cluster.wait("the node says that it has not seen the pod",
-                             lambda: node_code(socket, uid, "main") == "UNAVAILABLE", 30)
-            with node_agent(cluster, machine, *scheduler_options) as socket:
+                             lambda: node_code(place, uid, "main") == "UNAVAILABLE", 30)
+            with node_agent(cluster, machine, *scheduler_options) as place:
                 answer = cluster.wait("the scheduler's word is enough", lambda: node_code(
-                    socket, uid, "main") == "OK" and ask_node(socket, uid, "main"), 30)
+                    place, uid, "main") == "OK" and ask_node(place, uid, "main"), 30)
                 part = allocation(entry)["containers"]["main"][0]
                 expect([(device.uuid, device.memory_bytes, device.cores_percent) for device in
                         answer.share.devices] == [(part["uuid"], part["memory"] << 20, part["cores"])], answer)
                 expect(any(mount.container_path == "/etc/vgpu/share" for mount in answer.mounts), answer)
-                expect(node_code(socket, uid, "other") in ("NOT_FOUND", "FAILED_PRECONDITION"), "other")
-                expect(node_code(socket, "nobody", "main") == "UNAVAILABLE", "nobody")
+                expect(node_code(place, uid, "other") in ("NOT_FOUND", "FAILED_PRECONDITION"), "other")
+                expect(node_code(place, "nobody", "main") == "UNAVAILABLE", "nobody")
             # Whoever is not the scheduler is not believed.
-            with node_agent(cluster, machine, *scheduler_options[:-1], "somebody.else") as socket:
-                cluster.wait("it serves", lambda: node_code(socket, "nobody", "main") == "UNAVAILABLE", 30)
+            with node_agent(cluster, machine, *scheduler_options[:-1], "somebody.else") as place:
+                cluster.wait("it serves", lambda: node_code(place, "nobody", "main") == "UNAVAILABLE", 30)
     finally:
         cluster.remove_nodes(names)

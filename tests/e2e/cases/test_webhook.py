@@ -42,9 +42,9 @@ def webhook(cluster, *words, again=False):
             **({"reinvocationPolicy": "IfNeeded"} if again and path == "mutate" else {})}]})
     try:
         with daemon("vgpu-webhook", "--listen", f"127.0.0.1:{PORT}", "--kubeconfig", KUBECONFIG,
-                    "--namespace", cluster.namespace, *words):
+                    "--namespace", cluster.namespace, *words) as process:
             cluster.wait("the API server believes it", lambda: is_asked(cluster))
-            yield
+            yield process
     finally:
         for kind in KINDS:
             cluster.delete(API, kind, "vgpu-webhook")
