@@ -110,7 +110,7 @@ def main(bin_dir, descriptors, how):
         port = free_port()
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=a100-40gb:8", "--", f"{bin_dir}/vgpu-node",
-             f"--device-plugin-path={name}/plugins", f"--state-dir={name}/state",
+             f"--device-plugin-path={name}/plugins", f"--state-dir={name}/state", f"--run-dir={name}/run",
              f"--metrics-listen=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
         path = f"{name}/plugins/vgpu-nvidia.com-vgpu.sock"
         eventually(lambda: RESOURCE in kubelet.endpoints and is_up(port), 20)

@@ -25,7 +25,8 @@ class Node:
         self.log = open(folder / "log", "a+", encoding="utf-8")
         self.process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:8", "--", f"{bin_dir}/vgpu-node",
-             "deviceplugin", f"--device-plugin-path={folder}/plugins", "--memory-units=no",
+             "deviceplugin", f"--device-plugin-path={folder}/plugins", f"--state-dir={folder}/state",
+             f"--run-dir={folder}/run", "--memory-units=no",
              *options], stderr=self.log)
 
     def status(self, key):

@@ -136,7 +136,7 @@ def main(bin_dir, lib_dir, descriptors, load, memory):
         taken.listen()
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu-node", f"--device-plugin-path={name}/plugins",
-             f"--state-dir={name}/state", f"--metrics-listen=127.0.0.1:{port}"],
+             f"--state-dir={name}/state", f"--run-dir={name}/run", f"--metrics-listen=127.0.0.1:{port}"],
             env=environment, stderr=subprocess.DEVNULL)
         time.sleep(0.5)
         taken.close()

@@ -35,7 +35,7 @@ class Bench:
         environment = {**os.environ, "VGPU_SIM": self.machine, "LD_LIBRARY_PATH": self.lib_dir}
         return subprocess.Popen(
             [f"{self.bin_dir}/vgpu-node", f"--device-plugin-path={self.folder}/plugins",
-             f"--state-dir={self.folder}/state", "--health-recovery=2",
+             f"--state-dir={self.folder}/state", f"--run-dir={self.folder}/run", "--health-recovery=2",
              "--resource-name=nvidia.com/vgpu", *options], env=environment,
             stderr=subprocess.DEVNULL)
 
@@ -165,7 +165,8 @@ def named(tap, bench):
     subprocess.run(["ln", "-s", f"{bench.bin_dir}/vgpu-node", f"{bench.folder}/deviceplugin"], check=True)
     environment = {**os.environ, "VGPU_SIM": bench.machine, "LD_LIBRARY_PATH": bench.lib_dir}
     node = subprocess.Popen([f"{bench.folder}/deviceplugin", f"--device-plugin-path={bench.folder}/plugins",
-                             f"--state-dir={bench.folder}/state", "--domain=gpu.example.com",
+                             f"--state-dir={bench.folder}/state", f"--run-dir={bench.folder}/run",
+                             "--domain=gpu.example.com",
                              "--device-memory-scaling=2.0"],
                             env=environment, stderr=subprocess.DEVNULL)
     tap.check("as 'deviceplugin', with a domain of the operator's, it offers names of that domain",

@@ -15,6 +15,8 @@ import unit_tap  # noqa: E402
 VGPU, BURN, SOURCE = [os.path.abspath(path) for path in sys.argv[1:4]]
 ENVIRONMENT = {key: value for key, value in os.environ.items()
                if key not in ("VGPU_SIM", "VGPU_SIM_LIB", "XDG_RUNTIME_DIR", "LD_LIBRARY_PATH")}
+# Shares of this machine's own agent are none of the tests' business.
+ENVIRONMENT["VGPU_NODE_SOCKET"] = os.path.join(SOURCE, "nobody")
 
 
 def vgpu(*words, environment=None, **more):
