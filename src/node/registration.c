@@ -21,7 +21,8 @@
  * an annotation. A time that never comes is never asked about again: whether the agent lives is told by
  * kubelet, which else counts no vGPU as allocatable. Its seconds change now and then, because Volcano reads
  * a registration only when the Node changes, and one that was there before Volcano began is not read. */
-#define NEVER_ASKED "Requesting_9999.12.31 23:59:%02u"
+#define NEVER       "Requesting_9999.12.31 23:59:"
+#define NEVER_ASKED NEVER "%02u"
 enum { TOUCH_S = 30, NEVER_TEXT = 40 };
 
 struct registration {
@@ -35,6 +36,8 @@ struct registration {
         bool is_troubled; /* said so already */
         bool is_stale;    /* changed while a patch was on its way */
         bool is_told;     /* the last patch went well, and was told of */
+        bool is_left;     /* an agent before us told Volcano; without it that is taken back */
+        bool is_swept;    /* the capacity too */
 };
 
 static void content_done(struct registration_content *content)
@@ -59,24 +62,32 @@ static json_t *annotations_make(const struct registration *registration)
                 json_object_set_new(annotations, VOLCANO_REGISTER, json_string(content->volcano));
                 snprintf(never, sizeof never, NEVER_ASKED, registration->touches % 60);
                 json_object_set_new(annotations, VOLCANO_HANDSHAKE, json_string(never));
+        } else if (registration->is_left) {
+                json_object_set_new(annotations, VOLCANO_REGISTER, json_null());
+                json_object_set_new(annotations, VOLCANO_HANDSHAKE, json_null());
         }
         return annotations;
 }
 
 /* The capacity as it should be; empty without Volcano. */
-static json_t *capacity_make(const struct registration_content *content)
+static json_t *capacity_make(const struct registration *registration)
 {
+        const struct registration_content *content = &registration->content;
+        const char *memory_name = resource_name(RESOURCE_VOLCANO, RESOURCE_MEMORY);
+        const char *cores_name = resource_name(RESOURCE_VOLCANO, RESOURCE_CORES);
         json_t *capacity = json_object();
         char memory[24], cores[24];
 
+        if (!content->volcano && registration->is_left) {
+                json_object_set_new(capacity, memory_name, json_null());
+                json_object_set_new(capacity, cores_name, json_null());
+        }
         if (!content->volcano)
                 return capacity;
         snprintf(memory, sizeof memory, "%" PRIu64, content->volcano_memory_mib);
         snprintf(cores, sizeof cores, "%" PRIu64, content->volcano_cores);
-        json_object_set_new(capacity, resource_name(RESOURCE_VOLCANO, RESOURCE_MEMORY),
-                            json_string(memory));
-        json_object_set_new(capacity, resource_name(RESOURCE_VOLCANO, RESOURCE_CORES),
-                            json_string(cores));
+        json_object_set_new(capacity, memory_name, json_string(memory));
+        json_object_set_new(capacity, cores_name, json_string(cores));
         return capacity;
 }
 
@@ -141,19 +152,25 @@ static void patch_send(struct registration *registration, const char *path, json
 /* One patch at a time: what is still wrong after it comes with the change that it makes. */
 static void write_down(struct registration *registration, const json_t *node)
 {
-        const json_t *metadata = json_object_get(node, "metadata");
+        const json_t *told = json_object_get(json_object_get(node, "metadata"), "annotations");
         const json_t *status = json_object_get(node, "status");
-        json_t *annotations = annotations_make(registration);
-        json_t *capacity = capacity_make(&registration->content);
+        const char *handshake = json_string_value(json_object_get(told, VOLCANO_HANDSHAKE));
 
-        if (!members_hold(json_object_get(metadata, "annotations"), annotations))
+        registration->is_left |= handshake && str_starts_with(handshake, NEVER);
+        json_t *annotations = annotations_make(registration);
+        json_t *capacity = capacity_make(registration);
+        const bool has_capacity = members_hold(json_object_get(status, "capacity"), capacity) &&
+                                  members_hold(json_object_get(status, "allocatable"), capacity);
+
+        if (!members_hold(told, annotations)) {
                 patch_send(registration, registration->path,
                            json_pack("{s:{s:O}}", "metadata", "annotations", annotations));
-        else if (!members_hold(json_object_get(status, "capacity"), capacity) ||
-                 !members_hold(json_object_get(status, "allocatable"), capacity))
+        } else if (!has_capacity && (registration->content.volcano || !registration->is_swept)) {
+                registration->is_swept = true; /* once: we may lack the right that it takes */
                 patch_send(registration, registration->status_path,
                            json_pack("{s:{s:O, s:O}}", "status", "capacity", capacity,
                                      "allocatable", capacity));
+        }
         json_decref(annotations);
         json_decref(capacity);
 }

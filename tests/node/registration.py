@@ -54,6 +54,40 @@ class Nodes:
         return self.api.none(seconds)
 
 
+VOLCANO = {"volcano.sh/node-vgpu-register", "volcano.sh/node-vgpu-handshake"}
+CAPACITY = {"volcano.sh/vgpu-memory": "4096", "volcano.sh/vgpu-cores": "100"}
+
+
+def volcano_of(bin_dir, first, *options):
+    """What is written on a Node that has these annotations and this capacity at first: annotations, capacity."""
+    fake = FakeApi()
+    api = Nodes(fake)
+    with tempfile.TemporaryDirectory() as folder:
+        machine, config = f"{folder}/machine", pathlib.Path(folder) / "config"
+        subprocess.run([f"{bin_dir}/vgpu", "sim", "create", "--machine", machine, "--preset", "gtx-1050ti"], check=True,
+                       stdout=subprocess.DEVNULL)
+        config.write_text(CONFIG.format(port=fake.port), encoding="utf-8")
+        process = subprocess.Popen(
+            [f"{bin_dir}/vgpu-node", f"--device-plugin-path={folder}", "--node-name=n1", f"--kubeconfig={config}",
+             f"--state-dir={folder}/state", f"--run-dir={folder}/run", *options], stderr=subprocess.DEVNULL, env={
+                 "VGPU_SIM": machine, "LD_LIBRARY_PATH": str(pathlib.Path(bin_dir).parent / "lib" / "sim")})
+        api.next().reply(200, page(5, [{**node(4, first), "status": {"capacity": CAPACITY if first else {}}}]))
+        requests = [api.next(), api.next()]
+        patch = next(r for r in requests if r.method == "PATCH")
+        watch = next(r for r in requests if r.is_watch())
+        annotations = json.loads(patch.body)["metadata"]["annotations"]
+        now = {name: text for name, text in annotations.items() if text is not None}
+        patch.reply(200, node(6, now))
+        watch.head()
+        watch.data(event("MODIFIED", {**node(6, now), "status": {"capacity": CAPACITY if first else {}}}))
+        patch = api.next()
+        written = patch.path, json.loads(patch.body)["status"]["capacity"]
+        patch.reply(200, node(7, now))
+        process.terminate()
+        process.wait(20)
+    return annotations, written
+
+
 def links_of(bin_dir, card):
     """What a node of four such cards says of its links, and the NUMA nodes of its cards."""
     fake = FakeApi()
@@ -132,6 +166,18 @@ def main(bin_dir):
         tap.check("a card alone has no links", differs(annotations.get("vgpu.io/node-links"), None))
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
+    told, (path, capacity) = volcano_of(bin_dir, {}, "--volcano")
+    uuid = json.loads(told["nvidia.com/node-device-register"])[0]["uuid"]
+    tap.check("Volcano is told in its own words", differs(
+        told["volcano.sh/node-vgpu-register"], f"{uuid},10,4096,NVIDIA GeForce GTX 1050 Ti,true,hami-core:"))
+    tap.check("… and does not ask again", differs(
+        told["volcano.sh/node-vgpu-handshake"], "Requesting_9999.12.31 23:59:00"))
+    tap.check("… with capacity of memory and cores", differs(
+        (path, capacity), ("/api/v1/nodes/n1/status", CAPACITY)))
+    left = {name: told[name] for name in VOLCANO}
+    told, (path, capacity) = volcano_of(bin_dir, left)
+    tap.check("what an agent before told Volcano is taken back", differs(
+        [told[name] for name in VOLCANO] + list(capacity.values()), [None] * 4))
     tap.done()
 
 
