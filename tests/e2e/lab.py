@@ -181,20 +181,24 @@ class Cluster(Kube):
         process.restart(name)
 
     @contextlib.contextmanager
-    def scheduler_config(self, **settings):
-        """kube-scheduler with other settings (extenders, profiles ...) for the time of a block."""
-        path = os.path.join(STATE, "config", "kube-scheduler.yaml")
+    def component_config(self, name, **settings):
+        """A component with other settings in its file of config/, for the time of a block."""
+        path = os.path.join(STATE, "config", f"{name}.yaml")
         with open(path, encoding="utf-8") as file:
             before = file.read()
         try:
             with open(path, "w", encoding="utf-8") as file:
                 yaml.safe_dump({**yaml.safe_load(before), **settings}, file)
-            process.restart("kube-scheduler")
+            process.restart(name)
             yield
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before)
-            process.restart("kube-scheduler")
+            process.restart(name)
+
+    def scheduler_config(self, **settings):
+        """kube-scheduler with other settings (extenders, profiles ...) for the time of a block."""
+        return self.component_config("kube-scheduler", **settings)
 
     def certificate(self, name, **options):
         """Paths of a certificate and a key that the cluster's authority vouches for."""

@@ -3,13 +3,18 @@
 import contextlib
 import os
 import subprocess
+import sys
 
 import yaml
 
 from cases.test_webhook import limits, webhook
 from daemons import KUBECONFIG
 from lab import BUSYBOX, case, expect, pod
-from places import BUILD, NODE, STATE
+from places import BUILD, HERE, NODE, STATE
+from whole import agent, wait_log
+
+sys.path.insert(0, os.path.join(HERE, "..", "node"))
+import mig  # noqa: E402
 
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -101,6 +106,7 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: shares}
 """
+DOCUMENTED = GPU_QUEUE + FORGOTTEN.lstrip("\n")
 
 
 def job(name, command, **requests):
@@ -134,26 +140,6 @@ def queue(cluster):
         for state in workload.get("status", {}).get("conditions", [])))
     for kind, name in (("ClusterQueue", "small"), ("ResourceFlavor", "plain")):
         cluster.delete("kueue.x-k8s.io/v1beta2", kind, name)
-
-
-@contextlib.contextmanager
-def profiles(cluster, **amounts):
-    """MIG instances on the node that nobody makes: enough for a scheduler, and for kubelet, which leaves out
-    what no device plugin of its own told of."""
-    amounts = {name: str(amount) for name, amount in amounts.items()}
-
-    def has():
-        found = cluster.node(NODE)["status"]["allocatable"]
-        return all(found.get(name) == amount for name, amount in amounts.items())
-
-    def change(values):
-        cluster.patch("v1", "Node", NODE, {"status": {"capacity": values, "allocatable": values}}, sub="status")
-    change(amounts)
-    try:
-        cluster.wait("the node has its instances", has)
-        yield
-    finally:
-        change({name: None for name in amounts})
 
 
 @contextlib.contextmanager
@@ -213,7 +199,7 @@ def follows(cluster, names, fits, free, after="50"):
     cluster.wait(f"{fits} are admitted", lambda: len(admitted(cluster)) == fits)
     cluster.wait("one of those that wait says why", lambda: any(
         "insufficient unused quota for gpu.das.com/mem" in state for state in workloads(cluster).values()))
-    expect(len(workloads(cluster)) == len(names), workloads(cluster))
+    expect(len(set(workloads(cluster)) & set(names)) == len(names), workloads(cluster))
     expect(len(admitted(cluster)) == fits, workloads(cluster))
     cluster.wait("Kueue charges all 50 GB", lambda: charged(cluster) == ["50"])
     gone = admitted(cluster)[0]
@@ -222,11 +208,29 @@ def follows(cluster, names, fits, free, after="50"):
     cluster.wait(f"Kueue charges {after} GB then", lambda: charged(cluster) == [after])
 
 
+@contextlib.contextmanager
+def cut_node(cluster, *cards):
+    """vgpu-node on simulated cards, each cut into MIG devices of so many slices; what is cut is offered."""
+    cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
+                   "handler": "vgpu"})
+    with agent(cluster, "a100-40gb", len(cards)) as node:
+        for gpu, slices in enumerate(cards):
+            mig.cut(os.path.join(BUILD, "lib", "sim"), node.machine, gpu, slices)
+        cluster.wait("the node offers its devices", lambda: cluster.node(NODE)["status"]["allocatable"].get(
+            "nvidia.com/mig-1g.5gb") == str(sum(slices.count(1) for slices in cards)))
+        cluster.wait("and their memory", lambda: cluster.node(NODE)["status"]["allocatable"].get(
+            "gpu.das.com/mem") == str(40 * len(cards)))
+        yield node
+
+
 @case("pods of the document wait for 50 GB of GPU memory: as many as fit are admitted, the next follows one that goes")
 def gpu_pods(cluster):
-    with profiles(cluster, **{"nvidia.com/mig-1g.5gb": 100, "gpu.das.com/mem": 500}), \
-            gpu_queue(cluster, GPU_QUEUE + FORGOTTEN.lstrip("\n")), webhook(cluster, "--runtime-class", "",
-                                                               "--scheduler-name", "default-scheduler"):
+    with cut_node(cluster, [1] * 7, [1] * 7), gpu_queue(cluster, DOCUMENTED), \
+            webhook(cluster, "--scheduler-name", "default-scheduler"):
+        cluster.create(queued(yaml.safe_load(GPU_POD)))     # as it is printed; it is restarted when it ends
+        wait_log(cluster, "gpu-example", "Test PASSED")
+        cluster.delete("v1", "Pod", "gpu-example", cluster.namespace, gracePeriodSeconds=0)
+        cluster.wait("its quota is free", lambda: "gpu-example" not in workloads(cluster))
         names = [f"gpu-example-{number}" for number in range(7)]
         for name in names:
             entry = queued(yaml.safe_load(GPU_POD))
@@ -242,9 +246,8 @@ def gpu_pods(cluster):
 
 @case("Jobs wait for GPU memory too, counted from their templates")
 def gpu_jobs(cluster):
-    with profiles(cluster, **{"nvidia.com/mig-3g.20gb": 10, "nvidia.com/mig-1g.5gb": 100, "gpu.das.com/mem": 500}), \
-            gpu_queue(cluster, GPU_QUEUE + FORGOTTEN.lstrip("\n")), webhook(cluster, "--runtime-class", "",
-                                                               "--scheduler-name", "default-scheduler"):
+    with cut_node(cluster, [3, 3], [1] * 7), gpu_queue(cluster, DOCUMENTED), \
+            webhook(cluster, "--scheduler-name", "default-scheduler"):
         names = ["large-1", "large-2", "small-1", "small-2", "small-3"]
         for name in names[:2]:
             cluster.apply(gpu_job(name, **{"nvidia.com/mig-3g.20gb": "1"}))
@@ -265,15 +268,15 @@ def config(cluster):
                               text=True, capture_output=True, check=False, timeout=60)
         expect(done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
-    names = {"nvidia.com/mig-1g.5gb": 6, "nvidia.com/mig-2g.10gb": 3, "gpu.das.com/mem": 60}
-    with profiles(cluster, **names), webhook(cluster, "--runtime-class", "", "--scheduler-name", "default-scheduler"):
+    with cut_node(cluster, [2, 2, 2, 1]), \
+            webhook(cluster, "--runtime-class", "", "--scheduler-name", "default-scheduler"):
         text = run("config")
         expect("counted by vgpu-webhook" in text and "nvidia.com/mig-" in text, text)
         with gpu_queue(cluster, text):
             made = cluster.get("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")
             quotas = {row["name"]: row["nominalQuota"]
                       for row in made["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
-            expect(quotas["gpu.das.com/mem"] == "60" and int(quotas["cpu"].rstrip("m")) > 0, quotas)
+            expect(quotas["gpu.das.com/mem"] == "40" and int(quotas["cpu"].rstrip("m")) > 0, quotas)
             cluster.wait("Kueue finds the queue in order", lambda: any(
                 state["type"] == "Active" and state["status"] == "True" for state in cluster.get(
                     "kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")["status"]["conditions"]))
@@ -297,8 +300,8 @@ def transformed(cluster):
                            *(word for name in ("gpu.das.com/mem", "vgpu.io/total-number", "vgpu.io/total-memory",
                                                "vgpu.io/total-cores") for word in ("--quota", f"{name}=50"))],
                           text=True, capture_output=True, check=True)
-    with kueue_config(cluster, yaml.safe_load(done.stdout)), \
-            profiles(cluster, **{"nvidia.com/mig-1g.5gb": 100, "nvidia.com/vgpu": 20}), \
+    with cluster.component_config("kueue", **yaml.safe_load(done.stdout)), \
+            cut_node(cluster, [1] * 7, [1] * 7), \
             gpu_queue(cluster, GPU_QUEUE + SHARES.lstrip("\n") + FORGOTTEN.lstrip("\n") + "---\n" + SHARE_FLAVOR), \
             webhook(cluster, "--runtime-class", "", "--scheduler-name", "default-scheduler",
                     "--leave-memory-units"):
@@ -314,20 +317,3 @@ def transformed(cluster):
             row["name"] == "vgpu.io/total-memory" and row["total"] == "6002"
             for flavor in cluster.get("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")
             ["status"].get("flavorsUsage", []) for row in flavor["resources"]))
-
-
-@contextlib.contextmanager
-def kueue_config(cluster, settings):
-    """Kueue with other settings for the time of a block."""
-    path = os.path.join(STATE, "config", "kueue.yaml")
-    with open(path, encoding="utf-8") as file:
-        before = file.read()
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            yaml.safe_dump({**yaml.safe_load(before), **settings}, file)
-        cluster.restart("kueue")
-        yield
-    finally:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(before)
-        cluster.restart("kueue")
