@@ -22,6 +22,7 @@ import unit_tap  # noqa: E402
 from fake_api import FakeApi, status  # noqa: E402
 
 WEBHOOK = sys.argv[1]
+IS_MEASURED = sys.argv[2] == "measured"  # a sanitizer keeps what is freed
 CONFIG = """
 apiVersion: v1
 kind: Config
@@ -238,7 +239,8 @@ class Server(unittest.TestCase):
         first = self.rss_kb(webhook)
         for _ in range(2):
             round_of_all()
-        self.assertLess(self.rss_kb(webhook) - first, 1024, "kB more after twice the same")
+        if IS_MEASURED:
+            self.assertLess(self.rss_kb(webhook) - first, 1024, "kB more after twice the same")
         held = self.slow(webhook, 40)       # while they hold on, others are answered
         self.assertEqual(self.ask(webhook, store, "POST", "/mutate", good)[0], 200)
         for peer in held:
@@ -256,7 +258,8 @@ class Server(unittest.TestCase):
         for outcome in ("changed", "left", "refused", "broken"):
             self.assertIn(f'vgpu_webhook_reviews_total{{side="mutate",outcome="{outcome}"}} 1\n', text)
         self.assertIn('vgpu_webhook_review_seconds_count{side="mutate"} 4\n', text)
-        self.assertLess(self.rss_kb(webhook), 10240)
+        if IS_MEASURED:
+            self.assertLess(self.rss_kb(webhook), 10240)
 
     def mounted(self, serial):
         """A certificate as cert-manager would mount it."""
@@ -316,4 +319,4 @@ class Server(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unit_tap.run("__main__", sys.argv[2:])
+    unit_tap.run("__main__", sys.argv[3:])
