@@ -1,6 +1,5 @@
 """What is in deploy/: the API server takes it as written, and what it starts may do what it does, no more."""
 
-import json
 import subprocess
 import time
 
@@ -10,7 +9,7 @@ from installation import (DEPLOY, NAMESPACE, charted, installed, kubectl, kustom
                           sorted_lists)
 from kube import Kube
 from lab import ApiError, case, expect, pod
-from places import BUILD, NODE, TOP, write
+from places import BUILD, NODE, TOP
 
 # The chart's values for what the overlay of the simulated GPU is.
 SIMULATED = ("--set", "simulated.enabled=true", "--set", "node.nodeSelector.vgpu\\.io/node=null")
@@ -137,125 +136,3 @@ def own_node_alone(cluster):
     except ApiError as error:
         expect("vgpu-node changes its own Node and its pods alone" in str(error), error)
     expect("a" not in cluster.node(NODE)["metadata"]["annotations"], "the node was changed")
-
-
-def container_engine_is_told():
-    """As docs/install.md says: the runtime that vgpu-node put on the node, in the place of the build's own."""
-    path = "/etc/containerd/config.toml"
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text.replace(f"{BUILD}/bin/vgpu-runtime", "/opt/vgpu/current/sbin/vgpu-runtime"))
-    return lambda: write(path, text)
-
-
-# What users' documents have, word for word, but for a processor less: this node has two, and runs our own pods too.
-DOCUMENTED = """
-apiVersion: v1
-kind: Pod
-metadata:
-  name: gpu-example
-spec:
-  schedulerName: vgpu-scheduler
-  containers:
-  - name: default
-    image: quay.io/jitesoft/ubuntu:24.04
-    command: ["sleep", "9999999"]
-    env:
-    - name: CUDA_MEM_OVERSOLD # Add environment variables to the container
-      value: "true"
-    resources:
-      limits:
-        cpu: 1
-        memory: 2Gi
-        nvidia.com/vgpu-number: 1
----
-kind: Deployment
-apiVersion: apps/v1
-metadata:
-  name: gpu-burn-test
-spec:
-  replicas: 1
-  selector:
-    matchLabels:
-      app: gpu-burn-test
-  template:
-    metadata:
-      creationTimestamp: null
-      labels:
-        app: gpu-burn-test
-    spec:
-      containers:
-        - name: container-1
-          image: docker.io/chrstnhntschl/gpu_burn:latest
-          command:
-            - sleep
-            - '100000'
-          resources:
-            limits:
-              cpu: 1m
-              memory: 1Gi
-              nvidia.com/gpucores: '0'
-              nvidia.com/gpumem: '200'
-              nvidia.com/vgpu: '1'
-"""
-BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
-
-
-@case("an operator installs it from deploy/, and pods have their shares, through restarts of every part")
-def installed_whole(cluster):
-    undo = container_engine_is_told()
-    try:
-        cluster.restart("containerd")
-        with installed(cluster, "overlays/simulated"):
-            cluster.apply(DOCUMENTED)
-            limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "4096", "nvidia.com/gpucores": "30"}
-            cluster.apply(pod("share", image=BURN, limits=limits))
-            cluster.apply(pod("add", image="nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubi8", command=None,
-                              limits=limits))
-            cluster.wait_phase("add", "Succeeded")
-            expect("Test PASSED" in cluster.logs("add"), cluster.logs("add"))
-            cluster.wait_phase("gpu-example", "Running")
-            cluster.wait("the Deployment runs", lambda: cluster.get(
-                "apps/v1", "Deployment", "gpu-burn-test", cluster.namespace)["status"].get("readyReplicas") == 1)
-            before = cluster.wait_phase("share", "Running")
-            expect_share(cluster)
-            node_is_well()
-            for kind, name in (("daemonset", "vgpu-node"), ("deployment", "vgpu-scheduler"),
-                               ("deployment", "vgpu-webhook")):
-                is_done, text = kubectl("-n", NAMESPACE, "rollout", "restart", f"{kind}/{name}")
-                is_done, text = kubectl("-n", NAMESPACE, "rollout", "status", f"{kind}/{name}", "--timeout=120s")
-                expect(is_done, text)
-            expect_share(cluster)
-            after = cluster.pod("share")
-            for field in ("containerID", "restartCount"):
-                was, now = (entry["status"]["containerStatuses"][0][field] for entry in (before, after))
-                expect(was == now, f"{field} was {was} and is {now}")
-            cluster.apply(pod("later", image=BURN, limits=limits, command="./gpu_burn -m 1000 1"))
-            cluster.wait_phase("later", "Succeeded")
-    finally:
-        undo()
-        cluster.restart("containerd")
-
-
-# The container engine starts commands of `exec` with what the pod said, not with what the runtime added: a simulated
-# driver is found by its variables.
-INSIDE = 'export $(tr "\\0" "\\n" </proc/1/environ | grep -E "^(VGPU_SIM|LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES)="); '
-
-
-def burn(cluster, words):
-    return cluster.exec("share", "sh", "-c", f"{INSIDE} ./gpu_burn {words}", check=False)
-
-
-def expect_share(cluster):
-    """Seen from inside: one GPU, and of its memory what was asked for."""
-    expect(burn(cluster, "-l").count("GPU ") == 1, burn(cluster, "-l"))
-    fits, over = burn(cluster, "-m 3000 1"), burn(cluster, "-m 5000 1")
-    expect("GPU 0: OK" in fits, fits)
-    expect("CUDA_ERROR_OUT_OF_MEMORY" in over, over)
-
-
-def node_is_well():
-    done = subprocess.run([f"{BUILD}/bin/vgpu", "doctor", "--json"], stdout=subprocess.PIPE, text=True, check=False)
-    found = [row for row in json.loads(done.stdout)["checks"] if row["subject"] == "node"]
-    expect([row["verdict"] for row in found] == ["ok"], found)

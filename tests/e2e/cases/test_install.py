@@ -1,0 +1,197 @@
+"""The whole product, installed as an operator does it: from the project's own image, with kubectl and with Helm."""
+
+import json
+import shutil
+import subprocess
+
+from installation import ANNOTATIONS, DEPLOY, NAMESPACE, installed, kubectl, manifests
+from lab import case, expect, pod
+from places import BUILD, DATA, NODE, TOP, write
+
+
+def container_engine_is_told():
+    """As docs/install.md says: the runtime that vgpu-node put on the node, in the place of the build's own."""
+    path = "/etc/containerd/config.toml"
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(f"{BUILD}/bin/vgpu-runtime", "/opt/vgpu/current/sbin/vgpu-runtime"))
+    return lambda: write(path, text)
+
+
+# What users' documents have, word for word, but for a processor less: this node has two, and runs our own pods too.
+DOCUMENTED = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: gpu-example
+spec:
+  schedulerName: vgpu-scheduler
+  containers:
+  - name: default
+    image: quay.io/jitesoft/ubuntu:24.04
+    command: ["sleep", "9999999"]
+    env:
+    - name: CUDA_MEM_OVERSOLD # Add environment variables to the container
+      value: "true"
+    resources:
+      limits:
+        cpu: 1
+        memory: 2Gi
+        nvidia.com/vgpu-number: 1
+---
+kind: Deployment
+apiVersion: apps/v1
+metadata:
+  name: gpu-burn-test
+spec:
+  replicas: 1
+  selector:
+    matchLabels:
+      app: gpu-burn-test
+  template:
+    metadata:
+      creationTimestamp: null
+      labels:
+        app: gpu-burn-test
+    spec:
+      containers:
+        - name: container-1
+          image: docker.io/chrstnhntschl/gpu_burn:latest
+          command:
+            - sleep
+            - '100000'
+          resources:
+            limits:
+              cpu: 1m
+              memory: 1Gi
+              nvidia.com/gpucores: '0'
+              nvidia.com/gpumem: '200'
+              nvidia.com/vgpu: '1'
+"""
+BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
+
+
+@case("an operator installs it from deploy/, and pods have their shares, through restarts of every part")
+def installed_whole(cluster):
+    undo = container_engine_is_told()
+    try:
+        cluster.restart("containerd")
+        with installed(cluster, "overlays/simulated"):
+            cluster.apply(DOCUMENTED)
+            limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "4096", "nvidia.com/gpucores": "30"}
+            cluster.apply(pod("share", image=BURN, limits=limits))
+            cluster.apply(pod("add", image="nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubi8", command=None,
+                              limits=limits))
+            cluster.wait_phase("add", "Succeeded")
+            expect("Test PASSED" in cluster.logs("add"), cluster.logs("add"))
+            cluster.wait_phase("gpu-example", "Running")
+            cluster.wait("the Deployment runs", lambda: cluster.get(
+                "apps/v1", "Deployment", "gpu-burn-test", cluster.namespace)["status"].get("readyReplicas") == 1)
+            before = cluster.wait_phase("share", "Running")
+            expect_share(cluster)
+            node_is_well()
+            for kind, name in (("daemonset", "vgpu-node"), ("deployment", "vgpu-scheduler"),
+                               ("deployment", "vgpu-webhook")):
+                is_done, text = kubectl("-n", NAMESPACE, "rollout", "restart", f"{kind}/{name}")
+                is_done, text = kubectl("-n", NAMESPACE, "rollout", "status", f"{kind}/{name}", "--timeout=120s")
+                expect(is_done, text)
+            expect_share(cluster)
+            after = cluster.pod("share")
+            for field in ("containerID", "restartCount"):
+                was, now = (entry["status"]["containerStatuses"][0][field] for entry in (before, after))
+                expect(was == now, f"{field} was {was} and is {now}")
+            cluster.apply(pod("later", image=BURN, limits=limits, command="./gpu_burn -m 1000 1"))
+            cluster.wait_phase("later", "Succeeded")
+    finally:
+        undo()
+        cluster.restart("containerd")
+
+
+# The container engine starts commands of `exec` with what the pod said, not with what the runtime added: a simulated
+# driver is found by its variables.
+INSIDE = 'export $(tr "\\0" "\\n" </proc/1/environ | grep -E "^(VGPU_SIM|LD_LIBRARY_PATH|CUDA_VISIBLE_DEVICES)="); '
+
+
+def burn(cluster, words):
+    return cluster.exec("share", "sh", "-c", f"{INSIDE} ./gpu_burn {words}", check=False)
+
+
+def expect_share(cluster):
+    """Seen from inside: one GPU, and of its memory what was asked for."""
+    expect(burn(cluster, "-l").count("GPU ") == 1, burn(cluster, "-l"))
+    fits, over = burn(cluster, "-m 3000 1"), burn(cluster, "-m 5000 1")
+    expect("GPU 0: OK" in fits, fits)
+    expect("CUDA_ERROR_OUT_OF_MEMORY" in over, over)
+
+
+def node_is_well():
+    done = subprocess.run([f"{BUILD}/bin/vgpu", "doctor", "--json"], stdout=subprocess.PIPE, text=True, check=False)
+    found = [row for row in json.loads(done.stdout)["checks"] if row["subject"] == "node"]
+    expect([row["verdict"] for row in found] == ["ok"], found)
+
+
+@case("containerd takes the image that `make image` writes, and the configuration that vgpu-runtime adds to its own")
+def container_engine(cluster):
+    done = subprocess.run([f"{TOP}/tools/image", BUILD, f"localhost/{cluster.namespace}:1"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    expect(done.returncode == 0, done.stdout)
+    ctr = ["ctr", "--namespace", "k8s.io", "image"]
+    done = subprocess.run([*ctr, "import", f"{BUILD}/vgpu-image.tar"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    expect(f"localhost/{cluster.namespace}:1" in done.stdout, done.stdout)
+    made = pod("own", image=f"localhost/{cluster.namespace}:1", command=None)
+    made["spec"]["containers"][0].update(command=["vgpu", "sim", "list"], imagePullPolicy="Never")
+    cluster.apply(made)
+    cluster.wait_phase("own", "Succeeded")
+    expect("a100-40gb" in cluster.logs("own"), cluster.logs("own"))
+    # Without the lines that the tests' own configuration has of the runtime.
+    with open("/etc/containerd/config.toml", encoding="utf-8") as file:
+        before = file.read()
+    plain = before[:before.index('[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.vgpu]')]
+    path = write(f"{DATA}/{cluster.namespace}/config.toml", plain)
+    subprocess.run([f"{BUILD}/bin/vgpu-runtime", "install", "--to", f"{DATA}/{cluster.namespace}/vgpu", "--containerd",
+                    path], check=True)
+    dumped = subprocess.run(["containerd", "--config", path, "config", "dump"], text=True, stdout=subprocess.PIPE,
+                            check=True).stdout
+    for text in ("runtimes.vgpu]", f'BinaryName = "{DATA}/{cluster.namespace}/vgpu/current/sbin/vgpu-runtime"',
+                 'container_annotations = ["vgpu.io/*"]', "runtimes.runc]", "enable_cdi = true"):
+        expect(text in dumped, f"{text} is not in\n{dumped}")
+
+
+@case("Helm installs it under the names users know, their document's edit doubles the memory, and nothing is left of it")
+def with_helm(cluster):
+    values = ("seedLabels=true,simulated.enabled=true,simulated.preset=gtx-1050ti,simulated.gpus=1,"
+              "node.nodeSelector.vgpu\\.io/node=null")
+    release = ("vgpu", "--namespace", "das-operator")
+
+    def helm(*words):
+        done = subprocess.run([manifests.helm_find(), *words], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        expect(done.returncode == 0, done.stdout + kubectl("get", "pods", "-A")[1])
+        return done.stdout
+
+    def registered():
+        text = cluster.node(NODE)["metadata"].get("annotations", {}).get("nvidia.com/node-device-register", "[]")
+        return [(entry["type"], entry["memory"]) for entry in json.loads(text)]
+    shutil.rmtree("/var/lib/vgpu", ignore_errors=True)         # another machine of simulated GPUs
+    try:
+        told = helm("install", *release, f"{DEPLOY}/helm/vgpu", "--create-namespace", "--set", values, "--wait",
+                    "--timeout", "4m")
+        expect("is installed in das-operator" in told, told)
+        cluster.wait("the card is registered", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 4096)])
+        is_done, text = kubectl("patch", "ds", "-n", "kube-system", "vgpu-manager-device-plugin", "--type=json", "-p",
+                                json.dumps([{"op": "add", "path": "/spec/template/spec/containers/0/command/-",
+                                             "value": "--device-memory-scaling=2.0"}]))
+        expect(is_done, text)
+        cluster.wait("its memory is twice as much", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 8192)])
+        told = kubectl("logs", "-n", "das-operator", "-l", "app.kubernetes.io/name=das-operator-webhook")[1]
+        expect("the API server knows our certificate" in told, told)
+    finally:
+        helm("uninstall", *release, "--wait", "--timeout", "2m")
+        cluster.delete("v1", "Namespace", "das-operator")
+        cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": dict.fromkeys(ANNOTATIONS)}})
+        shutil.rmtree("/var/lib/vgpu", ignore_errors=True)
+    left = kubectl("get", "clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration,"
+                   "validatingadmissionpolicy,runtimeclass", "-A", "-o", "name", "-l", "app.kubernetes.io/part-of=vgpu")[1]
+    expect("/vgpu" not in left, left)
