@@ -152,7 +152,7 @@ bool hunt_is_apart(const struct placement_node *node, const struct placement_pod
                 unsigned allowed = 0;
 
                 for (unsigned h = 0; h < victims[i].hold_count; h++)
-                        allowed += node->allowed >> victims[i].holds[h].card & 1;
+                        allowed += (unsigned)(node->allowed >> victims[i].holds[h].card & 1);
                 if (allowed > 1)
                         return false;
         }

@@ -75,8 +75,9 @@ def withstands(cluster):
         for number in range(40):
             garbage(number)
             no_tls()
-        status, _ = post("/filter", b" " * (9 << 20))
-        expect(status == 413, status)
+        with contextlib.suppress(OSError):      # it may hang up before all is sent
+            status, _ = post("/filter", b" " * (9 << 20))
+            expect(status == 413, status)
         with contextlib.ExitStack() as stack:
             for _ in range(150):                # more than it serves at once, none of them ever finished
                 raw = stack.enter_context(socket.create_connection(("127.0.0.1", PORT), timeout=5))

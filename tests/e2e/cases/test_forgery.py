@@ -31,7 +31,7 @@ def all_fit(cluster, count):
     for number in range(count):
         cluster.create(pod(f"honest-{number}", limits=LIMITS))
     cluster.wait(f"{count} honest pods are bound", lambda: sum(
-        entry["metadata"]["name"].startswith("honest") for entry in bound(cluster)) == count, 60)
+        entry["metadata"]["name"].startswith("honest-") for entry in bound(cluster)) == count, 60)
 
 
 @case("an annotation that a user wrote gives way to the decision, and takes no room", profile="light")
