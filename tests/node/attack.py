@@ -7,11 +7,15 @@ import pathlib
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 
+import grpc
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+from fake_cluster import FakeCluster  # noqa: E402
 from fake_kubelet import FakeKubelet  # noqa: E402
 from grpc_attack import garbage, idle, oversized, resets, still_serves  # noqa: E402
 from metrics import free_port, get, is_up, rss_kb  # noqa: E402
@@ -40,16 +44,67 @@ def raise_files(wanted):
 
 def plugin_attacks(tap, m, path, counts, most_files):
     garbage(path, counts.garbage)
-    tap.check("a plugin's socket: garbage is refused", differs(still_serves(m, path), False))
+    tap.check("a plugin's socket: garbage is refused", differs(still_serves(m, path), True))
     sent = [resets(path, counts.resets) for _ in range(counts.reset_rounds)]
     tap.check(f"… {counts.resets} stream resets are cut off",
               [] if max(sent) < counts.resets // 2 else [f"sent {sent}"])
     tap.check("… what is too large is cut off", oversized(path))
     socks = idle(path, min(counts.idle, most_files - 200))
     tap.check(f"… among {len(socks)} idle connections there is room for kubelet",
-              differs(still_serves(m, path), False))
+              differs(still_serves(m, path), True))
     for sock in socks:
         sock.close()
+
+
+def node_answers(m, path):
+    """Does vgpu-node's own socket answer, be it with a refusal?"""
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        call = channel.unary_unary("/vgpu.v1.Shares/List", request_serializer=lambda r: r.SerializeToString(),
+                                   response_deserializer=m.vgpu__v1__ListSharesResponse.FromString)
+        try:
+            call(m.vgpu__v1__ListSharesRequest(), timeout=30, wait_for_ready=True)
+            return True
+        except grpc.RpcError as error:
+            return error.code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+def node_attacks(tap, m, path, counts, most_files):
+    garbage(path, counts.garbage)
+    sent = [resets(path, counts.resets) for _ in range(counts.reset_rounds)]
+    tap.check(f"the node's socket: garbage and {counts.resets} stream resets are cut off",
+              [] if max(sent) < counts.resets // 2 else [f"sent {sent}"])
+    tap.check("… what is too large is cut off", oversized(path))
+    socks = idle(path, min(counts.idle, most_files - 200))
+    tap.check(f"… among {len(socks)} idle connections there is room for vgpu-runtime",
+              differs(node_answers(m, path), True))
+    for sock in socks:
+        sock.close()
+
+
+def registry_attacks(tap, path, counts):
+    """Packets of every length, and connections without any."""
+    socks = []
+    for turn in range(counts.garbage):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sock.settimeout(10)
+        try:
+            sock.connect(path)
+            sock.send(os.urandom(1 + turn * 37 % 4096))
+        except OSError:
+            pass
+        socks.append(sock)
+        if len(socks) > 100:
+            socks.pop(0).close()
+    for sock in socks:
+        sock.close()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+        sock.settimeout(10)
+        sock.connect(path)
+        sock.send(struct.pack("<QII", 0x7972747369676572, 1, os.getpid()).ljust(344, b"\0"))
+        answer = sock.recv(64)
+    status = struct.unpack_from("<QIi", answer)[2] if len(answer) == 24 else None
+    tap.check("the registry: after packets of nonsense a stranger is refused as before",
+              differs(status is not None and status < 0, True))
 
 
 def http_say(port, data):
@@ -108,17 +163,28 @@ def main(bin_dir, descriptors, how):
         kubelet = FakeKubelet(m, folder / "plugins")
         kubelet.start()
         port = free_port()
+        cluster = FakeCluster()
+        cluster.write_config(folder / "config")
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=a100-40gb:8", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}/plugins", f"--state-dir={name}/state", f"--run-dir={name}/run",
-             f"--metrics-listen=127.0.0.1:{port}"], stderr=subprocess.DEVNULL)
+             "--node-name=n1", f"--kubeconfig={name}/config", f"--metrics-listen=127.0.0.1:{port}"],
+            stderr=subprocess.DEVNULL)
         path = f"{name}/plugins/vgpu-nvidia.com-vgpu.sock"
         eventually(lambda: RESOURCE in kubelet.endpoints and is_up(port), 20)
-        for warm in (lambda: garbage(path, 60), lambda: resets(path, 1000),
-                     lambda: [sock.close() for sock in idle(path, 100)], lambda: get(port, "/metrics")):
-            warm()
+        own = f"{name}/run/node.sock"
+        get(port, "/metrics")
+        at_rest = open_files(process.pid)
+        for each in (path, own):  # what it takes once
+            garbage(each, 60)
+            resets(each, 1000)
+            for sock in idle(each, 200):
+                sock.close()
+        eventually(lambda: open_files(process.pid) <= at_rest, 20)
         before, files = rss_kb(process.pid), open_files(process.pid)
         plugin_attacks(tap, m, path, counts, most_files)
+        node_attacks(tap, m, own, counts, most_files)
+        registry_attacks(tap, next((folder / "run").glob("registry/*")).as_posix(), counts)
         http_attacks(tap, port, counts, most_files)
         eventually(lambda: open_files(process.pid) <= files, 20)
         after, files_after = rss_kb(process.pid), open_files(process.pid)

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
+from fake_cluster import FakeCluster, gpu_pod  # noqa: E402
 from fake_kubelet import FakeKubelet  # noqa: E402
 from peer import Messages, Tap, differs, eventually  # noqa: E402
 from prometheus import Page  # noqa: E402
@@ -121,6 +122,51 @@ def flat(tap, process, port, memory):
                   [] if after <= before + 200 else [f"{before} kB, then {after} kB"])
 
 
+def containers(tap, bin_dir, environment, folder):
+    """Shares of pods with odd names, whose accounts their containers cut short and overwrite."""
+    machine = environment["VGPU_SIM"]
+    shown = subprocess.run([f"{bin_dir}/vgpu", "sim", "show", "--machine", machine], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout
+    uuid = next(word for word in shown.split() if word.startswith("GPU-"))
+    names = ["plain", 'quo"ted', "back\\slash", "n\newline", "gr\u00fc\u00df\u20ac"]
+    cluster = FakeCluster([gpu_pod(name, [("main", uuid, 1024, 20)], namespace=f"ns-{name}") for name in names])
+    cluster.write_config(folder / "config")
+    port = free_port()
+    process = subprocess.Popen(
+        [f"{bin_dir}/vgpu-node", f"--device-plugin-path={folder}/plugins", f"--state-dir={folder}/state",
+         f"--run-dir={folder}/run", "--node-name=n1", f"--kubeconfig={folder}/config",
+         f"--metrics-listen=127.0.0.1:{port}"], env=environment, stderr=subprocess.DEVNULL)
+
+    def told(name):
+        page = Page(get(port, "/metrics")[1])
+        return page, [(labels, value) for sample, labels, value in page.samples if sample == name]
+    eventually(lambda: is_up(port) and len(told("vgpu_container_memory_limit_bytes")[1]) == len(names), 20)
+    page, limits = told("vgpu_container_memory_limit_bytes")
+    tap.check("names of pods are told as they are, whatever is in them", page.wrong + differs(
+        sorted((labels["namespace"], labels["pod"], value) for labels, value in limits),
+        sorted((f"ns-{name}", name, 1024 << 20) for name in names)))
+    tap.check("… with the labels that join devices to containers", differs(
+        {(labels["node"], labels["device_uuid"], labels["device_index"]) for labels, _ in limits},
+        {("n1", uuid, "0")}))
+    tap.check("… and the limit of compute as a ratio", differs(
+        {value for _, value in told("vgpu_container_cores_limit_ratio")[1]}, {0.2}))
+    tap.check("the API server is heard of", differs(
+        [value < 30 for _, value in told("vgpu_node_watch_age_seconds")[1]], [True]))
+    regions = sorted((folder / "state" / "shares").glob("*/main/region"))
+    os.truncate(regions[0], 0)
+    os.truncate(regions[1], 200)
+    for number, region in enumerate(regions[2:]):
+        with open(region, "r+b") as file:
+            file.seek(16)
+            file.write(os.urandom(100000) if number else b"\xff" * 100000)
+    time.sleep(2.5)
+    page, limits = told("vgpu_container_memory_limit_bytes")
+    tap.check("accounts that were cut short or overwritten cost their own figures and nothing else",
+              page.wrong + differs((len(limits), process.poll()), (len(names), None)))
+    process.terminate()
+    tap.check("… and it ends in order", differs(process.wait(20), 0))
+
+
 def main(bin_dir, lib_dir, descriptors, load, memory):
     tap = Tap()
     checker(tap)
@@ -149,6 +195,7 @@ def main(bin_dir, lib_dir, descriptors, load, memory):
         flat(tap, process, port, memory)
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
+        containers(tap, bin_dir, environment, folder)
         kubelet.stop()
     tap.done()
 

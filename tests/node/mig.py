@@ -1,8 +1,13 @@
-"""mig: cuts the cards of a simulated machine, as nvidia-smi would: through NVML."""
+"""mig: cuts the cards of a simulated machine, as nvidia-smi would: through NVML.
 
-import contextlib
+mig.py LIB cut GPU SLICES… | devices GPU, with the machine in VGPU_SIM: as a process of its own, because a
+library with sanitizers can be loaded only by a program that began with them."""
+
 import ctypes
 import os
+import re
+import subprocess
+import sys
 
 # By slices: which of NVML's profiles that is.
 PROFILE_OF_SLICES = {1: 0, 2: 1, 3: 2, 4: 3, 7: 4}
@@ -11,17 +16,6 @@ PROFILE_OF_SLICES = {1: 0, 2: 1, 3: 2, 4: 3, 7: 4}
 def check(status):
     if status:
         raise RuntimeError(f"NVML error {status}")
-
-
-@contextlib.contextmanager
-def nvml(lib_dir, machine):
-    os.environ["VGPU_SIM"] = machine
-    library = ctypes.CDLL(f"{lib_dir}/libnvidia-ml.so.1")
-    check(library.nvmlInit_v2())
-    try:
-        yield library
-    finally:
-        library.nvmlShutdown()
 
 
 def handle(library, gpu):
@@ -37,30 +31,53 @@ def profile_id(function, *arguments):
     return profile[0]
 
 
+def own_cut(library, gpu, *slices):
+    device, status = handle(library, gpu), ctypes.c_int()
+    check(library.nvmlDeviceSetMigMode(device, 1, ctypes.byref(status)))
+    for count in slices:
+        kind = PROFILE_OF_SLICES[count]
+        instance, compute = ctypes.c_void_p(), ctypes.c_void_p()
+        number = profile_id(library.nvmlDeviceGetGpuInstanceProfileInfo, device, kind)
+        check(library.nvmlDeviceCreateGpuInstance(device, number, ctypes.byref(instance)))
+        number = profile_id(library.nvmlGpuInstanceGetComputeInstanceProfileInfo, instance, kind, 0)
+        check(library.nvmlGpuInstanceCreateComputeInstance(instance, number, ctypes.byref(compute)))
+
+
+def own_devices(library, gpu):
+    device, part = handle(library, gpu), ctypes.c_void_p()
+    for index in range(7):
+        if library.nvmlDeviceGetMigDeviceHandleByIndex(device, index, ctypes.byref(part)) == 0:
+            uuid = ctypes.create_string_buffer(96)
+            check(library.nvmlDeviceGetUUID(part, uuid, 96))
+            print(uuid.value.decode())
+
+
+def run(lib_dir, machine, *words):
+    library = f"{lib_dir}/libnvidia-ml.so.1"
+    linked = subprocess.run(["ldd", library], check=True, text=True, stdout=subprocess.PIPE).stdout
+    sanitizers = re.findall(r"=> (\S*/lib[at]san\.\S+)", linked)
+    environment = {**os.environ, "VGPU_SIM": machine, "LD_PRELOAD": ":".join(sanitizers),
+                   "ASAN_OPTIONS": "detect_leaks=0"}
+    return subprocess.run([sys.executable, __file__, lib_dir, *map(str, words)], check=True, text=True,
+                          env=environment, stdout=subprocess.PIPE).stdout.split()
+
+
 def cut(lib_dir, machine, gpu, slices):
     """Makes one MIG device for each number of slices."""
-    with nvml(lib_dir, machine) as library:
-        device, status = handle(library, gpu), ctypes.c_int()
-        check(library.nvmlDeviceSetMigMode(device, 1, ctypes.byref(status)))
-        for count in slices:
-            kind = PROFILE_OF_SLICES[count]
-            instance, compute = ctypes.c_void_p(), ctypes.c_void_p()
-            number = profile_id(library.nvmlDeviceGetGpuInstanceProfileInfo, device, kind)
-            check(library.nvmlDeviceCreateGpuInstance(device, number, ctypes.byref(instance)))
-            number = profile_id(library.nvmlGpuInstanceGetComputeInstanceProfileInfo, instance,
-                                kind, 0)
-            check(library.nvmlGpuInstanceCreateComputeInstance(instance, number,
-                                                               ctypes.byref(compute)))
+    run(lib_dir, machine, "cut", gpu, *slices)
 
 
 def devices(lib_dir, machine, gpu):
     """The UUIDs of its MIG devices."""
-    found = []
-    with nvml(lib_dir, machine) as library:
-        device, part = handle(library, gpu), ctypes.c_void_p()
-        for index in range(7):
-            if library.nvmlDeviceGetMigDeviceHandleByIndex(device, index, ctypes.byref(part)) == 0:
-                uuid = ctypes.create_string_buffer(96)
-                check(library.nvmlDeviceGetUUID(part, uuid, 96))
-                found.append(uuid.value.decode())
-    return found
+    return run(lib_dir, machine, "devices", gpu)
+
+
+def main(lib_dir, verb, *numbers):
+    library = ctypes.CDLL(f"{lib_dir}/libnvidia-ml.so.1")
+    check(library.nvmlInit_v2())
+    {"cut": own_cut, "devices": own_devices}[verb](library, *map(int, numbers))
+    library.nvmlShutdown()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
