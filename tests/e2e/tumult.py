@@ -112,6 +112,17 @@ def scheduler(cluster):
                   ready=f"http://{ADDRESS}/readyz")
 
 
+def revive(name):
+    """Kills and starts a component. Its last threads may hold its port for a moment after it has ended."""
+    process.stop(name, signal.SIGKILL)
+    for _ in range(5):
+        with contextlib.suppress(Trouble):
+            process.start(name)
+            return
+        time.sleep(0.5)
+    process.start(name)
+
+
 class Tumult:
     """Acts at random; the seed is told, so that it can be had again."""
 
@@ -213,12 +224,10 @@ class Tumult:
         self.scheduler.restart(signal.SIGTERM)
 
     def reschedule(self):
-        process.stop("kube-scheduler", signal.SIGKILL)
-        process.start("kube-scheduler")
+        revive("kube-scheduler")
 
     def kill_api(self):
-        process.stop("kube-apiserver", signal.SIGKILL)
-        process.start("kube-apiserver")
+        revive("kube-apiserver")
 
 
 class NodeTumult(Tumult):
@@ -256,8 +265,7 @@ class NodeTumult(Tumult):
         self.agent.start()
 
     def restart_kubelet(self):
-        process.stop("kubelet", signal.SIGKILL)
-        process.start("kubelet")
+        revive("kubelet")
 
     def kill_webhook(self):
         self.webhook.restart(signal.SIGKILL)
