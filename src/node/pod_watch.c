@@ -55,7 +55,10 @@ static int share_put(struct pod_watch *watch, const struct share_copy *content,
                 if (r == 0)
                         r = share_book_change(shares, held, content, e);
         } else {
-                r = share_book_make(shares, content, cards, &held, e);
+                r = watch->options.is_strict ? share_room_admits(watch->options.room, content, e)
+                                             : 0;
+                if (r == 0)
+                        r = share_book_make(shares, content, cards, &held, e);
         }
         if (r == 0)
                 log_info("share of container '%s' of pod %s/%s: %u GPUs, first with %u MiB",

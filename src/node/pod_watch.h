@@ -15,6 +15,7 @@ struct pod_watch_options {
         struct share_book *shares;
         const struct gpu_set *gpus;    /* the caller's, as they are now */
         const struct share_room *room; /* within which shares grow */
+        bool is_strict; /* a new share must find room: another scheduler places pods here too */
         const char *node_name;
         struct share_terms terms;
 };

@@ -8,6 +8,7 @@
 
 struct summing {
         const struct held_share *except;
+        const char *except_pod; /* NULL: none */
         const char *uuid;
         struct share_room_use use;
 };
@@ -26,7 +27,8 @@ static void sum_share(void *owner, struct held_share *held)
         const struct share_copy *copy = share_current(&held->share);
         const int device = share_find_device(copy, summing->uuid);
 
-        if (held == summing->except || held->is_going || device < 0)
+        if (held == summing->except || held->is_going || device < 0 ||
+            (summing->except_pod && strcmp(held->pod_uid, summing->except_pod) == 0))
                 return;
         const uint64_t limit = copy->devices[device].limit_bytes;
 
@@ -76,6 +78,36 @@ static int memory_check(const struct gpu *gpu, const struct share_room *room, ui
                        gpu->index, wanted_text, left_text);
 }
 
+static int cores_check(const struct gpu *gpu, const struct share_room *room, unsigned others,
+                       unsigned wanted, struct err *e)
+{
+        if (others + wanted <= 100 * room->cores_scaling)
+                return 0;
+        return err_set(e, -ENOSPC,
+                       "GPU %u has no room for %u %% of its time: other shares have %u %%",
+                       gpu->index, wanted, others);
+}
+
+int share_room_admits(const struct share_room *room, const struct share_copy *wanted, struct err *e)
+{
+        int r = 0;
+
+        for (unsigned i = 0; i < wanted->device_count && r == 0; i++) {
+                const struct share_device *device = &wanted->devices[i];
+                struct summing summing = { .except_pod = wanted->pod_uid, .uuid = device->uuid };
+                const struct gpu *gpu = gpu_find(room, device->uuid);
+
+                if (!gpu)
+                        continue; /* a part of a card, which is nobody else's */
+                share_book_each(room->book, sum_share, &summing);
+                r = memory_check(gpu, room, summing.use.memory_bytes, device->limit_bytes, e);
+                if (r == 0)
+                        r = cores_check(gpu, room, summing.use.cores_percent, device->cores_percent,
+                                        e);
+        }
+        return r;
+}
+
 static int device_fits(const struct share_room *room, const struct held_share *held,
                        const struct share_device *now, const struct share_device *wanted,
                        struct err *e)
@@ -94,11 +126,8 @@ static int device_fits(const struct share_room *room, const struct held_share *h
         share_room_others(room, held, now->uuid, &others);
         if (is_larger)
                 r = memory_check(gpu, room, others.memory_bytes, wanted->limit_bytes, e);
-        if (r == 0 && is_faster &&
-            others.cores_percent + wanted->cores_percent > 100 * room->cores_scaling)
-                r = err_set(e, -ENOSPC,
-                            "GPU %u has no room for %u %% of its time: other shares have %u %%",
-                            gpu->index, wanted->cores_percent, others.cores_percent);
+        if (r == 0 && is_faster)
+                r = cores_check(gpu, room, others.cores_percent, wanted->cores_percent, e);
         return r;
 }
 

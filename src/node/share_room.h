@@ -20,6 +20,12 @@ struct share_room_use {
 void share_room_others(const struct share_room *room, const struct held_share *except,
                        const char *uuid, struct share_room_use *ret_use);
 
+/* A share that is to be made: does it fit beside those of other pods? For nodes on which two schedulers
+ * place pods, either of which may not have heard of the other yet. Containers of one pod need not run at the
+ * same time, so its own are left out. -ENOSPC. */
+int share_room_admits(const struct share_room *room, const struct share_copy *wanted,
+                      struct err *e);
+
 /* -ENOSPC: the card has no room; the sentence says how much there is. What does not grow always fits. */
 int share_room_fits(const struct share_room *room, const struct held_share *held,
                     const struct share_copy *wanted, struct err *e);

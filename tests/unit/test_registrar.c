@@ -154,9 +154,40 @@ TEST(a_share_is_changed_by_hand_within_its_ceilings_and_the_card)
         book_bench_close(&desk.bench);
 }
 
+TEST(a_new_share_fits_beside_those_of_other_pods)
+{
+        struct desk desk;
+        struct share_copy copy;
+        struct err e = { 0 };
+
+        desk_open(&desk, ENV_CEILING_NONE);
+        struct held_share *held = book_bench_put(&desk.bench, POD, "a", 200, 10);
+
+        book_bench_put(&desk.bench, OTHER, "b", 600, 60);
+        copy = *share_current(&held->share);
+        /* Another container of the pod: its own 200 MiB are not in the way. */
+        copy.devices[0].limit_bytes = 400 * MIB;
+        copy.devices[0].cores_percent = 40;
+        CHECK_EQ(share_room_admits(&desk.room, &copy, &e), 0);
+        copy.devices[0].limit_bytes = 401 * MIB;
+        CHECK_EQ(share_room_admits(&desk.room, &copy, &e), -ENOSPC);
+        assert_non_null(strstr(e.text, "leave 400"));
+        copy.devices[0].limit_bytes = 400 * MIB;
+        copy.devices[0].cores_percent = 41;
+        CHECK_EQ(share_room_admits(&desk.room, &copy, &e), -ENOSPC);
+        /* Another pod's: the first one's count too. */
+        strcpy(copy.pod_uid, "third");
+        copy.devices[0].cores_percent = 0;
+        CHECK_EQ(share_room_admits(&desk.room, &copy, &e), -ENOSPC);
+        copy.devices[0].limit_bytes = 200 * MIB;
+        CHECK_EQ(share_room_admits(&desk.room, &copy, &e), 0);
+        book_bench_close(&desk.bench);
+}
+
 int main(void)
 {
-        return RUN(CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
+        return RUN(CASE(a_new_share_fits_beside_those_of_other_pods),
+                   CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
                    CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
                    CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
                    CASE(where_the_node_lets_it_the_card_is_the_ceiling),
