@@ -18,9 +18,9 @@ struct cluster_node {
         struct cluster_claim *claims;  /* of pods for which room is kept here */
         bool is_known;                 /* its object was seen, with a registration */
         bool is_volcanos;              /* Volcano's scheduler places pods here too */
-        bool is_away;                  /* its kubelet hears nothing of vgpu-node: pods would be turned away */
-        unsigned number;               /* below the cluster's node count; may be given to another */
-        uint64_t version;              /* another after each change; no two nodes have the same */
+        bool is_away;     /* its kubelet hears nothing of vgpu-node: pods would be turned away */
+        unsigned number;  /* below the cluster's node count; may be given to another */
+        uint64_t version; /* another after each change; no two nodes have the same */
         char name[];
 };
 
@@ -37,7 +37,8 @@ struct cluster_pod {
         bool is_leaving; /* it is being deleted: what it holds comes free by itself */
         int32_t priority;
         int64_t started_s;
-        uint64_t guarded_ns; /* until then a budget forbids to evict it; 0: nobody said so */
+        uint64_t guarded_ns; /* until then nobody tries to evict it, since it was refused … */
+        unsigned refusals;   /* … so many times */
         char *names;         /* its namespace, NUL, its name; NULL: the watch has not told */
         char uid[64];
         unsigned charge_count;

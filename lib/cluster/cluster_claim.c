@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cluster_internal.h"
 #include "cluster_number.h"
 #include "list.h"
 #include "str.h"
+
+enum { GUARDED_S = 10, DOUBLINGS_MOST = 2 };
 
 struct cluster_claim *cluster_claim_find(const struct cluster *cluster, const char *uid)
 {
@@ -95,6 +98,7 @@ void cluster_pod_inherit(struct cluster_pod *pod, const struct cluster_pod *olde
         pod->priority = older->priority;
         pod->started_s = older->started_s;
         pod->guarded_ns = older->guarded_ns;
+        pod->refusals = older->refusals;
 }
 
 void cluster_pod_describe(struct cluster *cluster, const struct who *who)
@@ -117,12 +121,15 @@ void cluster_pod_describe(struct cluster *cluster, const struct who *who)
         pod->is_leaving = pod->is_leaving || who->is_leaving; /* there is no way back */
 }
 
-void cluster_pod_guard(struct cluster *cluster, const char *uid, uint64_t until_ns)
+void cluster_pod_guard(struct cluster *cluster, const char *uid, uint64_t now_ns)
 {
         struct cluster_pod *pod = cluster_pod_change(cluster, uid);
 
-        if (pod)
-                pod->guarded_ns = until_ns;
+        if (!pod)
+                return;
+        pod->guarded_ns = now_ns + (GUARDED_S * NS_PER_S << pod->refusals);
+        if (pod->refusals < DOUBLINGS_MOST)
+                pod->refusals++;
 }
 
 void cluster_pod_leave(struct cluster *cluster, const char *uid)

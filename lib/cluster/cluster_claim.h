@@ -28,8 +28,9 @@ void cluster_claims_add(const struct cluster_node *node, int32_t priority, const
 
 /* What the watch tells of a pod that holds something. */
 void cluster_pod_describe(struct cluster *cluster, const struct who *who);
-/* Until then nobody tries to evict it; unknown pods are fine. */
-void cluster_pod_guard(struct cluster *cluster, const char *uid, uint64_t until_ns);
+/* It may not be evicted now: nobody tries for a while, for longer each time, so that others come to be
+ * asked. Unknown pods are fine. */
+void cluster_pod_guard(struct cluster *cluster, const char *uid, uint64_t now_ns);
 /* It is on its way out, and the watch will say so. */
 void cluster_pod_leave(struct cluster *cluster, const char *uid);
 /* A newer entry of the same pod knows what the older one did; the older may be NULL. */

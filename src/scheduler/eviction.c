@@ -21,7 +21,7 @@ struct eviction {
         void (*on_done)(void *owner, const char *blocked_uid);
         void *owner;
         struct kube_call *call;
-        bool is_earnest;
+        bool is_earnest, is_quiet;
         unsigned gone;
         size_t next, count;
         struct target targets[];
@@ -87,7 +87,8 @@ static void on_answer(void *owner, const struct kube_answer *answer)
         if (!is_gone && (answer->status < 200 || answer->status > 299)) {
                 log_info("pod %s/%s may not be evicted: %s", target->namespace_name, target->name,
                          answer->message);
-                blocked_tell(eviction, target, answer);
+                if (!eviction->is_quiet)
+                        blocked_tell(eviction, target, answer);
                 eviction->on_done(eviction->owner, target->uid);
                 return;
         }
@@ -147,7 +148,7 @@ static void target_fill(struct target *target, const struct cluster_pod *pod)
 }
 
 int eviction_new(struct kube_client *client, struct cluster *cluster, const struct who *preemptor,
-                 const struct victims *victims,
+                 const struct victims *victims, bool is_quiet,
                  void (*on_done)(void *owner, const char *blocked_uid), void *owner,
                  struct eviction **ret_eviction)
 {
@@ -159,6 +160,7 @@ int eviction_new(struct kube_client *client, struct cluster *cluster, const stru
         eviction->client = client;
         eviction->cluster = cluster;
         eviction->preemptor = *preemptor;
+        eviction->is_quiet = is_quiet;
         eviction->on_done = on_done;
         eviction->owner = owner;
         eviction->count = victims->count;

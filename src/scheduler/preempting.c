@@ -14,10 +14,10 @@
 #include "victims.h"
 
 enum {
-        SEARCH_MS = 20,  /* others wait meanwhile: the best node of those looked at is taken */
-        ROUNDS_MOST = 8, /* of victims that a budget protects after all */
-        GUARDED_S = 10,  /* how long a protected pod is left alone */
-        OFFERED_S = 10,  /* after so long without, kube-scheduler does not want the node any more */
+        SEARCH_MS = 20,   /* others wait meanwhile: the best node of those looked at is taken */
+        ROUNDS_MOST = 64, /* of victims that a budget protects after all */
+        AGAIN_S = 10,     /* after that it waits */
+        OFFERED_S = 10, /* after so long without, kube-scheduler does not want the node any more */
 };
 
 struct preempting {
@@ -102,7 +102,7 @@ static void run_give_up(struct run *run)
         if (node) {
                 str_copy(preempting->blocked, sizeof preempting->blocked, node->name);
                 loop_timer_set(kube_client_loop(preempting->client), &preempting->again,
-                               GUARDED_S * NS_PER_S);
+                               AGAIN_S * NS_PER_S);
         }
         free(victims);
         run_free(run);
@@ -120,7 +120,7 @@ static void on_evicted(void *owner, const char *blocked_uid)
                 run_free(run);
                 return;
         }
-        cluster_pod_guard(cluster, blocked_uid, clock_now_ns() + GUARDED_S * NS_PER_S);
+        cluster_pod_guard(cluster, blocked_uid, clock_now_ns());
         cluster_claim_drop(cluster, run->who.uid);
         eviction_free(run->eviction);
         run->eviction = NULL;
@@ -150,7 +150,7 @@ static void run_begin(struct run *run)
                          node->name);
                 if (victims->count == 0 ||
                     eviction_new(preempting->client, state_cluster(preempting->state), &run->who,
-                                 victims, on_evicted, run, &run->eviction) < 0)
+                                 victims, run->rounds > 0, on_evicted, run, &run->eviction) < 0)
                         run_free(run);
         }
         free(victims);

@@ -149,10 +149,15 @@ TEST(a_guarded_pod_is_not_sent_away)
 
         hold("a", 1, 900);
         hold("b", 2, 900);
-        ((struct cluster_pod *)cluster_pod_find(&cluster, "a"))->guarded_ns = 2000;
+        cluster_pod_guard(&cluster, "a", 0);
         CHECK_EQ(victims("p", 5, 500, &found), 0);
         CHECK_EQ(found.count, 1);
         CHECK_STR(found.pods[0]->uid, "b");
+        const uint64_t first_ns = cluster_pod_find(&cluster, "a")->guarded_ns;
+
+        /* For longer the next time. */
+        cluster_pod_guard(&cluster, "a", first_ns);
+        CHECK_EQ(cluster_pod_find(&cluster, "a")->guarded_ns, 3 * first_ns);
 }
 
 TEST(a_node_with_a_claim_outlives_its_object)

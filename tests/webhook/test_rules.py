@@ -229,11 +229,13 @@ class Way(Case):
             self.assertRegex(uuid, "^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
 
     def test_what_a_user_wrote_is_replaced(self):
-        forged = {UUIDS: '{"c0": "mine"}', SEAL: "1000.00", "vgpu.io/allocation": "{}", "team": "a"}
+        forged = {UUIDS: '{"c0": "mine"}', SEAL: "1000.00", "vgpu.io/allocation": "{}", "team": "a",
+                  "vgpu.io/kept-node": "n1"}
         pod = self.mutate(self.pod(self.GPU, annotations=forged))
         annotations = pod["metadata"]["annotations"]
         self.assertNotIn("mine", annotations[UUIDS])
         self.assertNotIn("vgpu.io/allocation", annotations)
+        self.assertNotIn("vgpu.io/kept-node", annotations)
         self.assertEqual(annotations["team"], "a")
         plain = self.mutate(self.pod({}, annotations=forged))
         self.assertEqual(plain["metadata"]["annotations"], {"team": "a"})
