@@ -18,8 +18,10 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 import group  # noqa: E402
 
+import grpc  # noqa: E402
+
 from cli_case import BURN, VGPU, main
-from lab import DRIVER, OUT_OF_MEMORY, PROBE, RUNTIME, LabCase, image_add, output
+from lab import DRIVER, MESSAGES, OUT_OF_MEMORY, PROBE, RUNTIME, LabCase, image_add, output
 from peer import eventually
 
 NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")
@@ -146,6 +148,53 @@ class Standalone(LabCase):
         done = container.exec("/bin/sh", "-c", "echo info | probe", env=["CUDA_DEVICE_MEMORY_LIMIT_0=8g"])
         self.assertEqual(done.stdout, "0\n300 300\n")
         self.assertIn("the GPU has no room for more", done.stderr)
+
+    def test_any_grpc_client_of_roots_lists_sets_and_watches(self):
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=100m")
+        with grpc.insecure_channel(f"unix:{self.lab.folder}/node.sock") as channel:
+            def method(name, kind, answer):
+                return getattr(channel, kind)(
+                    f"/vgpu.v1.Shares/{name}", request_serializer=lambda m: m if isinstance(m, bytes) else
+                    m.SerializeToString(), response_deserializer=answer.FromString)
+
+            def refused(*words):
+                with self.assertRaises(grpc.RpcError) as caught:
+                    change(*words, timeout=10)
+                return caught.exception.code()
+
+            listed = MESSAGES.vgpu__v1__ListSharesResponse
+            change = method("Set", "unary_unary", MESSAGES.vgpu__v1__SetShareResponse)
+            shares = method("List", "unary_unary", listed)(MESSAGES.vgpu__v1__ListSharesRequest(), timeout=10).shares
+            self.assertEqual([share.name for share in shares], [container.name])
+            looks = method("Watch", "unary_stream", listed)(MESSAGES.vgpu__v1__WatchSharesRequest(), timeout=20)
+            self.assertEqual(next(looks).shares[0].devices[0].memory_bytes, 100 * MIB)
+            request = MESSAGES.vgpu__v1__SetShareRequest(name=container.name)
+            request.devices.add(memory_bytes=150 * MIB)
+            self.assertEqual(change(request, timeout=10).share.devices[0].memory_bytes, 150 * MIB)
+            self.assertTrue(any(look.shares[0].devices[0].memory_bytes == 150 * MIB for look in
+                                (next(looks) for _ in range(3))))
+            self.assertEqual(container.ask("info"), "150 150")
+            looks.cancel()
+            request.devices[0].uuid = "GPU-of-nobody"
+            self.assertEqual(refused(request), grpc.StatusCode.NOT_FOUND)
+            request = MESSAGES.vgpu__v1__SetShareRequest(name=container.name, has_cores=True)
+            request.devices.add(cores_percent=101)
+            self.assertEqual(refused(request), grpc.StatusCode.INVALID_ARGUMENT)
+            self.assertEqual(refused(MESSAGES.vgpu__v1__SetShareRequest(name="nobody")), grpc.StatusCode.NOT_FOUND)
+            self.assertEqual(refused(b"\xff\xff\xff"), grpc.StatusCode.INTERNAL)
+        self.assertEqual(os.stat(f"{self.lab.folder}/node.sock").st_mode & 0o777, 0o600)
+        self.assertEqual(container.ask("info"), "150 150")
+
+    def test_a_process_registers_with_the_next_agent_too(self):
+        first = self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=100m")
+        first.kill()
+        first.wait()
+        self.node()
+        self.assertTrue(eventually(lambda: container.name in self.shares()))
+        done = container.exec("/bin/sh", "-c", "echo pids | probe")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_whoever_is_of_no_container_is_refused(self):
         self.node()
