@@ -3,17 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "file.h"
 #include "futex.h"
+#include "guard.h"
 #include "process.h"
 #include "scope.h"
 
@@ -33,25 +36,93 @@ int seat_open(const char *path, struct seat *ret_seat, struct err *e)
         return 0;
 }
 
+int seat_open_of(int folder, uid_t user, struct seat *ret_seat)
+{
+        autoclose int fd =
+                openat(folder, SEAT_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        struct stat status;
+
+        if (fd < 0 || fstat(fd, &status) < 0)
+                return -errno;
+        if (!S_ISREG(status.st_mode) || status.st_uid != user)
+                return -EPERM;
+        if (status.st_size < (off_t)sizeof(struct seat_file))
+                return -EPROTO; /* another release's */
+        void *file =
+                mmap(NULL, sizeof(struct seat_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (file == MAP_FAILED)
+                return -errno;
+        guard_add(file, sizeof(struct seat_file));
+        *ret_seat = (struct seat){ .fd = steal_fd(fd), .file = file };
+        return 0;
+}
+
 void seat_close(struct seat *seat)
 {
+        guard_remove(seat->file);
         munmap(seat->file, sizeof *seat->file);
         close(seat->fd);
 }
 
-int seat_take(struct seat *seat)
+static void seat_sign(struct seat *seat)
 {
         const pid_t pid = getpid();
 
+        seat->file->version = SEAT_VERSION;
+        if (!seat_is_claimed(seat) && atomic_load(&seat->file->agent_pid) != (uint32_t)pid)
+                atomic_store(&seat->file->agent_pid, 0); /* an agent that is gone */
+        atomic_store(&seat->file->start_time, process_start_time(pid));
+        atomic_store(&seat->file->pid, (uint32_t)pid);
+}
+
+int seat_take(struct seat *seat)
+{
         while (flock(seat->fd, LOCK_EX) < 0)
                 if (errno != EINTR)
                         return -errno;
         if (seat->file->version > SEAT_VERSION)
                 return -EPROTO;
-        seat->file->version = SEAT_VERSION;
-        atomic_store(&seat->file->start_time, process_start_time(pid));
-        atomic_store(&seat->file->pid, (uint32_t)pid);
+        seat_sign(seat);
         return 0;
+}
+
+bool seat_try(struct seat *seat)
+{
+        if (flock(seat->fd, LOCK_EX | LOCK_NB) < 0)
+                return false;
+        seat_sign(seat);
+        return true;
+}
+
+void seat_give(struct seat *seat)
+{
+        atomic_store(&seat->file->pid, 0);
+        flock(seat->fd, LOCK_UN);
+}
+
+void seat_claim(struct seat *seat)
+{
+        atomic_store(&seat->file->agent_start_time, process_start_time(getpid()));
+        atomic_store(&seat->file->agent_pid, (uint32_t)getpid());
+        seat_ring(seat);
+}
+
+bool seat_is_claimed(const struct seat *seat)
+{
+        const pid_t pid = (pid_t)atomic_load(&seat->file->agent_pid);
+
+        return pid && pid != getpid() &&
+               process_is_alive(pid, atomic_load(&seat->file->agent_start_time));
+}
+
+void seat_wait_unclaimed(const struct seat *seat)
+{
+        autoclose int fd = (int)syscall(SYS_pidfd_open, atomic_load(&seat->file->agent_pid), 0);
+        struct pollfd gone = { .fd = fd, .events = POLLIN };
+
+        while (seat_is_claimed(seat))
+                if (fd < 0 || poll(&gone, 1, -1) < 0)
+                        nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * (long)NS_PER_MS }, NULL);
 }
 
 void seat_ring(struct seat *seat)
@@ -98,8 +169,9 @@ bool seat_free_if_stuck(struct seat *seat)
 
         if (pid == 0 || !process_is_alive(pid, start_time))
                 return true;
-        if (pid == getpid() || (!process_is_stopped(pid) && holder_moves(seat)))
-                return false;
+        if (pid == getpid() || pid == (pid_t)atomic_load(&seat->file->agent_pid) ||
+            (!process_is_stopped(pid) && holder_moves(seat)))
+                return false; /* the agent is for those to deal with who started it */
         holder_kill(pid, start_time);
         return true;
 }

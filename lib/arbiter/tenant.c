@@ -9,7 +9,6 @@
 
 #include "bells.h"
 #include "clock.h"
-#include "container_place.h"
 #include "futex.h"
 #include "guard.h"
 
@@ -22,14 +21,13 @@ static uint64_t inode_of(const char *path)
         return stat(path, &st) < 0 ? 0 : (uint64_t)st.st_ino;
 }
 
-/* A container's share says where the account is in the container; here all lie in one folder. */
+/* All lie in one folder, here; what the share says of its account is for those who use it. */
 static void want_path_of(const struct tenant *tenant, char ret_path[SHARE_TEXT])
 {
-        const char *region = share_current(&tenant->share)->region;
-
-        gpu_page_want_path(strcmp(region, CONTAINER_REGION) == 0 ? tenant->path : region, ret_path);
+        gpu_page_want_path(tenant->path, ret_path);
 }
 
+/* The files may be the tenant's, who can cut them short under us. */
 static int pages_open(struct tenant *tenant, struct err *e)
 {
         char grant_path[SHARE_TEXT], want_path[SHARE_TEXT];
@@ -37,16 +35,29 @@ static int pages_open(struct tenant *tenant, struct err *e)
         gpu_page_grant_path(tenant->path, grant_path);
         want_path_of(tenant, want_path);
         int r = gpu_grant_map(grant_path, PROT_READ | PROT_WRITE, &tenant->grants, e);
-        if (r < 0)
-                return r;
-        /* The tenant owns this file and may cut it short under us. */
-        guard_open_begin();
-        r = gpu_want_map(want_path, &tenant->wants, e);
+        if (r == 0)
+                guard_add(tenant->grants, sizeof *tenant->grants);
+        if (r == 0)
+                r = gpu_want_map(want_path, &tenant->wants, e);
         if (r == 0)
                 guard_add(tenant->wants, sizeof *tenant->wants);
-        guard_open_end();
         if (r == 0)
                 tenant->inode = inode_of(want_path);
+        return r;
+}
+
+static int files_open(struct tenant *tenant, struct err *e)
+{
+        guard_open_begin();
+        /* The share is not the arbiter's to write, but for whether there are turns to take. */
+        int r = share_open(tenant->path, true, &tenant->share, e);
+        if (r == -EACCES || r == -EROFS)
+                r = share_open(tenant->path, false, &tenant->share, e);
+        if (r == 0)
+                guard_add(tenant->share.file, sizeof *tenant->share.file);
+        if (r == 0)
+                r = pages_open(tenant, e);
+        guard_open_end();
         return r;
 }
 
@@ -60,13 +71,7 @@ int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e
         struct tenant tenant = { 0 };
 
         snprintf(tenant.path, sizeof tenant.path, "%s", share_path);
-        /* The share is not the arbiter's to write, but for whether there are turns to take. */
-        int r = share_open(share_path, true, &tenant.share, e);
-        if (r == -EACCES || r == -EROFS)
-                r = share_open(share_path, false, &tenant.share, e);
-        if (r < 0)
-                return r;
-        r = pages_open(&tenant, e);
+        const int r = files_open(&tenant, e);
         if (r < 0) {
                 tenant_close(&tenant);
                 return r;
@@ -87,6 +92,8 @@ void tenant_close(struct tenant *tenant)
                 bells_forget(&tenant->wants->bell);
                 guard_remove(tenant->wants);
         }
+        guard_remove(tenant->grants);
+        guard_remove(tenant->share.file);
         gpu_want_unmap(tenant->wants);
         gpu_grant_unmap(tenant->grants);
         if (tenant->share.file)

@@ -102,7 +102,7 @@ void guard_open_end(void)
 
 void guard_remove(void *mapping)
 {
-        for (unsigned i = 0; i < atomic_load(&guard.count); i++)
+        for (unsigned i = 0; mapping && i < atomic_load(&guard.count); i++)
                 if (atomic_load(&guard.rows[i].begin) == (uintptr_t)mapping)
                         atomic_store(&guard.rows[i].begin, 0);
 }

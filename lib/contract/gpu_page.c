@@ -128,7 +128,7 @@ static int file_open(const char *path, size_t bytes, int protection, uint64_t ma
                      void **ret_file, struct err *e)
 {
         const bool is_writable = protection & PROT_WRITE;
-        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
         const off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
 
         if (size < 0)

@@ -119,7 +119,7 @@ static int file_check(const struct share_file *file, const char *path, struct er
 
 int share_open(const char *path, bool is_writable, struct share *ret_share, struct err *e)
 {
-        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
 
         if (fd < 0)
                 return err_set(e, -errno, "cannot open share '%s': %s", path, strerror(errno));

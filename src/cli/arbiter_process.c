@@ -26,7 +26,7 @@ struct candidate {
 
 void arbiter_process_seat(const char *root, char ret_path[SHARE_TEXT])
 {
-        snprintf(ret_path, SHARE_TEXT, "%.200s/.arbiter", root);
+        snprintf(ret_path, SHARE_TEXT, "%.200s/" SEAT_NAME, root);
 }
 
 static int candidate_seat(const char *share_path, struct candidate *candidate)
@@ -96,7 +96,8 @@ static void members_read(const struct candidate *candidate, struct arbiter *arbi
         vec_done(&paths);
 }
 
-static _Noreturn void arbitrate(struct candidate *candidate)
+/* Until the machine's agent wants to. */
+static void arbitrate(struct candidate *candidate)
 {
         struct seat_file *const seat = candidate->seat.file;
         struct arbiter *arbiter = arbiter_new(&seat->members);
@@ -105,7 +106,7 @@ static _Noreturn void arbitrate(struct candidate *candidate)
         if (!arbiter)
                 _exit(1);
         prctl(PR_SET_NAME, "vgpu-arbiter");
-        for (;;) {
+        while (!seat_is_claimed(&candidate->seat)) {
                 const uint32_t members_now = atomic_load(&seat->members);
 
                 if (members_now != members) {
@@ -117,6 +118,8 @@ static _Noreturn void arbitrate(struct candidate *candidate)
                 atomic_fetch_add(&seat->steps, 1);
                 arbiter_wait(arbiter, until_ns, members);
         }
+        arbiter_free(arbiter);
+        prctl(PR_SET_NAME, "vgpu-candidate");
 }
 
 void arbiter_process_run(const char *share_path)
@@ -126,8 +129,13 @@ void arbiter_process_run(const char *share_path)
 
         prctl(PR_SET_NAME, "vgpu-candidate");
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent || candidate_open(share_path, &candidate) < 0 ||
-            seat_take(&candidate.seat) < 0)
+        if (getppid() != parent || candidate_open(share_path, &candidate) < 0)
                 _exit(1);
-        arbitrate(&candidate);
+        for (;;) {
+                if (seat_take(&candidate.seat) < 0)
+                        _exit(1);
+                arbitrate(&candidate);
+                seat_give(&candidate.seat);
+                seat_wait_unclaimed(&candidate.seat);
+        }
 }

@@ -56,6 +56,16 @@ static void wish_share(struct node_arbiter *arbiter, enum wish_kind kind, const 
         wish(arbiter, &new);
 }
 
+void node_arbiter_add(struct node_arbiter *arbiter, const char *share_path)
+{
+        wish_share(arbiter, WISH_ADD, share_path);
+}
+
+void node_arbiter_remove(struct node_arbiter *arbiter, const char *share_path)
+{
+        wish_share(arbiter, WISH_REMOVE, share_path);
+}
+
 void node_arbiter_observe(struct node_arbiter *arbiter, const char *share_path, unsigned device,
                           uint64_t unsaid_ns)
 {

@@ -13,6 +13,10 @@ struct node_arbiter;
 int node_arbiter_new(struct share_book *book, struct node_arbiter **ret_arbiter);
 void node_arbiter_free(struct node_arbiter *arbiter); /* NULL is fine */
 
+/* Shares that are not in the book: their paths are as arbiter.h has them. */
+void node_arbiter_add(struct node_arbiter *arbiter, const char *share_path);
+void node_arbiter_remove(struct node_arbiter *arbiter, const char *share_path);
+
 /* GPU time on the device that the driver counts for the container beyond what it says, so far. */
 void node_arbiter_observe(struct node_arbiter *arbiter, const char *share_path, unsigned device,
                           uint64_t unsaid_ns);

