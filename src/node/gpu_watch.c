@@ -122,12 +122,19 @@ void gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes)
         gpu_probe_processes(&watch->probe, ret_processes);
 }
 
-void gpu_watch_free(struct gpu_watch *watch)
+void gpu_watch_quiet(struct gpu_watch *watch)
 {
         if (!watch)
                 return;
         loop_timer_clear(watch->loop, &watch->look);
         loop_watch_remove(&watch->news);
+}
+
+void gpu_watch_free(struct gpu_watch *watch)
+{
+        if (!watch)
+                return;
+        gpu_watch_quiet(watch);
         if (!gpu_probe_stop(&watch->probe, END_S))
                 return; /* the thread still uses it */
         close(watch->news.fd);

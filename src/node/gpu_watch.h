@@ -27,5 +27,7 @@ int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
 bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set);
 /* Adds who was on the GPUs then, as struct gpu_process. */
 void gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes);
+/* Nothing is told any more, but it can still be asked: others look at it while they end. NULL is fine. */
+void gpu_watch_quiet(struct gpu_watch *watch);
 /* A thread that hangs in the driver is left behind: end the process soon. NULL is fine. */
 void gpu_watch_free(struct gpu_watch *watch);

@@ -352,17 +352,19 @@ static void node_end(struct node *node)
         if (!node->loop)
                 return;
         status_server_free(node->status);
-        gpu_watch_free(node->gpus);
+        gpu_watch_quiet(node->gpus);
         folder_watch_close(&node->folder);
         offers_free(node->offers);
         registration_free(node->registration);
         pod_watch_free(node->pods);
+        node->allocations.pods = NULL; /* whoever asks now, asks again */
         own_containers_close(&node->own);
         node_services_free(node->services);
         pre_start_free(node->pre_start);
         pod_resources_free(node->pod_resources);
         share_book_close(node->shares);
         kube_client_free(node->client);
+        gpu_watch_free(node->gpus);
         loop_signals_close(&node->signals);
         loop_free(node->loop);
 }
