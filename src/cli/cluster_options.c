@@ -27,6 +27,8 @@ const struct cli_option kueue_config_options[] = {
                                      NULL },
         [KUEUE_CONFIG_API] = { "api", "VERSION", "of Kueue's objects: v1beta2 (default), v1beta1",
                                "v1beta2 v1beta1" },
+        [KUEUE_CONFIG_DOMAIN] = { "domain", "NAME", "of resource names, where it is not nvidia.com",
+                                  NULL },
         [KUEUE_CONFIG_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };
@@ -38,6 +40,8 @@ const struct cli_option kueue_check_options[] = {
                                     "where admission is tried, without making anything; default: "
                                     "default",
                                     NULL },
+        [KUEUE_CHECK_DOMAIN] = { "domain", "NAME", "of resource names, where it is not nvidia.com",
+                                 NULL },
         [KUEUE_CHECK_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };

@@ -13,6 +13,7 @@ enum {
         KUEUE_CONFIG_LOCAL_QUEUE,
         KUEUE_CONFIG_NAMESPACE,
         KUEUE_CONFIG_API,
+        KUEUE_CONFIG_DOMAIN,
         KUEUE_CONFIG_KUBECONFIG,
 };
 enum {
@@ -22,6 +23,6 @@ enum {
         EXPLAIN_POD_KUBECONFIG,
         EXPLAIN_POD_OPTIONS,
 };
-enum { KUEUE_CHECK_MANAGER, KUEUE_CHECK_NAMESPACE, KUEUE_CHECK_KUBECONFIG };
+enum { KUEUE_CHECK_MANAGER, KUEUE_CHECK_NAMESPACE, KUEUE_CHECK_DOMAIN, KUEUE_CHECK_KUBECONFIG };
 
 extern const struct cli_option kueue_config_options[], kueue_check_options[], explain_pod_options[];

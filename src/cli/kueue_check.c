@@ -8,6 +8,7 @@
 #include "cluster_session.h"
 #include "file.h"
 #include "kueue_audit.h"
+#include "resource.h"
 #include "scope.h"
 #include "yaml_json.h"
 
@@ -134,7 +135,7 @@ int cluster_kueue_check(const struct cluster_command *command, int argc, char **
         struct cli_scan scan = {
                 .program = "vgpu kueue check", .rows = command->options, .argc = argc, .argv = argv
         };
-        const char *values[3] = { [KUEUE_CHECK_NAMESPACE] = "default" };
+        const char *values[4] = { [KUEUE_CHECK_NAMESPACE] = "default" };
         struct cluster_session session = { 0 };
         struct found found = { 0 };
         struct err e = { 0 };
@@ -145,7 +146,9 @@ int cluster_kueue_check(const struct cluster_command *command, int argc, char **
         if (option != CLI_END)
                 return cluster_complain(CLUSTER_USAGE, "'vgpu kueue check' takes options only");
         kueue_plan_init(&found.plan);
-        if (values[KUEUE_CHECK_MANAGER])
+        if (values[KUEUE_CHECK_DOMAIN])
+                r = resource_use_domain(values[KUEUE_CHECK_DOMAIN], &e);
+        if (r == 0 && values[KUEUE_CHECK_MANAGER])
                 r = manager_file(values[KUEUE_CHECK_MANAGER], &found.manager, &e);
         if (r == 0)
                 r = cluster_session_open(values[KUEUE_CHECK_KUBECONFIG], &session, &e);

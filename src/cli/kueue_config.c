@@ -8,6 +8,7 @@
 #include "cluster_session.h"
 #include "kueue_plan.h"
 #include "kueue_probe.h"
+#include "resource.h"
 
 enum part { PART_OBJECTS = 1, PART_MANAGER = 2, PART_ALL = 3 };
 
@@ -100,6 +101,8 @@ static int take(struct asked *asked, int option, const char *value, struct err *
                 return name_take("namespace", value, &plan->namespace_name, e);
         case KUEUE_CONFIG_API:
                 return api_take(asked, value, e);
+        case KUEUE_CONFIG_DOMAIN:
+                return 0; /* names depend on it: it was taken before all others */
         default:
                 asked->kubeconfig = value;
                 return 0;
@@ -157,6 +160,16 @@ static void print(const struct asked *asked)
         kueue_plan_print_objects(plan, stdout);
 }
 
+static int domain_take(struct cli_scan scan, struct err *e)
+{
+        int option, r = 0;
+
+        while (r == 0 && (option = cli_scan_next(&scan, e)) >= 0)
+                if (option == KUEUE_CONFIG_DOMAIN)
+                        r = resource_use_domain(scan.value, e);
+        return r;
+}
+
 int cluster_kueue_config(const struct cluster_command *command, int argc, char **argv)
 {
         struct cli_scan scan = {
@@ -164,7 +177,7 @@ int cluster_kueue_config(const struct cluster_command *command, int argc, char *
         };
         struct asked asked = { .mode = -1, .parts = PART_ALL };
         struct err e = { 0 };
-        int option, r = 0, code = CLUSTER_USAGE;
+        int option = CLI_END, r = domain_take(scan, &e), code = CLUSTER_USAGE;
 
         kueue_plan_init(&asked.plan);
         while (r == 0 && (option = cli_scan_next(&scan, &e)) >= 0)

@@ -17,10 +17,12 @@ static void resource_choose(const struct kueue_plan *plan, struct kueue_probe *p
         for (size_t i = 0; kueue_plan_name_at(plan, i, &name, &resource); i++)
                 if (resource.kind == RESOURCE_MIG)
                         break;
-        if (!name)
-                name = "nvidia.com/mig-1g.5gb";
-        str_copy(probe->resource, sizeof probe->resource, name);
-        if (resource_find(name, false, &resource))
+        if (name)
+                str_copy(probe->resource, sizeof probe->resource, name);
+        else
+                snprintf(probe->resource, sizeof probe->resource, "%s1g.5gb",
+                         resource_mig_prefix());
+        if (resource_find(probe->resource, false, &resource))
                 probe->profile_gb = resource.profile.memory_gb;
 }
 

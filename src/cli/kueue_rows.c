@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-static const char *const mig_prefixes[] = { "nvidia.com/mig-", "mig.das.com/" };
-
 const struct kueue_total *kueue_rows_total(const struct kueue_plan *plan, const char *name)
 {
         for (size_t i = 0; i < plan->totals.count; i++) {
@@ -50,15 +48,17 @@ static void transformation_add(struct kueue_rows *rows, const char *input, const
 static void profile_add(struct kueue_rows *rows, const struct kueue_plan *plan, const char *name,
                         const struct resource *resource)
 {
+        const char *const prefixes[] = { resource_mig_prefix(), "mig.das.com/" };
+
         if (plan->mode == KUEUE_TRANSFORM) {
                 transformation_add(rows, name, KUEUE_MEMORY_UNITS, NULL,
                                    resource->profile.memory_gb);
                 return;
         }
         covered_add(rows, KUEUE_MEMORY_UNITS);
-        for (unsigned i = 0; i < sizeof mig_prefixes / sizeof mig_prefixes[0]; i++)
-                if (strncmp(name, mig_prefixes[i], strlen(mig_prefixes[i])) == 0)
-                        excluded_add(rows, mig_prefixes[i]);
+        for (unsigned i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+                if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+                        excluded_add(rows, prefixes[i]);
 }
 
 /* All names of the family that the count belongs to: nodes advertise the count alone. Memory and cores

@@ -177,11 +177,14 @@ def admitted(cluster):
     return sorted(name for name, state in workloads(cluster).items() if state == "admitted")
 
 
-def charged(cluster):
-    """What Kueue says is used of the queue's gpu.das.com/mem."""
-    queue = cluster.get("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")
-    return [row["total"] for flavor in queue["status"].get("flavorsUsage", []) for row in flavor["resources"]
-            if row["name"] == "gpu.das.com/mem"]
+def queue_status(cluster):
+    return cluster.get("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue").get("status", {})
+
+
+def charged(cluster, name="gpu.das.com/mem"):
+    """What Kueue says is used of the queue's resource."""
+    return [row["total"] for flavor in queue_status(cluster).get("flavorsUsage", [])
+            for row in flavor["resources"] if row["name"] == name]
 
 
 def queued(entry):
@@ -278,13 +281,16 @@ def config(cluster):
                       for row in made["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
             expect(quotas["gpu.das.com/mem"] == "40" and int(quotas["cpu"].rstrip("m")) > 0, quotas)
             cluster.wait("Kueue finds the queue in order", lambda: any(
-                state["type"] == "Active" and state["status"] == "True" for state in cluster.get(
-                    "kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")["status"]["conditions"]))
+                state["type"] == "Active" and state["status"] == "True"
+                for state in queue_status(cluster).get("conditions", [])))
             cluster.create(queued(pod("one", limits={"nvidia.com/mig-2g.10gb": "1"})))
             cluster.wait("a pod is admitted", lambda: admitted(cluster) == ["one"])
             cluster.wait("it is charged for 10 GB", lambda: charged(cluster) == ["10"])
             manager = os.path.join(STATE, "config", "kueue.yaml")
             expect("GPUs count once" in run("check", "--manager-config", manager), "not well")
+            # Kueue's own ConfigMap, which this one was not started with, says nothing of profiles.
+            text = run("check", code=1)
+            expect("workloads that ask for nvidia.com/mig-2g.10gb are never admitted" in text, text)
             # Kueue is told to count them too: the check says so before anybody waits in vain.
             both = os.path.join(STATE, "kueue-both.yaml")
             with open(both, "w", encoding="utf-8") as file:
@@ -313,7 +319,4 @@ def transformed(cluster):
                                                                gracePeriodSeconds=0))
         # Memory is of each GPU: two of 3001 MiB are 6002.
         cluster.create(queued(pod("share", limits={"nvidia.com/vgpu": "2", "nvidia.com/gpumem": "3001"})))
-        cluster.wait("Kueue counts shares in total", lambda: any(
-            row["name"] == "vgpu.io/total-memory" and row["total"] == "6002"
-            for flavor in cluster.get("kueue.x-k8s.io/v1beta2", "ClusterQueue", "gpu-cluster-queue")
-            ["status"].get("flavorsUsage", []) for row in flavor["resources"]))
+        cluster.wait("Kueue counts shares in total", lambda: charged(cluster, "vgpu.io/total-memory") == ["6002"])
