@@ -2,13 +2,16 @@
 
 import contextlib
 import json
+import random
 import select
 import signal
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 
+from cases.test_preemption import gpu_pod, placed, priorities
 from lab import case, expect, pod
 from placing import ADDRESS, EXTENDER, bound, nodes, scheduler, used
 
@@ -128,3 +131,44 @@ def stopped(cluster):
             for _ in range(20):
                 expect(status_of("first", "/filter") == 503, "both decide")
                 expect(status_of("second", "/filter") == 200, "none decides")
+
+
+def overbooked(cluster):
+    """Cards that have more than they can have, by one look at all pods."""
+    return {uuid: sums for uuid, sums in used(bound(cluster)).items() if sums[0] > 40000 or sums[1] > 100}
+
+
+@case("pods of all priorities come and go while replicas are killed: no card is ever booked twice, and in the end "
+      "nobody waits below whom others sit", profile="light")
+def storm(cluster):
+    chance = random.Random(5)
+    with nodes(cluster, 2), priorities(cluster) as names, service(ADDRESS, list(REPLICAS.values())), \
+            cluster.scheduler_config(extenders=EXTENDER), contextlib.ExitStack() as stack:
+        running = {name: stack.enter_context(replica(cluster, name)) for name in REPLICAS}
+        end = time.monotonic() + 45
+        number = 0
+        while time.monotonic() < end:
+            act = chance.random()
+            if act < 0.6:
+                cluster.create(gpu_pod(f"pod-{number}", chance.choice((5000, 10000, 20000, 40000)),
+                                       names[chance.choice(("low", "middle", "high"))],
+                                       cores=chance.choice((0, 0, 25, 50))))
+                number += 1
+            elif act < 0.9 and number:
+                cluster.delete("v1", "Pod", f"pod-{chance.randrange(number)}", cluster.namespace,
+                               gracePeriodSeconds=0)
+            elif act < 0.92:
+                name = chance.choice(list(REPLICAS))
+                running[name].kill()
+                running[name].wait()
+                running[name] = stack.enter_context(replica(cluster, name))
+            expect(not overbooked(cluster), overbooked(cluster))
+        # One more that everybody must give way to, and that has a card for itself in the end.
+        cluster.create(gpu_pod("last", 40000, names["high"], cores=100))
+        cluster.wait("the last has its card", lambda: "last" in placed(cluster) or none_below(cluster), 90)
+        expect(not overbooked(cluster), overbooked(cluster))
+
+
+def none_below(cluster):
+    """All who sit are as high as it gets: nobody is to be sent away."""
+    return all(entry["spec"]["priority"] == 1000 for entry in bound(cluster))
