@@ -97,7 +97,7 @@ class Identity(BoxCase):
                          [b"u", b"s", b"n", b"c"])
 
     def test_registration_where_the_driver_speaks_our_pids(self):
-        for environment in ("", "VGPU_COMPAT=200"):
+        for environment in ("", "VGPU_COMPAT=200", "VGPU_COMPAT=100"):
             registry = Registry()
             _, probe = self.check(environment, registry=registry)
             self.assertEqual(len(registry.requests), 2)

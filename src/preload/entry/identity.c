@@ -82,8 +82,12 @@ static unsigned pid_find(void)
 
         if (mode < 0)
                 return pid_detected();
-        if (mode / COMPATIBILITY_OPEN_KERNEL & 1 || mode == COMPATIBILITY_HOST)
+        if (mode == COMPATIBILITY_HOST)
                 return (unsigned)getpid();
+        if (mode / COMPATIBILITY_OPEN_KERNEL & 1) {
+                registered(registry); /* the driver needs no agent, but the agent wants to know us */
+                return (unsigned)getpid();
+        }
         if (mode >= COMPATIBILITY_REGISTRATION) {
                 if (registry && *registry && registered(registry))
                         return 0; /* shows with the first context */
