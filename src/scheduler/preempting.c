@@ -17,7 +17,7 @@ enum {
         SEARCH_MS = 20,   /* others wait meanwhile: the best node of those looked at is taken */
         ROUNDS_MOST = 64, /* of victims that a budget protects after all */
         AGAIN_S = 10,     /* after that it waits */
-        OFFERED_S = 10, /* after so long without, kube-scheduler does not want the node any more */
+        OFFERED_S = 10,   /* after so long without, the node is not to be had any more */
 };
 
 struct preempting {
@@ -179,7 +179,7 @@ static bool is_waiting(struct preempting *preempting, const struct args *args,
                 return true;
         if (!claim)
                 return false;
-        if (is_offered(args, claim->node->name))
+        if (is_offered(args, claim->node->name) && !claim->node->is_away)
                 claim->offered_ns = now_ns;
         if (now_ns - claim->offered_ns < OFFERED_S * NS_PER_S &&
             nomination_is_good(claim->node, who, asking, now_ns))

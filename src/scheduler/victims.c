@@ -114,7 +114,8 @@ int victims_find(const struct cluster_node *node, const struct victims_question 
                 return -ENOMEM;
         gathering->node = node;
         gathering->question = question;
-        if (!place.allowed)
+        /* One that is away for a moment is waited for, and nobody is sent away there. */
+        if (!place.allowed || (node->is_away && !question->is_patient))
                 return -ENOSPC;
         if (holds_new(gathering) < 0)
                 return -ENOMEM;

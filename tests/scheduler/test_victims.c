@@ -160,6 +160,18 @@ TEST(a_guarded_pod_is_not_sent_away)
         CHECK_EQ(cluster_pod_find(&cluster, "a")->guarded_ns, 3 * first_ns);
 }
 
+TEST(nobody_goes_on_a_node_whose_agent_is_away)
+{
+        struct cluster_node *node = (struct cluster_node *)cluster_node_find(&cluster, "n");
+        struct victims found;
+
+        hold("a", 1, 900);
+        hold("b", 1, 900);
+        CHECK_EQ(victims("p", 5, 500, &found), 0);
+        node->is_away = true;
+        CHECK_EQ(victims("p", 5, 500, &found), -ENOSPC);
+}
+
 TEST(a_node_with_a_claim_outlives_its_object)
 {
         hold("a", 1, 900);
@@ -213,6 +225,8 @@ int main(void)
                 cmocka_unit_test_setup_teardown(
                         kept_room_is_kept_from_the_same_and_lower_priorities, before, after),
                 cmocka_unit_test_setup_teardown(a_guarded_pod_is_not_sent_away, before, after),
+                cmocka_unit_test_setup_teardown(nobody_goes_on_a_node_whose_agent_is_away, before,
+                                                after),
                 cmocka_unit_test_setup_teardown(a_node_with_a_claim_outlives_its_object, before,
                                                 after),
         };
