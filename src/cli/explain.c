@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pod_allocation.h"
+#include "who.h"
 
 static const char *text_at(const json_t *object, const char *first, const char *second)
 {
@@ -141,6 +142,8 @@ static void waiting_explain(const struct explain_facts *facts, const struct aski
                 json_object_get(json_object_get(facts->pod, "metadata"), "annotations");
         const char *scheduler = text_at(facts->pod, "spec", "schedulerName");
         const char *said = scheduler_said(facts->pod);
+        const char *kept =
+                text_at(json_object_get(facts->pod, "metadata"), "annotations", WHO_KEPT);
         const size_t room = nodes_ask(facts, asking, to);
         const size_t all = json_array_size(facts->nodes);
 
@@ -157,6 +160,11 @@ static void waiting_explain(const struct explain_facts *facts, const struct aski
                             scheduler);
         else if (all == 0)
                 station_set(to, "room", "the cluster has no nodes");
+        else if (room == 0 && *kept)
+                station_set(to, "preempts",
+                            "room is kept for it on %s, and it waits until pods of lower priority "
+                            "have left",
+                            kept);
         else if (room == 0)
                 station_set(to, "room", "no node has room for it");
         else

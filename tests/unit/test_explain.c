@@ -62,6 +62,7 @@ static const char *station(struct way *way, const char *memory, const char *meta
 }
 
 #define SEEN  ",\"annotations\":{\"vgpu.io/container-uuids\":\"{}\"}"
+#define KEPT  ",\"annotations\":{\"vgpu.io/container-uuids\":\"{}\",\"vgpu.io/kept-node\":\"a\"}"
 #define SMALL "\"nvidia.com/gpumem\":\"600\""
 #define LARGE "\"nvidia.com/gpumem\":\"6000\""
 
@@ -74,6 +75,7 @@ TEST(a_pod_that_is_not_placed)
         CHECK_STR(station(&way, "\"nvidia.com/gpucores\":\"700\"", "", "", ""), "refused");
         CHECK_EQ(way.verdict, EXPLAIN_WAITS);
         CHECK_STR(station(&way, SMALL, "", "", ""), "webhook");
+        CHECK_STR(station(&way, LARGE, KEPT, "", ""), "preempts");
         CHECK_STR(station(&way, SMALL, SEEN,
                           ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]", ""),
                   "quota");
