@@ -115,9 +115,13 @@ static void *arbiter_main(void *argument)
         uint32_t members = atomic_load(&arbiter->members) - 1;
 
         prctl(PR_SET_NAME, "vgpu-arbiter");
-        while (!atomic_load(&arbiter->is_ending)) {
+        for (;;) {
+                /* Before the look at is_ending: whoever sets it rings afterwards, and that ring is not
+                 * taken for one that was heard. */
                 const uint32_t now = atomic_load(&arbiter->members);
 
+                if (atomic_load(&arbiter->is_ending))
+                        break;
                 if (now != members)
                         wishes_grant(arbiter);
                 members = now;
