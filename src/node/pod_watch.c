@@ -2,6 +2,7 @@
 #include "pod_watch.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +10,12 @@
 #include "clock.h"
 #include "kube_watch.h"
 #include "log.h"
-#include "pod.h"
-#include "pod_allocation.h"
 #include "pod_process.h"
-#include "pod_request.h"
+#include "pod_shares.h"
 #include "seen_pod.h"
 
-/* How often it is looked whether the processes of pods that are over have gone. */
-enum { SWEEP_MS = 2000 };
+/* After a change, and how often it is looked whether the processes of pods that are over have gone. */
+enum { TIDY_MS = 2000 };
 /* How long the watch may take to tell of a pod that was heard of. */
 enum { HEARSAY_S = 120 };
 
@@ -26,7 +25,9 @@ struct pod_watch {
         struct kube_watch *watch;
         char *query;
         struct seen_pods seen;
-        struct timer sweep;
+        struct timer tidy;
+        bool has_going;   /* some share is of a pod that is over */
+        bool has_hearsay; /* some pod was heard of, and not seen yet */
         bool is_troubled; /* said so already */
 };
 
@@ -37,101 +38,15 @@ static const char *text_get(const json_t *object, const char *key)
         return text ? text : "";
 }
 
-/* A share that is there changes only when what the pod says does: what `vgpu set` has changed since is not
- * undone by a pod's heartbeat. */
-static int share_put(struct pod_watch *watch, const struct share_copy *content,
-                     const struct gpu_card *cards, struct err *e)
+static void tidy_soon(struct pod_watch *watch)
 {
-        struct share_book *shares = watch->options.shares;
-        struct held_share *held = share_book_find(shares, content->pod_uid, content->container);
-        int r;
-
-        if (held)
-                held->is_going = false;
-        if (held && share_current(&held->share)->origin == content->origin)
-                return 0;
-        if (held) {
-                r = share_room_fits(watch->options.room, held, content, e);
-                if (r == 0)
-                        r = share_book_change(shares, held, content, e);
-        } else {
-                r = watch->options.is_strict ? share_room_admits(watch->options.room, content, e)
-                                             : 0;
-                if (r == 0)
-                        r = share_book_make(shares, content, cards, &held, e);
-        }
-        if (r == 0)
-                log_info("share of container '%s' of pod %s/%s: %u GPUs, first with %u MiB",
-                         held->container, held->pod_namespace, held->pod, content->device_count,
-                         (unsigned)(content->devices[0].limit_bytes >> 20));
-        return r;
-}
-
-static void refuse(struct pod_watch *watch, struct seen_pod *seen, const json_t *pod,
-                   const char *container, const char *why)
-{
-        const json_t *metadata = json_object_get(pod, "metadata");
-        const bool has_share = share_book_find(watch->options.shares, seen->uid, container);
-
-        if (seen_pod_refuse(seen, container, why))
-                log_warn("pod %s/%s: %s%s", text_get(metadata, "namespace"),
-                         text_get(metadata, "name"), why, has_share ? "; its share stays" : "");
-}
-
-static void container_apply(struct pod_watch *watch, struct seen_pod *seen, const json_t *pod,
-                            const json_t *container, const struct allocation *allocation)
-{
-        const char *name = pod_request_name(container);
-        struct gpu_card cards[SHARE_DEVICES];
-        struct share_copy content;
-        struct err e = { 0 };
-        int r = share_content_make(pod, container, allocation, watch->options.gpus,
-                                   &watch->options.terms, &content, cards, &e);
-
-        if (r > 0)
-                r = share_put(watch, &content, cards, &e);
-        if (r < 0)
-                refuse(watch, seen, pod, name, e.text);
-        else
-                seen_pod_clear(seen, name);
-}
-
-/* Does it ask for a part of a card? MIG instances are kubelet's to choose. */
-static bool asks_for_gpu(const json_t *container)
-{
-        struct request request;
-
-        return pod_request_read(container, false, &request, NULL) == 0 &&
-               (request_has(&request, RESOURCE_COUNT) || request_has(&request, RESOURCE_MEMORY) ||
-                request_has(&request, RESOURCE_MEMORY_PERCENT) ||
-                request_has(&request, RESOURCE_CORES));
-}
-
-static void pod_apply(struct pod_watch *watch, struct seen_pod *seen, const json_t *pod)
-{
-        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
-        struct allocation allocation;
-        struct err e = { 0 };
-        const int r = pod_allocation_read(pod, &allocation, &e);
-
-        if (r == -ENOENT)
-                err_set(&e, -ENOENT,
-                        "no card was chosen for it: it was placed by '%.60s', not by "
-                        "vgpu-scheduler",
-                        text_get(walk.spec, "schedulerName"));
-        while (pod_walk_next(&walk)) {
-                if (r == 0)
-                        container_apply(watch, seen, pod, walk.container, &allocation);
-                else if (asks_for_gpu(walk.container))
-                        refuse(watch, seen, pod, pod_request_name(walk.container), e.text);
-        }
-        if (r == 0)
-                allocation_done(&allocation);
+        if (!watch->tidy.place)
+                loop_timer_set(watch->loop, &watch->tidy, TIDY_MS * NS_PER_MS);
 }
 
 struct going {
+        struct pod_watch *watch;
         const char *uid;
-        bool has_any;
 };
 
 static void mark_going(void *owner, struct held_share *held)
@@ -139,18 +54,16 @@ static void mark_going(void *owner, struct held_share *held)
         struct going *going = owner;
 
         if (strcmp(held->pod_uid, going->uid) == 0)
-                held->is_going = going->has_any = true;
+                held->is_going = going->watch->has_going = true;
 }
 
 /* Its containers may still be ending: a share goes with the last process of the pod. */
 static void pod_end(struct pod_watch *watch, const char *uid)
 {
-        struct going going = { .uid = uid };
+        struct going going = { watch, uid };
 
         seen_pods_forget(&watch->seen, uid);
         share_book_each(watch->options.shares, mark_going, &going);
-        if (going.has_any && !watch->sweep.place)
-                loop_timer_set(watch->loop, &watch->sweep, SWEEP_MS * NS_PER_MS);
 }
 
 static bool is_over(const json_t *pod)
@@ -167,6 +80,7 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
         struct seen_pod *seen;
 
         watch->is_troubled = false;
+        tidy_soon(watch);
         if (change == KUBE_DELETED || is_over(pod))
                 return pod_end(watch, name->uid);
         seen = seen_pods_take(&watch->seen, name->uid);
@@ -174,7 +88,7 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
                 return log_error("out of memory: pod %s/%s is not known", name->namespace_name,
                                  name->name);
         seen->heard_ns = 0;
-        pod_apply(watch, seen, pod);
+        pod_shares_apply(&watch->options, seen, pod);
 }
 
 void pod_watch_hear(struct pod_watch *watch, const json_t *pod)
@@ -186,9 +100,9 @@ void pod_watch_hear(struct pod_watch *watch, const json_t *pod)
         if (!seen)
                 return;
         seen->heard_ns = clock_now_ns();
-        pod_apply(watch, seen, pod);
-        if (!watch->sweep.place)
-                loop_timer_set(watch->loop, &watch->sweep, SWEEP_MS * NS_PER_MS);
+        pod_shares_apply(&watch->options, seen, pod);
+        watch->has_hearsay = true;
+        tidy_soon(watch);
 }
 
 struct hearsay {
@@ -212,12 +126,20 @@ static void hearsay_look(void *owner, struct hash_link *link)
         pod_end(hearsay->watch, uid);
 }
 
+static void hearsay_end(struct pod_watch *watch)
+{
+        struct hearsay hearsay = { .watch = watch };
+
+        hash_each(&watch->seen.pods, hearsay_look, &hearsay);
+        watch->has_hearsay = hearsay.left > 0;
+}
+
 static void mark_unseen(void *owner, struct held_share *held)
 {
         struct pod_watch *watch = owner;
 
         if (!seen_pods_find(&watch->seen, held->pod_uid))
-                held->is_going = true;
+                held->is_going = watch->has_going = true;
 }
 
 /* All pods have been told: a share of any other is of a pod that went while nobody looked. */
@@ -226,8 +148,7 @@ static void on_synced(void *owner)
         struct pod_watch *watch = owner;
 
         share_book_each(watch->options.shares, mark_unseen, watch);
-        loop_timer_set(watch->loop, &watch->sweep, SWEEP_MS * NS_PER_MS);
-        share_book_rest(watch->options.shares);
+        tidy_soon(watch);
 }
 
 static void on_trouble(void *owner, const struct err *e)
@@ -260,19 +181,30 @@ static void sweep_one(void *owner, struct held_share *held)
         share_book_remove(sweep->watch->options.shares, held);
 }
 
-static void on_sweep(struct timer *timer)
+static void sweep(struct pod_watch *watch)
 {
-        struct pod_watch *watch = container_of(timer, struct pod_watch, sweep);
         struct sweep sweep = { .watch = watch, .processes = pod_processes_read() };
-        struct hearsay hearsay = { .watch = watch };
 
-        hash_each(&watch->seen.pods, hearsay_look, &hearsay);
         if (sweep.processes)
                 share_book_each(watch->options.shares, sweep_one, &sweep);
+        watch->has_going = sweep.left || !sweep.processes;
         pod_processes_free(sweep.processes);
+}
+
+/* What pods leave behind: shares of those that are over, pages that were looked at, and the memory
+ * that their descriptions took. */
+static void on_tidy(struct timer *timer)
+{
+        struct pod_watch *watch = container_of(timer, struct pod_watch, tidy);
+
+        if (watch->has_hearsay)
+                hearsay_end(watch);
+        if (watch->has_going)
+                sweep(watch);
+        if (watch->has_going || watch->has_hearsay)
+                tidy_soon(watch);
         share_book_rest(watch->options.shares);
-        if (sweep.left || !sweep.processes || hearsay.left)
-                loop_timer_set(watch->loop, &watch->sweep, SWEEP_MS * NS_PER_MS);
+        malloc_trim(0);
 }
 
 int pod_watch_explain(const struct pod_watch *watch, const char *pod_uid, const char *container,
@@ -301,7 +233,7 @@ int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **re
                 return -ENOMEM;
         watch->options = *options;
         watch->loop = kube_client_loop(options->client);
-        watch->sweep.on_due = on_sweep;
+        watch->tidy.on_due = on_tidy;
         if (asprintf(&watch->query, "fieldSelector=spec.nodeName%%3D%s", options->node_name) < 0)
                 watch->query = NULL;
         pods.query = watch->query;
@@ -319,7 +251,7 @@ void pod_watch_free(struct pod_watch *watch)
         if (!watch)
                 return;
         kube_watch_free(watch->watch);
-        loop_timer_clear(watch->loop, &watch->sweep);
+        loop_timer_clear(watch->loop, &watch->tidy);
         seen_pods_done(&watch->seen);
         free(watch->query);
         free(watch);

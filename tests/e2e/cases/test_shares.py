@@ -244,23 +244,29 @@ def last_log(entry):
 @case("forty pods with a GPU start at kubelet's own pace, and the agent stays small")
 def forty(cluster):
     count = int(os.environ.get("VGPU_E2E_CROWD", "40"))
+    sizes = []
 
-    def started(make):
+    def started(node, make):
         began = time.monotonic()
         for number in range(count):
             cluster.create(make(number))
         cluster.wait(f"{count} pods run", lambda: running(cluster) == count, 300)
         took = time.monotonic() - began
+        time.sleep(5)
+        sizes.append(node.rss_kb())
         cluster.request("DELETE", cluster.path("v1", "Pod", cluster.namespace), gracePeriodSeconds=0)
         cluster.wait("they are gone", lambda: not cluster.list("v1", "Pod", cluster.namespace), 180)
         return took
     with whole.whole(cluster, "a100-40gb", 8) as node:
-        plain = started(lambda n: pod(f"plain-{n}", image=UBUNTU))
-        gpu = started(lambda n: gpu_pod(f"gpu-{n}", "sleep 3600", memory=1000, cores=5))
-        print(f"e2e: {count} pods: {plain:.1f} s without a GPU, {gpu:.1f} s with; "
-              f"vgpu-node has {node.rss_kb()} kB", flush=True)
-        expect(gpu < 1.5 * plain + 5, f"{plain:.1f} s without, {gpu:.1f} s with")
-        expect(node.rss_kb() < 8192, f"{node.rss_kb()} kB")
+        # The machine may be busy otherwise: the better of two, by turns.
+        pairs = [(started(node, lambda n: pod(f"plain-{n}", image=UBUNTU)),
+                  started(node, lambda n: gpu_pod(f"gpu-{n}", "sleep 3600", memory=1000, cores=5)))
+                 for _ in range(2)]
+        plain, gpu = (min(times) for times in zip(*pairs))
+        print(f"e2e: {count} pods: {plain:.1f} s without a GPU, {gpu:.1f} s with; vgpu-node has {sizes[0]} kB "
+              f"without them and {sizes[-1]} kB with", flush=True)
+        expect(gpu < 1.5 * plain + 5, pairs)
+        expect(max(sizes) < 8192, f"{sizes} kB")
 
 
 def running(cluster):

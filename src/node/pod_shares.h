@@ -1,0 +1,9 @@
+/* pod_shares: the shares of one pod's containers, made or changed as the pod says. */
+#pragma once
+
+#include "pod_watch.h"
+#include "seen_pod.h"
+
+/* Containers that were to have a share and cannot are noted with the pod, and logged once. */
+void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
+                      const json_t *pod);
