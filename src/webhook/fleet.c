@@ -1,30 +1,46 @@
 /* The largest card of the cluster. */
 #include "fleet.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "kube_watch.h"
+#include "clock.h"
 #include "list.h"
 #include "log.h"
 #include "node_cards.h"
 
-struct fleet_node {
-        struct hash_link link;
-        uint64_t largest_mib;
-        char name[];
-};
+enum { PAGE = 20, AGAIN_S = 300, TOKEN = 1024 };
 
 struct fleet {
-        struct kube_watch *watch;
-        struct hash nodes; /* with cards */
-        uint64_t largest_mib;
-        bool is_troubled; /* said so already */
+        struct kube_client *client;
+        struct kube_call *call;
+        struct timer again;
+        char token[TOKEN];    /* of the next page; "": the first */
+        uint64_t largest_mib; /* as told */
+        uint64_t passing_mib; /* of this pass so far */
+        bool is_troubled;     /* said so already */
         void (*on_change)(void *owner, uint64_t largest_mib);
         void *owner;
 };
+
+static void page_ask(struct fleet *fleet);
+
+static void pass_later(struct fleet *fleet)
+{
+        *fleet->token = '\0';
+        fleet->passing_mib = 0;
+        malloc_trim(0); /* of thousands of nodes one figure is left */
+        loop_timer_set(kube_client_loop(fleet->client), &fleet->again, AGAIN_S * NS_PER_S);
+}
+
+static void on_again(struct timer *timer)
+{
+        page_ask(container_of(timer, struct fleet, again));
+}
 
 static uint64_t cards_largest(const json_t *node)
 {
@@ -39,120 +55,100 @@ static uint64_t cards_largest(const json_t *node)
         for (size_t i = 0; i < cards.count; i++) {
                 const struct node_card *card = vec_at(&cards, i);
 
-                if (card->memory_mib > largest)
-                        largest = card->memory_mib;
+                largest = card->memory_mib > largest ? card->memory_mib : largest;
         }
         vec_done(&cards);
         return largest;
 }
 
-static void node_forget(struct fleet *fleet, const char *name)
+/* The token as a query has it; one that is too long begins no further page. */
+static void token_take(struct fleet *fleet, const char *token)
 {
-        struct hash_link *link = hash_find(&fleet->nodes, name);
+        size_t length = 0;
 
-        if (!link)
-                return;
-        hash_remove(&fleet->nodes, link);
-        free(container_of(link, struct fleet_node, link));
+        *fleet->token = '\0';
+        for (; *token && length + 4 < TOKEN; token++)
+                if (isalnum((unsigned char)*token) || strchr("-._~", *token))
+                        fleet->token[length++] = *token;
+                else
+                        length += (size_t)snprintf(fleet->token + length, 4, "%%%02X",
+                                                   (unsigned char)*token);
+        fleet->token[*token ? 0 : length] = '\0';
 }
 
-static void node_note(struct fleet *fleet, const char *name, uint64_t largest_mib)
+static void pass_end(struct fleet *fleet)
 {
-        struct hash_link *link = hash_find(&fleet->nodes, name);
-        struct fleet_node *node = link ? container_of(link, struct fleet_node, link) : NULL;
-        const size_t length = strlen(name) + 1;
-
-        if (!node) {
-                node = calloc(1, sizeof *node + length);
-                if (!node)
-                        return;
-                memcpy(node->name, name, length);
-                if (hash_add(&fleet->nodes, &node->link, node->name) < 0) {
-                        free(node);
-                        return;
-                }
+        if (fleet->passing_mib != fleet->largest_mib) {
+                fleet->largest_mib = fleet->passing_mib;
+                fleet->on_change(fleet->owner, fleet->largest_mib);
         }
-        node->largest_mib = largest_mib;
+        pass_later(fleet);
 }
 
-static void largest_visit(void *owner, struct hash_link *link)
-{
-        uint64_t *largest_mib = owner;
-        const uint64_t mib = container_of(link, struct fleet_node, link)->largest_mib;
-
-        *largest_mib = mib > *largest_mib ? mib : *largest_mib;
-}
-
-static uint64_t node_largest(const struct fleet *fleet, const char *name)
-{
-        const struct hash_link *link = hash_find(&fleet->nodes, name);
-
-        return link ? container_of(link, struct fleet_node, link)->largest_mib : 0;
-}
-
-static void on_node(void *owner, enum kube_change change, const struct kube_name *name,
-                    const json_t *object)
+static void on_page(void *owner, const struct kube_answer *answer)
 {
         struct fleet *fleet = owner;
-        const uint64_t mib = change == KUBE_DELETED ? 0 : cards_largest(object);
-        const uint64_t before = node_largest(fleet, name->name);
-        uint64_t largest_mib = 0;
+        const json_t *items = json_object_get(answer->body, "items"), *node;
+        const char *token = json_string_value(
+                json_object_get(json_object_get(answer->body, "metadata"), "continue"));
+        size_t i;
 
+        fleet->call = NULL;
+        if (answer->status != 200) {
+                if (!fleet->is_troubled)
+                        log_warn("nodes are out of sight, nobody is warned of requests that are "
+                                 "too large: %s",
+                                 answer->message);
+                fleet->is_troubled = true;
+                return pass_later(fleet);
+        }
         fleet->is_troubled = false;
-        if (mib == before)
-                return;
-        if (mib)
-                node_note(fleet, name->name, mib);
+        json_array_foreach(items, i, node)
+        {
+                const uint64_t mib = cards_largest(node);
+
+                fleet->passing_mib = mib > fleet->passing_mib ? mib : fleet->passing_mib;
+        }
+        token_take(fleet, token ? token : "");
+        if (*fleet->token)
+                page_ask(fleet);
         else
-                node_forget(fleet, name->name);
-        if (mib < fleet->largest_mib && before < fleet->largest_mib)
-                return; /* another node has the largest */
-        hash_each(&fleet->nodes, largest_visit, &largest_mib);
-        fleet->largest_mib = largest_mib;
-        fleet->on_change(fleet->owner, largest_mib);
+                pass_end(fleet);
 }
 
-static void on_trouble(void *owner, const struct err *e)
+static void page_ask(struct fleet *fleet)
 {
-        struct fleet *fleet = owner;
+        char path[TOKEN + 64];
+        const struct kube_request request = { .method = "GET", .path = path };
 
-        if (!fleet->is_troubled)
-                log_warn("nodes are out of sight, nobody is warned of requests that are too "
-                         "large: %s",
-                         e->text);
-        fleet->is_troubled = true;
+        snprintf(path, sizeof path, "/api/v1/nodes?limit=%d%s%s", PAGE,
+                 *fleet->token ? "&continue=" : "", fleet->token);
+        if (kube_client_call(fleet->client, &request, on_page, fleet, &fleet->call) < 0)
+                pass_later(fleet);
 }
 
 int fleet_new(struct kube_client *client, void (*on_change)(void *owner, uint64_t largest_mib),
               void *owner, struct fleet **ret_fleet)
 {
         struct fleet *fleet = calloc(1, sizeof *fleet);
-        const struct kube_watch_options options = { .path = "/api/v1/nodes",
-                                                    .on_change = on_node,
-                                                    .on_trouble = on_trouble,
-                                                    .owner = fleet };
 
         if (!fleet)
                 return -ENOMEM;
-        fleet->on_change = on_change;
-        fleet->owner = owner;
-        if (kube_watch_new(client, &options, &fleet->watch) < 0) {
-                free(fleet);
-                return -ENOMEM;
-        }
+        *fleet = (struct fleet){ .client = client,
+                                 .again = { .on_due = on_again },
+                                 .on_change = on_change,
+                                 .owner = owner };
+        page_ask(fleet);
         *ret_fleet = fleet;
         return 0;
 }
 
 void fleet_free(struct fleet *fleet)
 {
-        struct hash_link *link;
-
         if (!fleet)
                 return;
-        kube_watch_free(fleet->watch);
-        while ((link = hash_any(&fleet->nodes)))
-                node_forget(fleet, link->key);
-        hash_done(&fleet->nodes);
+        if (fleet->call)
+                kube_call_cancel(fleet->call);
+        loop_timer_clear(kube_client_loop(fleet->client), &fleet->again);
         free(fleet);
 }

@@ -1,5 +1,6 @@
 /* fleet: the largest card of the cluster, from what nodes tell of theirs, so that a pod that asks for more
- * is told so at once. Where nodes may not be watched, nobody is told anything. */
+ * is told so at once. Nodes are looked over every few minutes, some at a time, and nothing of them is kept: a
+ * watch would keep all their names. Where they may not be listed, nobody is told anything. */
 #pragma once
 
 #include "kube_client.h"

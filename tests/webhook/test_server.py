@@ -58,7 +58,9 @@ class Store:
     def answer(self, request):
         kind, name = request.path.partition("?")[0].split("/")[-2:]
         if name == "nodes":
-            return 200, {"metadata": {"resourceVersion": "1"}, "items": self.nodes}
+            begin, count = int(request.parameter("continue") or 0), int(request.parameter("limit"))
+            rest = {"continue": str(begin + count)} if begin + count < len(self.nodes) else {}
+            return 200, {"metadata": {"resourceVersion": "1", **rest}, "items": self.nodes[begin:begin + count]}
         if request.method == "POST":
             self.writes.append(request.path)
             self.secret = self.secret or json.loads(request.body)
@@ -289,10 +291,10 @@ class Server(unittest.TestCase):
 
     def test_more_than_any_card_has_is_told(self):
         store = Store()
-        store.nodes = [{"metadata": {"name": "n", "uid": "n", "resourceVersion": "1", "annotations": {
+        store.nodes = [{"metadata": {"name": f"n{number}", "uid": f"n{number}", "annotations": {
             "nvidia.com/node-device-register": json.dumps([{
-                "id": 0, "type": "A", "uuid": "GPU-1", "core": 100, "memory": 1000, "number": 10, "numa": 0,
-                "mig": False, "healthy": True}])}}}]
+                "id": 0, "type": "A", "uuid": "GPU-1", "core": 100, "memory": 500 + number, "number": 10, "numa": 0,
+                "mig": False, "healthy": True}])}}} for number in range(501)]      # of many pages
         webhook = self.start(store)
         for _ in range(100):
             response = json.loads(self.ask(webhook, store, "POST", "/mutate",
