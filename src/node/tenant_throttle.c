@@ -12,7 +12,7 @@
 #include "scope.h"
 #include "share_folder.h"
 
-enum { THROTTLED_PERCENT = 1 };
+enum { THROTTLED_PERCENT = 1, THROTTLED_BYTES = 1 };
 
 static void kept_path(const struct held_share *held, char ret_path[SHARE_TEXT])
 {
@@ -52,9 +52,16 @@ void tenant_throttle(struct share_book *book, struct held_share *held)
                 device->cores_max_percent = 0;
                 device->policy = SHARE_POLICY_FIXED;
                 /* What is held stays; a byte is less than anybody asks for. */
-                device->limit_bytes = device->physical_bytes = 1;
+                device->limit_bytes = device->physical_bytes = THROTTLED_BYTES;
         }
         change(book, held, &copy, "throttled");
+}
+
+/* Somebody may have given it other limits meanwhile: its pod, or `vgpu set`. */
+static bool is_throttled(const struct share_copy *copy)
+{
+        return copy->device_count > 0 && copy->devices[0].limit_bytes == THROTTLED_BYTES &&
+               copy->devices[0].cores_percent == THROTTLED_PERCENT;
 }
 
 void tenant_release(struct share_book *book, struct held_share *held)
@@ -70,7 +77,7 @@ void tenant_release(struct share_book *book, struct held_share *held)
                 return;
         unlink(path);
         memcpy(&copy, share_current(&held->share), sizeof copy);
-        if (count != sizeof copy.devices)
+        if (count != sizeof copy.devices || !is_throttled(&copy))
                 return;
         memcpy((void *)copy.devices, bytes, sizeof copy.devices);
         change(book, held, &copy, "given back what it had");

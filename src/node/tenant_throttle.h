@@ -6,5 +6,5 @@
 
 /* One percent of each GPU's time, and no new memory. Done already: nothing. */
 void tenant_throttle(struct share_book *book, struct held_share *held);
-/* As it was; never throttled: nothing. */
+/* As it was; never throttled, or changed since: nothing. */
 void tenant_release(struct share_book *book, struct held_share *held);

@@ -70,6 +70,11 @@ TEST(a_process_is_of_the_container_whose_id_the_runtime_told)
         CHECK_EQ(ask(&desk, POD, "id-c", 0, 0, &raised), -EACCES);
         CHECK_EQ(ask(&desk, OTHER, "id-a", 0, 0, &raised), -EACCES);
         CHECK_EQ(ask(&desk, "", "id-a", 0, 0, &raised), -EACCES);
+        share_book_close(desk.bench.book); /* the next agent knows it, too */
+        CHECK_EQ(share_book_open(desk.bench.folder, "boot", &desk.bench.book, NULL), 0);
+        desk.room.book = desk.bench.book;
+        CHECK_EQ(ask(&desk, POD, "id-b", 0, 0, &raised), 0);
+        CHECK_EQ(ask(&desk, POD, "id-c", 0, 0, &raised), -EACCES);
         book_bench_close(&desk.bench);
 }
 

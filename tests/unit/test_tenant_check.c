@@ -79,6 +79,12 @@ TEST(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too)
         tenant_release(bench.book, held);
         CHECK_EQ(book_bench_device(held)->cores_percent, 30);
         CHECK_EQ(book_bench_device(held)->limit_bytes, 200 * MIB);
+        tenant_throttle(bench.book, held);
+        struct share_copy other = *share_current(&held->share);
+        other.devices[0].limit_bytes = other.devices[0].physical_bytes = 100 * MIB;
+        CHECK_EQ(share_book_change(bench.book, held, &other, &e), 0);
+        tenant_release(bench.book, held); /* others have decided meanwhile */
+        CHECK_EQ(book_bench_device(held)->limit_bytes, 100 * MIB);
         book_bench_close(&bench);
 }
 
