@@ -3,6 +3,7 @@
 import contextlib
 import time
 
+import whole
 from lab import case, expect, pod
 from placing import EXTENDER, bound, nodes, scheduler
 
@@ -218,3 +219,19 @@ def once(cluster):
         cluster.create(high)
         cluster.wait("the high one has its place", lambda: "high" in placed(cluster), 60)
         expect(len(placed(cluster)) == 2, placed(cluster))
+
+
+@case("on a node that runs, a program gives way to one of higher priority, which sees its own share then; a neighbour "
+      "runs on")
+def on_a_kubelet(cluster):
+    with whole.whole(cluster, "gtx-1050ti", 1), priorities(cluster) as names:
+        for name, memory in (("large", 2500), ("small", 1000)):
+            cluster.apply(whole.gpu_pod(name, memory=memory, priorityClassName=names["low"]))
+            cluster.wait_phase(name, "Running", seconds=60)
+        before = cluster.pod("small")["status"]["containerStatuses"][0]["containerID"]
+        cluster.apply(whole.gpu_pod("high", memory=2000, priorityClassName=names["high"]))
+        entry = cluster.wait_phase("high", "Running", seconds=90)
+        whole.expect_own(entry, "main", whole.wait_log(cluster, "high", "GPUs"))
+        cluster.wait_gone("large", seconds=30)
+        small = cluster.pod("small")["status"]
+        expect(small["phase"] == "Running" and small["containerStatuses"][0]["containerID"] == before, small)
