@@ -114,7 +114,7 @@ class Store(oci.Blobs):
     def make(self, name):
         image = IMAGES[name]
         if image is None:
-            return own.make(BUILD, self, is_small=False)
+            return own.make(BUILD, self)
         settings = {"WorkingDir": image.folder, "Cmd": ["/bin/sh"]}
         if image.entry:
             settings.update(Entrypoint=list(image.entry), Cmd=[])

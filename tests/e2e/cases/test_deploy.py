@@ -61,6 +61,7 @@ def strict(cluster):
     kinds = {"plain": kustomized("manifests"), "simulated": kustomized("overlays/simulated"),
              "familiar": charted("--set", "seedLabels=true"), "all GPUs": charted("--set", "nvidiaGpu=true"),
              "volcano": charted("--set", "volcano.enabled=true"),
+             "metrics": charted("--set", "serviceMonitor=true"),
              "evicts": charted("--set", "node.cheatPolicy=evict"),
              "another domain": charted("--set", "domain=gpu.example.com"),
              "single nodes": charted("--set", "node.perNode[0].name=node-1,node.perNode[0].deviceSplitCount=4"),
@@ -70,8 +71,8 @@ def strict(cluster):
                                              "--set", "webhook.certManager.issuerName=own")}
     for kind, entries in kinds.items():
         for entry in entries:
-            if entry["apiVersion"].startswith("cert-manager.io/"):
-                continue                # a kind of cert-manager's, which is not here
+            if entry["apiVersion"].startswith(("cert-manager.io/", "monitoring.coreos.com/")):
+                continue                # kinds of others, which are not here
             try:
                 cluster.request("PATCH", cluster.path_of(entry), entry, "application/apply-patch+yaml",
                                 fieldManager="operator", fieldValidation="Strict", dryRun="All", force="true")
