@@ -124,22 +124,6 @@ static struct figure_row *row_add(struct sheets *sheets, struct figure_sheet *sh
         return row;
 }
 
-/* The card's number; of a MIG device, its card's. */
-static bool index_of(const struct gpu_set *set, const char *uuid, unsigned *ret_index)
-{
-        for (unsigned i = 0; set && i < set->count; i++)
-                if (strcmp(set->gpus[i].uuid, uuid) == 0) {
-                        *ret_index = set->gpus[i].index;
-                        return true;
-                }
-        for (unsigned i = 0; set && i < set->part_count; i++)
-                if (strcmp(set->parts[i].uuid, uuid) == 0) {
-                        *ret_index = set->gpus[set->parts[i].gpu].index;
-                        return true;
-                }
-        return false;
-}
-
 static void label_container(struct figure_row *row, const struct held_share *held)
 {
         figure_row_label(row, "namespace", held->pod_namespace);
@@ -188,14 +172,14 @@ static void add_device(struct looking *looking, unsigned device)
         const struct share_device *own = &looking->copy->devices[device];
         struct figure_row *row =
                 row_add(looking->sheets, &looking->sheets->containers, looking->sheets->base);
-        unsigned index;
+        const int place = looking->sheets->set ? gpu_set_find(looking->sheets->set, own->uuid) : -1;
 
         looking->rows[device] = row;
         if (!row)
                 return;
         figure_row_copy(row, "device_uuid", own->uuid);
-        if (index_of(looking->sheets->set, own->uuid, &index))
-                figure_row_number(row, "device_index", index);
+        if (place >= 0)
+                figure_row_number(row, "device_index", looking->sheets->set->gpus[place].index);
         label_container(row, looking->held);
         take_share(row, own);
         if (looking->account.compute)

@@ -49,5 +49,8 @@ int gpu_set_read(const struct nvml *nvml, const char *exclude, struct gpu_set *r
 /* Reads anew what is cut into what; true: it is not as it was. */
 bool gpu_set_read_parts(const struct nvml *nvml, struct gpu_set *set);
 
+/* The place of the card with this UUID, or with a MIG device of it; −1: neither is here. */
+int gpu_set_find(const struct gpu_set *set, const char *uuid);
+
 /* Does the list name this GPU? -EINVAL: the list is malformed. */
 int gpu_is_excluded(const char *list, const struct gpu *gpu, struct err *e);

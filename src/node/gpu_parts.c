@@ -100,3 +100,14 @@ bool gpu_set_read_parts(const struct nvml *nvml, struct gpu_set *set)
         }
         return has_changed || parts_differ(&before, set);
 }
+
+int gpu_set_find(const struct gpu_set *set, const char *uuid)
+{
+        for (unsigned i = 0; i < set->count; i++)
+                if (strcmp(set->gpus[i].uuid, uuid) == 0)
+                        return (int)i;
+        for (unsigned i = 0; i < set->part_count; i++)
+                if (strcmp(set->parts[i].uuid, uuid) == 0)
+                        return (int)set->parts[i].gpu;
+        return -1;
+}

@@ -290,6 +290,7 @@ static struct node_parts parts_of(const struct node *node)
                                     .shares = node->shares,
                                     .offers = node->offers,
                                     .registration = node->registration,
+                                    .pods = node->pods,
                                     .tenants = node_services_tenants(node->services),
                                     .started_ns = node->started_ns };
 }

@@ -9,9 +9,20 @@
 #include "container_metrics.h"
 #include "figure_sheet.h"
 #include "offers.h"
+#include "pod_watch.h"
 #include "registration.h"
 
-enum { DEVICE_TOTAL, DEVICE_USED, DEVICE_BUSY, DEVICE_HEALTHY, DEVICE_SLOTS, DEVICE_FIGURES };
+enum {
+        DEVICE_TOTAL,
+        DEVICE_USED,
+        DEVICE_BUSY,
+        DEVICE_HEALTHY,
+        DEVICE_SLOTS,
+        DEVICE_SHARES,
+        DEVICE_GIVEN,
+        DEVICE_CORES_GIVEN,
+        DEVICE_FIGURES
+};
 
 static const struct figure device_figures[DEVICE_FIGURES] = {
         [DEVICE_TOTAL] = { "vgpu_device_memory_total_bytes", "Memory of the GPU.", METRIC_GAUGE },
@@ -21,6 +32,14 @@ static const struct figure device_figures[DEVICE_FIGURES] = {
                           "Part of the time in which the GPU worked, by the driver's own figure.",
                           METRIC_GAUGE },
         [DEVICE_HEALTHY] = { "vgpu_device_healthy", "1: the GPU is handed out.", METRIC_GAUGE },
+        [DEVICE_SHARES] = { "vgpu_device_shares", "Containers that have a share of the GPU.",
+                            METRIC_GAUGE },
+        [DEVICE_GIVEN] = { "vgpu_device_memory_allocated_bytes",
+                           "Memory that they may hold together, virtual memory included.",
+                           METRIC_GAUGE },
+        [DEVICE_CORES_GIVEN] = { "vgpu_device_cores_allocated",
+                                 "Parts of the GPU's time that they were given, together; 1: all.",
+                                 METRIC_GAUGE },
         [DEVICE_SLOTS] = { "vgpu_device_slots", "How many containers may share the GPU.",
                            METRIC_GAUGE },
 };
@@ -76,12 +95,43 @@ static struct figure_row base_row(const struct node_metrics_source *source)
         return row;
 }
 
+/* What is given of each card. */
+struct given {
+        const struct gpu_set *set;
+        struct {
+                unsigned shares, cores_percent;
+                double bytes;
+        } cards[GPUS_MOST];
+};
+
+static void add_given(void *owner, struct held_share *held)
+{
+        const struct share_copy *copy = share_current(&held->share);
+        struct given *given = owner;
+
+        for (unsigned i = 0; i < copy->device_count; i++) {
+                const struct share_device *device = &copy->devices[i];
+                const int place = gpu_set_find(given->set, device->uuid);
+                const uint64_t limit = atomic_load(&device->limit_bytes);
+
+                if (place < 0)
+                        continue;
+                given->cards[place].shares++;
+                given->cards[place].cores_percent += device->cores_percent;
+                given->cards[place].bytes += limit == SHARE_UNLIMITED ? 0 : (double)limit;
+        }
+        share_book_rest_share(held);
+}
+
 static int print_devices(const struct node_metrics_source *source, struct str *out)
 {
         struct figure_sheet sheet = { .columns = device_figures, .column_count = DEVICE_FIGURES };
         const struct figure_row base = base_row(source);
+        struct given given = { .set = source->set };
         int r = 0;
 
+        if (source->shares)
+                share_book_each(source->shares, add_given, &given);
         for (unsigned i = 0; i < source->set->count && r == 0; i++) {
                 const struct gpu *gpu = &source->set->gpus[i];
                 struct figure_row *row = figure_sheet_add(&sheet, &base);
@@ -97,6 +147,9 @@ static int print_devices(const struct node_metrics_source *source, struct str *o
                 row->values[DEVICE_USED] = (double)gpu->used_bytes;
                 row->values[DEVICE_BUSY] = gpu->busy_percent / 100.0;
                 row->values[DEVICE_HEALTHY] = gpu->is_healthy;
+                row->values[DEVICE_SHARES] = given.cards[i].shares;
+                row->values[DEVICE_GIVEN] = given.cards[i].bytes;
+                row->values[DEVICE_CORES_GIVEN] = given.cards[i].cores_percent / 100.0;
                 row->values[DEVICE_SLOTS] = gpu->is_mig ? 0 : source->options->split_count;
         }
         if (r == 0)
@@ -174,6 +227,20 @@ static double seconds_since(uint64_t then_ns)
         return (double)(clock_now_ns() - then_ns) / (double)NS_PER_S;
 }
 
+static int add_watch(struct figure_sheet *sheet, const struct figure_row *base, const char *of,
+                     struct kube_watch_state state)
+{
+        struct figure_row *row = figure_sheet_add(sheet, base);
+
+        if (!row)
+                return -ENOMEM;
+        figure_row_label(row, "watch", of);
+        row->values[NODE_API_ERRORS] = (double)state.troubles;
+        if (state.heard_ns)
+                row->values[NODE_WATCH_AGE] = seconds_since(state.heard_ns);
+        return 0;
+}
+
 static int print_node(const struct node_metrics_source *source, struct str *out)
 {
         struct figure_sheet sheet = { .columns = node_figures, .column_count = NODE_FIGURES };
@@ -190,13 +257,10 @@ static int print_node(const struct node_metrics_source *source, struct str *out)
                 row->values[NODE_SHARES] =
                         source->shares ? (double)share_book_count(source->shares) : 0;
         }
-        if (r == 0 && source->registration) {
-                const struct kube_watch_state state = registration_state(source->registration);
-
-                row->values[NODE_API_ERRORS] = (double)state.troubles;
-                if (state.heard_ns)
-                        row->values[NODE_WATCH_AGE] = seconds_since(state.heard_ns);
-        }
+        if (r == 0 && source->registration)
+                r = add_watch(&sheet, &base, "node", registration_state(source->registration));
+        if (r == 0 && source->pods)
+                r = add_watch(&sheet, &base, "pods", pod_watch_state(source->pods));
         if (r == 0)
                 r = figure_sheet_print(&sheet, out);
         figure_sheet_done(&sheet);

@@ -8,6 +8,7 @@
 
 struct offers;
 struct registration;
+struct pod_watch;
 
 struct node_metrics_source {
         const struct node_options *options;
@@ -16,6 +17,7 @@ struct node_metrics_source {
         struct share_book *shares;   /* NULL: none are kept */
         const struct offers *offers; /* NULL: nothing is offered yet */
         const struct registration *registration; /* NULL: there is none */
+        const struct pod_watch *pods;            /* NULL: likewise */
         uint64_t started_ns;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "offers.h"
+#include "pod_watch.h"
 #include "registration.h"
 
 /* The Node's name, or where there is none the machine's. */
@@ -25,6 +26,7 @@ int node_status_print(const struct node_parts *parts, struct str *out)
                                                     .shares = parts->shares,
                                                     .offers = parts->offers,
                                                     .registration = parts->registration,
+                                                    .pods = parts->pods,
                                                     .started_ns = parts->started_ns };
 
         const int r = node_metrics_print(&source, out);
@@ -59,5 +61,7 @@ bool node_status_is_ready(const struct node_parts *parts, struct str *reasons)
                 offers_each(parts->offers, look_at_offer, &missing);
         if (parts->registration && !registration_state(parts->registration).is_open)
                 add_reason(&missing, "API server", "it does not tell of the Node");
+        if (parts->pods && !pod_watch_state(parts->pods).is_open)
+                add_reason(&missing, "API server", "it does not tell of the pods");
         return !missing.is_any;
 }

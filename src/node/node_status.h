@@ -12,6 +12,7 @@ struct node_parts {
         struct share_book *shares;
         const struct offers *offers;
         const struct registration *registration;
+        const struct pod_watch *pods;
         const struct tenant_watch *tenants;
         uint64_t started_ns;
 };

@@ -246,6 +246,11 @@ int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **re
         return r;
 }
 
+struct kube_watch_state pod_watch_state(const struct pod_watch *watch)
+{
+        return kube_watch_state(watch->watch);
+}
+
 void pod_watch_free(struct pod_watch *watch)
 {
         if (!watch)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gpu.h"
-#include "kube_client.h"
+#include "kube_watch.h"
 #include "share_book.h"
 #include "share_content.h"
 #include "share_room.h"
@@ -22,6 +22,7 @@ struct pod_watch_options {
 
 int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **ret_watch);
 void pod_watch_free(struct pod_watch *watch); /* NULL is fine */
+struct kube_watch_state pod_watch_state(const struct pod_watch *watch);
 
 /* A pod of which somebody else told before the watch has: its shares are made as if it had. If the watch does
  * not follow, the pod was over. */

@@ -150,8 +150,12 @@ def containers(tap, bin_dir, environment, folder):
         {("n1", uuid, "0")}))
     tap.check("… and the limit of compute as a ratio", differs(
         {value for _, value in told("vgpu_container_cores_limit_ratio")[1]}, {0.2}))
-    tap.check("the API server is heard of", differs(
-        [value < 30 for _, value in told("vgpu_node_watch_age_seconds")[1]], [True]))
+    tap.check("the API server is heard of, for the Node and for its pods", differs(
+        sorted((labels["watch"], value < 30) for labels, value in told("vgpu_node_watch_age_seconds")[1]),
+        [("node", True), ("pods", True)]))
+    tap.check("… and what is given of the card", differs(
+        [told(f"vgpu_device_{name}")[1][0][1] for name in ("shares", "memory_allocated_bytes", "cores_allocated")],
+        [5, 5 << 30, 1]))
     regions = sorted((folder / "state" / "shares").glob("*/main/region"))
     os.truncate(regions[0], 0)
     os.truncate(regions[1], 200)
