@@ -29,8 +29,8 @@ struct hash_link *hash_find_bytes(const struct hash *hash, const char *key, size
         if (hash->slot_count == 0)
                 return NULL;
         for (struct hash_link *link = *slot_of(hash, digest); link; link = link->next)
-                if (link->digest == digest && strncmp(link->key, key, count) == 0 &&
-                    link->key[count] == '\0')
+                if (link->digest == digest && strlen(link->key) == count &&
+                    memcmp(link->key, key, count) == 0)
                         return link;
         return NULL;
 }

@@ -64,7 +64,7 @@ static uint64_t firsts_of(const char *const *names)
 static bool is_named(const char *key, size_t count, const char *const *names)
 {
         for (; *names; names++)
-                if (**names == *key && strncmp(*names, key, count) == 0 && (*names)[count] == '\0')
+                if (**names == *key && strlen(*names) == count && memcmp(*names, key, count) == 0)
                         return true;
         return false;
 }

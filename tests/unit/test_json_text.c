@@ -38,6 +38,17 @@ TEST(what_only_looks_alike_stays)
         becomes("{\"a\":\"\\\"env\\\":1\"}", "{\"a\":\"\\\"env\\\":1\"}");
 }
 
+/* A byte of 0 in a key does not end the name that it is held against. */
+TEST(a_key_may_hold_any_byte)
+{
+        static const char text[] = "{\"env\0managedFieldsmanagedFields\":1}";
+        struct str to = { 0 };
+
+        CHECK_EQ(json_text_without(text, sizeof text - 1, names, &to), 0);
+        CHECK_EQ(to.length, sizeof text - 1);
+        str_done(&to);
+}
+
 TEST(what_does_not_end_is_refused)
 {
         static const char *const bad[] = { "{\"env\":", "{\"a", "{\"env\":[1", "{\"env\":\"x" };
@@ -105,5 +116,6 @@ TEST(it_is_as_if_the_tree_had_been_pruned)
 int main(void)
 {
         return RUN(CASE(members_go_wherever_they_stand), CASE(what_only_looks_alike_stays),
-                   CASE(what_does_not_end_is_refused), CASE(it_is_as_if_the_tree_had_been_pruned));
+                   CASE(a_key_may_hold_any_byte), CASE(what_does_not_end_is_refused),
+                   CASE(it_is_as_if_the_tree_had_been_pruned));
 }
