@@ -2,6 +2,7 @@
 #include "histogram.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "clock.h"
 
@@ -39,5 +40,20 @@ int histogram_print(const struct histogram *histogram, const char *name, const c
                                 "%s_count{%s} %" PRIu64 "\n",
                                 name, labels, comma, count, name, labels,
                                 (double)histogram->sum_ns / 1e9, name, labels, count);
+        return r;
+}
+
+int histogram_print_family(const struct histogram *histograms,
+                           const struct histogram_family *family, struct str *to)
+{
+        int r = str_appendf(to, "# HELP %s %s\n# TYPE %s histogram\n", family->name, family->help,
+                            family->name);
+
+        for (unsigned i = 0; i < family->count && r == 0; i++) {
+                char labels[64];
+
+                snprintf(labels, sizeof labels, "%s=\"%s\"", family->label, family->values[i]);
+                r = histogram_print(&histograms[i], family->name, labels, to);
+        }
         return r;
 }

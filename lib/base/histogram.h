@@ -18,3 +18,12 @@ void histogram_add(struct histogram *histogram, uint64_t ns);
  * The lines # HELP and # TYPE are the caller's, once per name. 0 or -ENOMEM. */
 int histogram_print(const struct histogram *histogram, const char *name, const char *labels,
                     struct str *to);
+
+/* A family of them, one for each value of a label, after the lines # HELP and # TYPE. */
+struct histogram_family {
+        const char *name, *help, *label;
+        const char *const *values; /* of the label, as many as there are histograms */
+        unsigned count;
+};
+int histogram_print_family(const struct histogram *histograms,
+                           const struct histogram_family *family, struct str *to);

@@ -1,8 +1,6 @@
 /* What vgpu-scheduler tells of itself. */
 #include "scheduler_metrics.h"
 
-#include <stdio.h>
-
 #include "clock.h"
 
 static const char *const verb_names[VERBS] = { "filter", "prioritize", "simulate", "bind",
@@ -20,20 +18,6 @@ void scheduler_metrics_add(struct scheduler_metrics *metrics, enum scheduler_ver
         histogram_add(&metrics->spent[verb], clock_spent_ns() - began->spent_ns);
 }
 
-static int histograms_print(const struct histogram *of_verbs, const char *name, const char *help,
-                            struct str *to)
-{
-        int r = str_appendf(to, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-
-        for (unsigned i = 0; i < VERBS && r == 0; i++) {
-                char labels[32];
-
-                snprintf(labels, sizeof labels, "verb=\"%s\"", verb_names[i]);
-                r = histogram_print(&of_verbs[i], name, labels, to);
-        }
-        return r;
-}
-
 static int gauge_print(const char *name, const char *help, uint64_t value, struct str *to)
 {
         return str_appendf(to, "# HELP %s %s\n# TYPE %s gauge\n%s %llu\n", name, help, name, name,
@@ -43,14 +27,18 @@ static int gauge_print(const char *name, const char *help, uint64_t value, struc
 int scheduler_metrics_print(const struct scheduler_metrics *metrics, const struct cluster *cluster,
                             bool is_ready, struct str *to)
 {
-        int r = histograms_print(metrics->seconds, "vgpu_scheduler_verb_seconds",
-                                 "From a whole request to its answer; of bind without the API "
-                                 "server's time.",
-                                 to);
+        const struct histogram_family seconds = {
+                "vgpu_scheduler_verb_seconds",
+                "From a whole request to its answer; of bind without the API server's time.",
+                "verb", verb_names, VERBS
+        };
+        const struct histogram_family spent = { "vgpu_scheduler_verb_cpu_seconds",
+                                                "Of that, what was spent on a core.", "verb",
+                                                verb_names, VERBS };
+        int r = histogram_print_family(metrics->seconds, &seconds, to);
 
         if (r == 0)
-                r = histograms_print(metrics->spent, "vgpu_scheduler_verb_cpu_seconds",
-                                     "Of that, what was spent on a core.", to);
+                r = histogram_print_family(metrics->spent, &spent, to);
         if (r == 0)
                 r = gauge_print("vgpu_scheduler_ready", "1: nodes and pods are known.", is_ready,
                                 to);

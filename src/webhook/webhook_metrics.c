@@ -2,7 +2,6 @@
 #include "webhook_metrics.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "clock.h"
 
@@ -22,29 +21,19 @@ void webhook_metrics_add(struct webhook_metrics *metrics, enum review_side side,
         metrics->outcomes[side][outcome]++;
 }
 
-static int histograms_print(const struct histogram *of_sides, const char *name, const char *help,
-                            struct str *to)
-{
-        int r = str_appendf(to, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-
-        for (unsigned i = 0; i < 2 && r == 0; i++) {
-                char labels[32];
-
-                snprintf(labels, sizeof labels, "side=\"%s\"", sides[i]);
-                r = histogram_print(&of_sides[i], name, labels, to);
-        }
-        return r;
-}
-
 int webhook_metrics_print(const struct webhook_metrics *metrics, struct str *to)
 {
         static const char name[] = "vgpu_webhook_reviews_total";
-        int r = histograms_print(metrics->seconds, "vgpu_webhook_review_seconds",
-                                 "From a whole request to its answer.", to);
+        const struct histogram_family seconds = { "vgpu_webhook_review_seconds",
+                                                  "From a whole request to its answer.", "side",
+                                                  sides, 2 };
+        const struct histogram_family spent = { "vgpu_webhook_review_cpu_seconds",
+                                                "Of that, what was spent on a core.", "side", sides,
+                                                2 };
+        int r = histogram_print_family(metrics->seconds, &seconds, to);
 
         if (r == 0)
-                r = histograms_print(metrics->spent, "vgpu_webhook_review_cpu_seconds",
-                                     "Of that, what was spent on a core.", to);
+                r = histogram_print_family(metrics->spent, &spent, to);
         if (r == 0)
                 r = str_appendf(to, "# HELP %s What became of requests.\n# TYPE %s counter\n", name,
                                 name);
