@@ -21,7 +21,10 @@ static const ProtobufCMessageDescriptor *const types[] = {
         &vgpu__v1__get_allocation_request__descriptor,
         &vgpu__v1__get_allocation_response__descriptor,
         &vgpu__v1__list_shares_response__descriptor,
+        &vgpu__v1__list_shares_request__descriptor,
         &vgpu__v1__set_share_request__descriptor,
+        &vgpu__v1__set_share_response__descriptor,
+        &vgpu__v1__watch_shares_request__descriptor,
 };
 enum { TYPES = sizeof types / sizeof *types };
 
