@@ -111,11 +111,14 @@ def packages_work(root):
 def main():
     tap = Tap()
     tap.check("the image is the same every time", made_twice("image", "vgpu-image.tar"))
-    tap.check("the packages are the same every time", made_twice("deb", "vgpu*.deb"))
+    has_dpkg = bool(shutil.which("dpkg-deb"))
+    if has_dpkg:
+        tap.check("the packages are the same every time", made_twice("deb", "vgpu*.deb"))
     if IS_ROOT:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             tap.check("everything in the image starts, as nobody, with what is in it", image_starts(folder))
+    if IS_ROOT and has_dpkg:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             tap.check("installed packages work, and go without a trace", packages_work(folder))
