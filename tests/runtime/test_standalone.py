@@ -283,6 +283,21 @@ class Standalone(LabCase):
         self.assertEqual(self.shares()[container.name]["gpus"][0]["cores_percent"], 1)
         self.assertEqual(honest.ask("alloc 2"), "0")
 
+    def test_gpu_time_that_nobody_said_is_found(self):
+        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=1g", "VGPU_CORES=30")
+        process = subprocess.Popen([BURN, "-i", "0", "-m", "20", "60"], stdout=subprocess.DEVNULL,
+                                   env={"VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER})
+
+        def end():
+            process.kill()
+            process.wait()
+        self.addCleanup(end)
+        group.join(process.pid, next(one["host_pid"] for one in self.shares()[container.name]["processes"]))
+        self.assertTrue(eventually(lambda: f"share '{container.name}' cheats (compute): it uses " in
+                                   self.logged_by_node(), 25), self.logged_by_node())
+
     def test_by_policy_who_cheats_is_evicted(self):
         self.node("--cheat-policy=evict")
         container, honest = (self.probe("VGPU_MEMORY_LIMIT=1g") for _ in range(2))
@@ -338,6 +353,8 @@ class Standalone(LabCase):
         after = busy()
         time.sleep(0.5)
         self.assertTrue(all(now > then for now, then in zip(busy(), after)), "somebody does not go on")
+        for container in both:
+            self.assertNotIn(f"share '{container.name}' cheats", self.logged_by_node())
 
 
 if __name__ == "__main__":
