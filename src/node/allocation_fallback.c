@@ -146,8 +146,8 @@ static int connection_make(struct allocation_question *question,
         return r;
 }
 
-static int request_send(struct allocation_question *question, const char *pod_uid,
-                        const char *container, struct err *e)
+static int request_send(struct allocation_question *question,
+                        const struct allocation_wanted *wanted, struct err *e)
 {
         static const struct grpc_request_events events = { on_message, on_end };
         Vgpu__V1__GetAllocationRequest request = VGPU__V1__GET_ALLOCATION_REQUEST__INIT;
@@ -159,8 +159,10 @@ static int request_send(struct allocation_question *question, const char *pod_ui
                 .timeout_ms = TIMEOUT_MS,
         };
 
-        which.pod_uid = (char *)pod_uid;
-        which.container = (char *)container;
+        which.pod_uid = (char *)wanted->pod_uid;
+        which.namespace_ = (char *)wanted->namespace_name;
+        which.pod = (char *)wanted->pod;
+        which.container = (char *)wanted->container;
         request.container = &which;
         return grpc_client_call(question->loop, question->http, &options, &events, question,
                                 &question->request) < 0
@@ -168,8 +170,8 @@ static int request_send(struct allocation_question *question, const char *pod_ui
                        : 0;
 }
 
-int allocation_fallback_ask(const struct allocation_fallback *fallback, const char *pod_uid,
-                            const char *container,
+int allocation_fallback_ask(const struct allocation_fallback *fallback,
+                            const struct allocation_wanted *wanted,
                             void (*on_answer)(void *owner, const struct allocation_answer *answer),
                             void *owner, struct allocation_question **ret_question, struct err *e)
 {
@@ -185,7 +187,7 @@ int allocation_fallback_ask(const struct allocation_fallback *fallback, const ch
         str_copy(question->node, sizeof question->node, fallback->node_name);
         r = connection_make(question, fallback, e);
         if (r == 0)
-                r = request_send(question, pod_uid, container, e);
+                r = request_send(question, wanted, e);
         if (r < 0)
                 question_free(question);
         else

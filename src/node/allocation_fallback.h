@@ -17,6 +17,11 @@ struct allocation_fallback {
 
 struct allocation_question;
 
+struct allocation_wanted { /* pod_uid, or "" and the names */
+        const char *pod_uid, *namespace_name, *pod;
+        const char *container;
+};
+
 struct allocation_answer { /* gone when the callback returns */
         enum grpc_status status;
         const char *text; /* why not */
@@ -25,8 +30,8 @@ struct allocation_answer { /* gone when the callback returns */
 };
 
 /* Tells once, never from inside this call. */
-int allocation_fallback_ask(const struct allocation_fallback *fallback, const char *pod_uid,
-                            const char *container,
+int allocation_fallback_ask(const struct allocation_fallback *fallback,
+                            const struct allocation_wanted *wanted,
                             void (*on_answer)(void *owner, const struct allocation_answer *answer),
                             void *owner, struct allocation_question **ret_question, struct err *e);
 void allocation_question_cancel(

@@ -173,8 +173,13 @@ static bool ask_scheduler(const struct allocations_service *service, struct grpc
         str_copy(asking->pod_uid, sizeof asking->pod_uid, request->container->pod_uid);
         str_copy(asking->container, sizeof asking->container, request->container->container);
         str_copy(asking->container_id, sizeof asking->container_id, request->container_id);
-        if (allocation_fallback_ask(service->fallback, asking->pod_uid, asking->container,
-                                    on_decided, asking, &asking->question, &e) < 0) {
+        const struct allocation_wanted wanted = { .pod_uid = asking->pod_uid,
+                                                  .namespace_name = "",
+                                                  .pod = "",
+                                                  .container = asking->container };
+
+        if (allocation_fallback_ask(service->fallback, &wanted, on_decided, asking,
+                                    &asking->question, &e) < 0) {
                 log_warn("vgpu-scheduler cannot be asked: %s", e.text);
                 free(asking);
                 return false;

@@ -46,6 +46,7 @@ struct node {
         struct node_services *services;
         struct allocations_service allocations;
         struct allocation_fallback fallback;
+        struct hearsay hearsay;
         struct pod_resources *pod_resources;
         struct pre_start *pre_start;
         struct pod_watch *pods;       /* NULL until the GPUs are known */
@@ -89,6 +90,7 @@ static int start_sharing(struct node *node, struct err *e)
         if (r < 0)
                 return err_set(e, r, "cannot watch the pods: %s", strerror(-r));
         node->allocations.pods = node->pods;
+        node->hearsay.pods = node->pods;
         return 0;
 }
 
@@ -239,7 +241,8 @@ static int serve_shares(struct node *node, struct err *e)
         int r = pod_resources_new(node->loop, node->options.pod_resources, &node->pod_resources);
 
         if (r == 0)
-                r = pre_start_new(node->loop, node->pod_resources, node->shares, &node->pre_start);
+                r = pre_start_new(node->loop, node->pod_resources, node->shares, &node->hearsay,
+                                  &node->pre_start);
         if (r < 0)
                 return err_set(e, r, "cannot ask kubelet at '%.100s': %s",
                                node->options.pod_resources, strerror(-r));
@@ -250,6 +253,7 @@ static int serve_shares(struct node *node, struct err *e)
                 .folder = node->options.scheduler_folder,
                 .node_name = node->options.node_name,
         };
+        node->hearsay.fallback = node->options.scheduler.length ? &node->fallback : NULL;
         node->allocations = (struct allocations_service){
                 .shares = node->shares,
                 .pod_resources = node->pod_resources,

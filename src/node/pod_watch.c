@@ -94,11 +94,12 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
 void pod_watch_hear(struct pod_watch *watch, const json_t *pod)
 {
         const char *uid = text_get(json_object_get(pod, "metadata"), "uid");
-        const bool is_known = seen_pods_find(&watch->seen, uid);
-        struct seen_pod *seen = is_known ? NULL : seen_pods_take(&watch->seen, uid);
+        const struct seen_pod *known = seen_pods_find(&watch->seen, uid);
+        struct seen_pod *seen =
+                known && !known->heard_ns ? NULL : seen_pods_take(&watch->seen, uid);
 
         if (!seen)
-                return;
+                return; /* the watch knows better */
         seen->heard_ns = clock_now_ns();
         pod_shares_apply(&watch->options, seen, pod);
         watch->has_hearsay = true;
@@ -213,7 +214,7 @@ int pod_watch_explain(const struct pod_watch *watch, const char *pod_uid, const 
         const struct seen_pod *seen = seen_pods_find(&watch->seen, pod_uid);
         const char *why = seen ? seen_pod_refusal(seen, container) : NULL;
 
-        if (!seen)
+        if (!seen || (seen->heard_ns && !why)) /* of what was heard, a part is known */
                 return err_set(e, -EAGAIN, "pod %.40s has not been seen on this node yet", pod_uid);
         return why ? err_set(e, -EINVAL, "%s", why)
                    : err_set(e, -ENOENT, "container '%.60s' was given no share", container);

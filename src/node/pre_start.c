@@ -14,6 +14,7 @@
 
 enum {
         PAUSE_MS = 100,      /* until kubelet is asked again */
+        HEARSAY_MS = 1000,   /* until vgpu-scheduler is asked */
         PATIENCE_MS = 10000, /* kubelet's own is 30 s; the pod may not have reached us yet */
 };
 
@@ -21,6 +22,7 @@ struct pre_start {
         struct loop *loop;
         struct share_book *shares;
         struct pod_resources *pod_resources;
+        struct hearsay *hearsay;
         struct list calls;
 };
 
@@ -30,6 +32,7 @@ struct waiting {
         struct grpc_call *call;
         struct timer pause;
         uint64_t since_ns;
+        bool has_asked; /* vgpu-scheduler */
         char resource[128];
         size_t id_count;
         char *ids[];
@@ -85,6 +88,19 @@ static void on_pause(struct timer *timer)
         ask(container_of(timer, struct waiting, pause));
 }
 
+/* The watch lags, perhaps. */
+static void hear(struct waiting *waiting, const V1__PodResources *pod)
+{
+        const char *container =
+                slot_owner_container(pod, waiting->resource, waiting->ids, waiting->id_count);
+
+        if (waiting->has_asked || !container ||
+            clock_now_ns() - waiting->since_ns < HEARSAY_MS * NS_PER_MS)
+                return;
+        waiting->has_asked = true;
+        hearsay_fetch(waiting->owner->hearsay, pod->namespace_, pod->name, container);
+}
+
 static void wait_or_refuse(struct waiting *waiting, const char *why)
 {
         if (clock_now_ns() - waiting->since_ns < PATIENCE_MS * NS_PER_MS) {
@@ -108,6 +124,8 @@ static void on_list(void *owner, const V1__ListPodResourcesResponse *list, const
         }
         if (look.is_found)
                 return allow(waiting);
+        if (look.pod)
+                hear(waiting, look.pod);
         if (!list)
                 snprintf(why, sizeof why, "kubelet does not tell whose vGPUs these are: %.120s",
                          text);
@@ -153,7 +171,7 @@ void pre_start_serve(struct pre_start *pre_start, struct grpc_call *call, const 
 }
 
 int pre_start_new(struct loop *loop, struct pod_resources *pod_resources, struct share_book *shares,
-                  struct pre_start **ret_pre_start)
+                  struct hearsay *hearsay, struct pre_start **ret_pre_start)
 {
         struct pre_start *pre_start = calloc(1, sizeof *pre_start);
 
@@ -162,6 +180,7 @@ int pre_start_new(struct loop *loop, struct pod_resources *pod_resources, struct
         pre_start->loop = loop;
         pre_start->shares = shares;
         pre_start->pod_resources = pod_resources;
+        pre_start->hearsay = hearsay;
         list_init(&pre_start->calls);
         *ret_pre_start = pre_start;
         return 0;

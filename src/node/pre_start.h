@@ -3,13 +3,15 @@
 #pragma once
 
 #include "grpc_server.h"
+#include "hearsay.h"
 #include "pod_resources.h"
 #include "share_book.h"
 
 struct pre_start;
 
+/* `hearsay` is asked about pods that are not known after a second; it lives longer. */
 int pre_start_new(struct loop *loop, struct pod_resources *pod_resources, struct share_book *shares,
-                  struct pre_start **ret_pre_start);
+                  struct hearsay *hearsay, struct pre_start **ret_pre_start);
 void pre_start_free(struct pre_start *pre_start); /* after the servers of its calls; NULL is fine */
 
 /* Takes the call of PreStartContainer over; it is answered within seconds. The ids are copied. */

@@ -22,15 +22,23 @@ static bool container_holds(const V1__ContainerResources *container, const char 
         return false;
 }
 
+const char *slot_owner_container(const V1__PodResources *pod, const char *resource,
+                                 char *const *ids, size_t id_count)
+{
+        for (size_t k = 0; k < pod->n_containers; k++)
+                if (container_holds(pod->containers[k], resource, ids, id_count))
+                        return pod->containers[k]->name;
+        return NULL;
+}
+
 const V1__PodResources *slot_owner_find(const V1__ListPodResourcesResponse *list,
                                         const char *resource, char *const *ids, size_t id_count)
 {
         for (size_t i = 0; i < list->n_pod_resources; i++) {
                 const V1__PodResources *pod = list->pod_resources[i];
 
-                for (size_t k = 0; k < pod->n_containers; k++)
-                        if (container_holds(pod->containers[k], resource, ids, id_count))
-                                return pod;
+                if (slot_owner_container(pod, resource, ids, id_count))
+                        return pod;
         }
         return NULL;
 }

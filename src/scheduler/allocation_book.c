@@ -2,6 +2,7 @@
 #include "allocation_book.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ struct book_container {
 };
 
 struct book_pod {
-        struct hash_link link;
+        struct hash_link link, by_name;
+        char *key; /* NAMESPACE/NAME, in the table unless a pod that is not gone yet has the name */
         struct book_container *containers; /* that have a UUID */
         char uid[64], namespace_name[64];
         char *name, *text; /* the allocation, as allocation_format() has it */
@@ -51,6 +53,9 @@ static void pod_free(struct allocation_book *book, struct book_pod *pod)
                 hash_remove(&book->containers, &container->link);
                 container_free(container);
         }
+        if (pod->by_name.key)
+                hash_remove(&book->names, &pod->by_name);
+        free(pod->key);
         free(pod->name);
         free(pod->text);
         free(pod);
@@ -117,12 +122,28 @@ static struct book_pod *pod_new(const json_t *object, const struct allocation *a
         str_copy(pod->namespace_name, sizeof pod->namespace_name, who.namespace_name);
         pod->name = strdup(who.name);
         pod->text = allocation_format(allocation);
-        if (pod->name && pod->text)
+        if (asprintf(&pod->key, "%s/%s", who.namespace_name, who.name) < 0)
+                pod->key = NULL;
+        if (pod->name && pod->text && pod->key)
                 return pod;
+        free(pod->key);
         free(pod->name);
         free(pod->text);
         free(pod);
         return NULL;
+}
+
+/* The one who came last has the name. */
+static void name_take(struct allocation_book *book, struct book_pod *pod)
+{
+        struct hash_link *older = hash_find(&book->names, pod->key);
+
+        if (older) {
+                hash_remove(&book->names, older);
+                older->key = NULL;
+        }
+        if (hash_add(&book->names, &pod->by_name, pod->key) < 0)
+                pod->by_name.key = NULL;
 }
 
 int allocation_book_note(struct allocation_book *book, const json_t *object)
@@ -137,6 +158,7 @@ int allocation_book_note(struct allocation_book *book, const json_t *object)
         if (!pod)
                 return -ENOMEM;
         allocation_book_forget(book, pod->uid);
+        name_take(book, pod);
         if (containers_note(book, pod, object) == 0 &&
             hash_add(&book->pods, &pod->link, pod->uid) == 0)
                 return 0;
@@ -155,31 +177,43 @@ static bool has_part(const struct allocation *allocation, const char *container)
         return false;
 }
 
-int allocation_book_find(const struct allocation_book *book, const char *container_uuid,
-                         const char *pod_uid, const char *container,
+static const struct book_pod *which_pod(const struct allocation_book *book,
+                                        const struct allocation_which *which)
+{
+        char key[330];
+        const struct hash_link *link;
+
+        if (*which->pod_uid)
+                return pod_find(book, which->pod_uid);
+        snprintf(key, sizeof key, "%.63s/%.253s", which->namespace_name, which->pod);
+        link = hash_find(&book->names, key);
+        return link ? container_of(link, struct book_pod, by_name) : NULL;
+}
+
+int allocation_book_find(const struct allocation_book *book, const struct allocation_which *which,
                          struct allocation_entry *ret_entry)
 {
+        const bool is_named = *which->container_uuid;
         const struct hash_link *link =
-                *container_uuid ? hash_find(&book->containers, container_uuid) : NULL;
+                is_named ? hash_find(&book->containers, which->container_uuid) : NULL;
         const struct book_container *named =
                 link ? container_of(link, struct book_container, link) : NULL;
-        const struct book_pod *pod = named             ? named->pod
-                                     : *container_uuid ? NULL
-                                                       : pod_find(book, pod_uid);
+        const struct book_pod *pod = named ? named->pod : is_named ? NULL : which_pod(book, which);
+        const char *container = named ? named->name : which->container;
         struct allocation allocation;
 
         if (!pod)
                 return -ENOENT;
         if (allocation_parse(pod->text, &allocation, NULL) < 0)
                 return -ENODATA;
-        if (!has_part(&allocation, named ? named->name : container)) {
+        if (!has_part(&allocation, container)) {
                 allocation_done(&allocation);
                 return -ENODATA;
         }
         *ret_entry = (struct allocation_entry){ .pod_uid = pod->uid,
                                                 .namespace_name = pod->namespace_name,
                                                 .pod = pod->name,
-                                                .container = named ? named->name : container,
+                                                .container = container,
                                                 .allocation = allocation };
         return 0;
 }
@@ -191,5 +225,6 @@ void allocation_book_done(struct allocation_book *book)
         while ((link = hash_any(&book->pods)))
                 allocation_book_forget(book, link->key);
         hash_done(&book->pods);
+        hash_done(&book->names);
         hash_done(&book->containers);
 }

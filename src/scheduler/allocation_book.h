@@ -8,6 +8,7 @@
 
 struct allocation_book {        /* zeroed is empty */
         struct hash pods;       /* by UID */
+        struct hash names;      /* the same by NAMESPACE/NAME */
         struct hash containers; /* by the webhook's UUIDs */
 };
 
@@ -22,8 +23,14 @@ struct allocation_entry { /* texts live until the book changes */
         struct allocation allocation; /* of the whole pod; allocation_done() */
 };
 
-/* By the container's UUID if there is one, else by pod and container. -ENOENT: the pod is not known;
- * -ENODATA: it is, and the container has no share. */
-int allocation_book_find(const struct allocation_book *book, const char *container_uuid,
-                         const char *pod_uid, const char *container,
+/* Which container: the first that is not "" counts. */
+struct allocation_which {
+        const char *container_uuid;
+        const char *pod_uid;
+        const char *namespace_name, *pod;
+        const char *container; /* of the pod */
+};
+
+/* -ENOENT: the pod is not known; -ENODATA: it is, and the container has no share. */
+int allocation_book_find(const struct allocation_book *book, const struct allocation_which *which,
                          struct allocation_entry *ret_entry);

@@ -71,9 +71,14 @@ static void serve_get(void *owner, struct grpc_call *call, const ProtobufCMessag
                 (const Vgpu__V1__GetAllocationRequest *)message;
         const Vgpu__V1__Container *container = request->container;
         struct allocation_entry entry;
-        const int r = allocation_book_find(&allocations->book, request->container_uuid,
-                                           container ? container->pod_uid : "",
-                                           container ? container->container : "", &entry);
+        const struct allocation_which which = {
+                .container_uuid = request->container_uuid,
+                .pod_uid = container ? container->pod_uid : "",
+                .namespace_name = container ? container->namespace_ : "",
+                .pod = container ? container->pod : "",
+                .container = container ? container->container : "",
+        };
+        const int r = allocation_book_find(&allocations->book, &which, &entry);
 
         if (r == -ENOENT || !state_is_synced(allocations->state)) {
                 grpc_finish(call, GRPC_UNAVAILABLE, "the pod is not known, or not placed yet");

@@ -56,7 +56,9 @@ static void book_try(const json_t *pod)
 
         allocation_book_note(&book, pod);
         allocation_book_note(&book, pod);
-        if (allocation_book_find(&book, "", "u", "c", &entry) == 0)
+        const struct allocation_which which = { "", "u", "", "", "c" };
+
+        if (allocation_book_find(&book, &which, &entry) == 0)
                 allocation_done(&entry.allocation);
         allocation_book_done(&book);
 }

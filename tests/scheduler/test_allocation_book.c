@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "unit.h"
 
@@ -29,7 +30,12 @@ static void note(const char *uid, const char *uuids)
 static int find(const char *uuid, const char *pod_uid, const char *container, const char *expected)
 {
         struct allocation_entry entry;
-        const int r = allocation_book_find(&book, uuid, pod_uid, container, &entry);
+        const struct allocation_which which = { .container_uuid = uuid,
+                                                .pod_uid = strchr(pod_uid, '/') ? "" : pod_uid,
+                                                .namespace_name = "ns",
+                                                .pod = strchr(pod_uid, '/') ? pod_uid + 3 : "",
+                                                .container = container };
+        const int r = allocation_book_find(&book, &which, &entry);
 
         if (r < 0)
                 return r;
@@ -51,7 +57,10 @@ TEST(a_container_is_found_by_its_pod_and_by_its_uuid)
         CHECK_EQ(find("", "u1", "other", ""), -ENODATA);
         CHECK_EQ(find("", "u3", "c", ""), -ENOENT);
         CHECK_EQ(find("x2", "u1", "c", ""), -ENOENT); /* the UUID alone counts */
+        CHECK_EQ(find("", "ns/pod-u1", "c", "u1"), 0);
+        CHECK_EQ(find("", "ns/pod-u3", "c", ""), -ENOENT);
         allocation_book_forget(&book, "u1");
+        CHECK_EQ(find("", "ns/pod-u1", "c", ""), -ENOENT);
         CHECK_EQ(find("x1", "", "", ""), -ENOENT);
         CHECK_EQ(find("", "u1", "c", ""), -ENOENT);
         allocation_book_done(&book);
@@ -67,8 +76,29 @@ TEST(a_copied_uuid_is_the_firsts)
         allocation_book_done(&book);
 }
 
+/* A StatefulSet's pod, deleted and made again: the old one may be told of last. */
+TEST(a_name_is_the_newest_ones)
+{
+        note("u1", "");
+        json_t *again =
+                json_pack("{s:{s:s,s:s,s:s,s:{s:s}},s:{s:s}}", "metadata", "uid", "u9", "namespace",
+                          "ns", "name", "pod-u1", "annotations", "vgpu.io/allocation",
+                          "{\"version\":1,\"pod\":\"u9\",\"node\":\"n\",\"containers\":"
+                          "{\"c\":[{\"uuid\":\"GPU-1\",\"memory\":900,\"cores\":30}]}}",
+                          "spec", "nodeName", "n");
+
+        CHECK_EQ(allocation_book_note(&book, again), 0);
+        json_decref(again);
+        CHECK_EQ(find("", "ns/pod-u1", "c", "u9"), 0);
+        allocation_book_forget(&book, "u1");
+        CHECK_EQ(find("", "ns/pod-u1", "c", "u9"), 0);
+        allocation_book_forget(&book, "u9");
+        CHECK_EQ(find("", "ns/pod-u1", "c", ""), -ENOENT);
+        allocation_book_done(&book);
+}
+
 int main(void)
 {
         return RUN(CASE(a_container_is_found_by_its_pod_and_by_its_uuid),
-                   CASE(a_copied_uuid_is_the_firsts));
+                   CASE(a_copied_uuid_is_the_firsts), CASE(a_name_is_the_newest_ones));
 }

@@ -12,10 +12,11 @@ import urllib.request
 
 import grpc
 
+import whole
 from daemons import KUBECONFIG, daemon
 from lab import case, expect, pod
 from pki import CA, kubeconfig
-from places import BUILD
+from places import BUILD, NODE
 from placing import EXTENDER, allocation, bound, nodes, scheduler
 from wire import ALLOCATIONS, call
 
@@ -242,3 +243,26 @@ def asked_by_node(cluster):
                 cluster.wait("it serves", lambda: node_code(place, "nobody", "main") == "UNAVAILABLE", 30)
     finally:
         cluster.remove_nodes(names)
+
+
+@case("a pod runs on a kubelet whose vgpu-node is told nothing by the API server, by what vgpu-scheduler says")
+def on_a_kubelet(cluster):
+    cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
+                   "handler": "vgpu"})
+    with whole.webhook(cluster, "--trusted-user", "admin"), \
+            scheduler("--allocations", PLACE, "--namespace", cluster.namespace), \
+            cluster.scheduler_config(extenders=whole.EXTENDER, profiles=whole.PROFILES), \
+            tempfile.TemporaryDirectory() as folder:
+        entries = cluster.wait("nodes have their certificate", lambda: secret(cluster, "vgpu-allocations-client"), 30)
+        for name, text in entries.items():
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(text)
+        with whole.agent(cluster, "gtx-1050ti", 1, f"--kubeconfig={blind_kubeconfig(cluster)}",
+                         f"--scheduler={PLACE}", f"--scheduler-certificate={folder}",
+                         f"--scheduler-name=vgpu-scheduler.{cluster.namespace}.svc"):
+            cluster.wait("the GPU is registered", lambda: len(whole.cards(cluster)) == 1)
+            cluster.wait("kubelet has the vGPUs", lambda: int(
+                cluster.node(NODE)["status"]["allocatable"].get(whole.RESOURCES[0], "0")) >= 1)
+            cluster.apply(whole.gpu_pod("user", memory=700, cores=30))
+            entry = cluster.wait_phase("user", "Running", seconds=60)
+            whole.expect_own(entry, "main", whole.wait_log(cluster, "user", "GPUs"))
