@@ -7,6 +7,7 @@
 #include "log.h"
 #include "pod.h"
 #include "pod_allocation.h"
+#include "pod_notes.h"
 #include "pod_request.h"
 
 static const char *text_get(const json_t *object, const char *key)
@@ -33,6 +34,8 @@ static int share_put(const struct pod_watch_options *options, const struct share
                 r = share_room_fits(options->room, held, content, e);
                 if (r == 0)
                         r = share_book_change(shares, held, content, e);
+                if (r == 0)
+                        pod_notes_allocation(options->client, held);
         } else {
                 r = options->is_strict ? share_room_admits(options->room, content, e) : 0;
                 if (r == 0)
@@ -49,11 +52,14 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
                    const json_t *pod, const char *container, const char *why)
 {
         const json_t *metadata = json_object_get(pod, "metadata");
-        const bool has_share = share_book_find(options->shares, seen->uid, container);
+        struct held_share *held = share_book_find(options->shares, seen->uid, container);
 
-        if (seen_pod_refuse(seen, container, why))
-                log_warn("pod %s/%s: %s%s", text_get(metadata, "namespace"),
-                         text_get(metadata, "name"), why, has_share ? "; its share stays" : "");
+        if (!seen_pod_refuse(seen, container, why))
+                return;
+        log_warn("pod %s/%s: %s%s", text_get(metadata, "namespace"), text_get(metadata, "name"),
+                 why, held ? "; its share stays" : "");
+        if (held)
+                pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
 }
 
 static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,

@@ -72,7 +72,7 @@ def restarted(cluster, name, inside, times):
 def resize(cluster):
     with whole.whole(cluster):
         made = gpu_pod("user", "while :; do look | head -1; sleep 0.1; done", memory=500, cores=50)
-        made["metadata"]["annotations"] = {"vgpu.io/memory-max": "800Mi"}
+        made["metadata"]["annotations"] = {"vgpu.io/memory-max": "9000Mi"}
         cluster.apply(made)
         cluster.wait_phase("user", "Running", seconds=60)
         wait_log(cluster, "user", "cuda 500 nvml 500")
@@ -82,10 +82,16 @@ def resize(cluster):
             began = time.monotonic()
             wait_log(cluster, "user", f"cuda {memory} nvml {memory}", seconds=10)
             slowest = max(slowest, time.monotonic() - began)
+        cluster.wait("what it had at most is set aside for it", lambda: [
+            part["memory"] for part in whole.allocation(cluster.pod("user"))["main"]] == [800], 10)
         print(f"e2e: resized after at most {slowest:.2f} s, seen by a program in the pod", flush=True)
         expect(slowest < 2, f"{slowest:.1f} s")
+        annotate(cluster, "user", memory="5000Mi")
+        cluster.wait("kubectl says that a card of 4 GiB has no room", lambda: any(
+            text.startswith("ResizeRefused: ") for text in cluster.events("user")), 10)
+        expect("cuda 450 nvml 450" in inside(cluster, "user", "look"), "the share changed")
         try:
-            annotate(cluster, "user", memory="801Mi")
+            annotate(cluster, "user", memory="9001Mi")
             expect(False, "a resize over the ceiling was let through")
         except ApiError as error:
             expect("over the ceiling" in str(error), error)
