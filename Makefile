@@ -54,9 +54,8 @@ bench-hot: all ## the cost of calls alone, with fewer rounds, in seconds
 bench-scale: all ## the scheduler on thousands of nodes, with a real API server and kube-scheduler (SCALE=options of bench/scale/run)
 	@tools/setup e2e && exec bench/scale/run $(BUILD) $(SCALE)
 
-soak: all ## kill ten thousand processes, race and crowd at the memory limit, kill and stop those who take turns, look at what is left; then make storm
-	@tests/soak/run $(BUILD) 10000
-	@$(MAKE) --no-print-directory storm
+soak: all ## kill ten thousand processes, race and crowd at the memory limit, kill and stop those who take turns, look at what is left; then pods on a real Kubernetes, and a storm of them
+	@tools/setup e2e && STORM_SECONDS=$(STORM_SECONDS) exec tests/soak/run $(BUILD) 10000
 
 storm: all ## ten minutes (STORM_SECONDS) in which pods and programs come and go at random on a real Kubernetes, and a judge
 	@tools/setup e2e && exec env BUILD=$(BUILD) VGPU_STORM_SECONDS=$(or $(STORM_SECONDS),600) tests/e2e/cluster test test_storm
