@@ -51,19 +51,19 @@ def decision(entry):
 
 @contextlib.contextmanager
 def volcano_node(cluster, gpus=1):
-    """vgpu-node that tells Volcano of its GPUs; Volcano finds them."""
-    with agent(cluster, "a100-40gb", gpus, "--volcano") as node:
-        cluster.wait("the Node has room in Volcano's words", lambda: cluster.node(NODE)["status"][
-            "allocatable"].get("volcano.sh/vgpu-memory") == str(gpus * 40960))
-        cluster.wait("kubelet counts vGPUs", lambda: cluster.node(NODE)["status"]["allocatable"].get(
-            "volcano.sh/vgpu-number") == str(gpus * 10))
-        try:
+    """vgpu-node that tells Volcano of its GPUs; Volcano finds them. Afterwards the Node is as before."""
+    try:
+        with agent(cluster, "a100-40gb", gpus, "--volcano") as node:
+            cluster.wait("the Node has room in Volcano's words", lambda: cluster.node(NODE)["status"][
+                "allocatable"].get("volcano.sh/vgpu-memory") == str(gpus * 40960))
+            cluster.wait("kubelet counts vGPUs", lambda: cluster.node(NODE)["status"]["allocatable"].get(
+                "volcano.sh/vgpu-number") == str(gpus * 10))
             yield node
-        finally:
-            cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": {
-                "volcano.sh/node-vgpu-register": None, "volcano.sh/node-vgpu-handshake": None}}})
-            names = {name: None for name in ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores")}
-            cluster.patch("v1", "Node", NODE, {"status": {"capacity": names, "allocatable": names}}, sub="status")
+    finally:        # when nobody puts it right any more
+        cluster.patch("v1", "Node", NODE, {"metadata": {"annotations": {
+            "volcano.sh/node-vgpu-register": None, "volcano.sh/node-vgpu-handshake": None}}})
+        names = {name: None for name in ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores")}
+        cluster.patch("v1", "Node", NODE, {"status": {"capacity": names, "allocatable": names}}, sub="status")
 
 
 @case("Volcano's scheduler reads vgpu-node's registration and decides on its cards, until they are full")
