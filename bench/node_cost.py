@@ -2,11 +2,14 @@
 """node_cost BUILD: what vgpu-node costs a node of 8 GPUs and 100 containers: memory of all its processes, and
 a core's time while nothing happens. One line per figure."""
 
+import asyncio
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
@@ -71,6 +74,40 @@ def uuids_of(build, machine):
     return [word for word in output.split() if word.startswith("GPU-")]
 
 
+def pump(reader, writer):
+    """One way of a connection."""
+    async def run():
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        writer.close()
+    return run()
+
+
+def serve_tls(folder, port):
+    """The API server's port behind TLS, as it is in service; gives its own port."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem", "-days", "2", "-subj", "/CN=api",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/cert.pem", f"{folder}/key.pem")
+    context.set_alpn_protocols(["h2"])
+    own = free_port()
+
+    async def on_client(reader, writer):
+        back_reader, back_writer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(pump(reader, back_writer), pump(back_reader, writer))
+
+    async def run():
+        server = await asyncio.start_server(on_client, "127.0.0.1", own, ssl=context)
+        await server.serve_forever()
+    threading.Thread(target=lambda: asyncio.run(run()), daemon=True).start()
+    return own
+
+
 def main(build):
     build = os.path.abspath(build)
     with tempfile.TemporaryDirectory() as name:
@@ -82,6 +119,10 @@ def main(build):
         cluster = FakeCluster([gpu_pod(f"pod-{i}", [("main", uuids[i % GPUS], 2048, 5)])
                                for i in range(CONTAINERS)])
         cluster.write_config(folder / "config")
+        text = (folder / "config").read_text(encoding="utf-8").replace(
+            f'"http://127.0.0.1:{cluster.api.port}"',
+            f'"https://127.0.0.1:{serve_tls(folder, cluster.api.port)}", certificate-authority: "{name}/cert.pem"')
+        (folder / "config").write_text(text, encoding="utf-8")
         kubelet = FakeKubelet(Messages(f"{build}/api/proto/descriptors.pb"), folder / "plugins")
         kubelet.start()
         port = free_port()

@@ -9,6 +9,7 @@
 #include "allocations_service.h"
 #include "boot_id.h"
 #include "clock.h"
+#include "code_rest.h"
 #include "folder_watch.h"
 #include "gpu_watch.h"
 #include "kube_client.h"
@@ -52,6 +53,7 @@ struct node {
         struct pod_watch *pods;       /* NULL until the GPUs are known */
         struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
+        struct timer rest;
         uint64_t started_ns;
         bool is_troubled; /* said so already */
         int result;
@@ -324,6 +326,16 @@ static int serve_status(struct node *node)
                                  &node->status);
 }
 
+enum { REST_S = 30 };
+
+static void on_rest(struct timer *timer)
+{
+        struct node *node = container_of(timer, struct node, rest);
+
+        code_rest();
+        loop_timer_set(node->loop, timer, REST_S * NS_PER_S);
+}
+
 static int node_start(struct node *node, struct err *e)
 {
         const struct gpu_watch_options gpus = { .exclude = node->options.exclude,
@@ -349,6 +361,9 @@ static int node_start(struct node *node, struct err *e)
                 r = gpu_watch_new(node->loop, &gpus, &node->gpus);
         if (r == 0)
                 r = serve_status(node);
+        node->rest.on_due = on_rest;
+        if (r == 0)
+                r = loop_timer_set(node->loop, &node->rest, REST_S * NS_PER_S / 10);
         return r;
 }
 
