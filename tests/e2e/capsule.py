@@ -50,7 +50,7 @@ def furnish():
     for path in (DATA, "/run", "/dev/shm"):
         mount("-t", "tmpfs", "tmpfs", path)
     os.chmod("/dev/shm", 0o1777)
-    for path in ("/etc", "/opt", "/var/lib"):
+    for path in ("/etc", "/opt", "/var/lib", "/var/log"):
         overlay(path)
     for name in ("kubelet", "containerd"):
         source, target = os.path.join(DATA, name), os.path.join("/var/lib", name)
