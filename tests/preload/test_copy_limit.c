@@ -1,13 +1,14 @@
 /* Copies and fills, where they count as compute: held to the limit on every route, by the counters of
  * the machine's engines. A busy host may make the load smaller, never larger. */
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "moves.h"
 #include "timeline.h"
 
 /* Engines so slow that this much takes some milliseconds. */
-enum { LIMIT = 20, MOST = 32, LEAST = 4, RUN_MS = 400, ROW_MS = 60, ROW_MOST = 55 };
+enum { LIMIT = 20, MOST = 32, LEAST = 4, RUN_MS = 400, ROW_MS = 60, ROW_MOST = 55, TRIES = 4 };
 #define BYTES_PER_S (BYTES * UINT64_C(1000) / 3)
 
 static struct mover mover;
@@ -164,29 +165,35 @@ static const struct move *move_named(const char *name)
         return NULL;
 }
 
-/* What the engines did meanwhile is what was counted, give or take a piece of work. */
-static void check_counted(const char *name, uint64_t done_ns, uint64_t counted_ns)
+/* Does it keep to the limit, and is what the engines did meanwhile what was counted, give or take a piece
+ * of work? The reason why not is in `why`. */
+static bool is_counted(const struct move *move, char *why, size_t size)
 {
-        if (counted_ns < done_ns / 2 || counted_ns > done_ns * 2)
-                fail_msg("%s: the engines worked %.1f ms, %.1f of them were counted", name,
-                         (double)done_ns / 1e6, (double)counted_ns / 1e6);
+        const uint64_t done_before = engines_time().busy_ns, counted_before = worker_counted_ns(0);
+        const double load = run(move, ROW_MS);
+
+        CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+        const uint64_t done_ns = engines_time().busy_ns - done_before;
+        const uint64_t counted_ns = worker_counted_ns(0) - counted_before;
+        snprintf(why, size,
+                 "%s: %.1f %% of an engine's time under a limit of %d; the engines worked %.1f ms, "
+                 "%.1f "
+                 "of them were counted",
+                 move->name, load, LIMIT, (double)done_ns / 1e6, (double)counted_ns / 1e6);
+        return load <= ROW_MOST && counted_ns >= done_ns / 2 && counted_ns <= done_ns * 2;
 }
 
-/* One after the other, so that none has saved anything up. */
+/* One after the other, so that none has saved anything up. A host that is busy elsewhere makes a copy that
+ * is waited for look longer than it was: then it is tried again. */
 SIM_TEST(every_copy_and_fill_counts)
 {
-        begin("count");
-        for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
-                const uint64_t done_ns = engines_time().busy_ns, counted_ns = worker_counted_ns(0);
-                const double load = run(&moves[i], ROW_MS);
+        char why[256];
 
-                if (load > ROW_MOST)
-                        fail_msg("%s: %.1f %% of an engine's time under a limit of %d",
-                                 moves[i].name, load, LIMIT);
-                CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
-                check_counted(moves[i].name, engines_time().busy_ns - done_ns,
-                              worker_counted_ns(0) - counted_ns);
-        }
+        begin("count");
+        for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
+                for (unsigned tries = 1; !is_counted(&moves[i], why, sizeof why); tries++)
+                        if (tries == TRIES)
+                                fail_msg("%s", why);
 }
 
 static void check_load(double load)
