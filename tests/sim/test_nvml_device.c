@@ -1,5 +1,6 @@
 /* Tests of finding devices and of what they say of themselves. */
 #include <time.h>
+#include <unistd.h>
 
 #include "nvml_fixture.h"
 
@@ -151,8 +152,16 @@ SIM_TEST(the_event_recorder_was_written_when_the_machine_came_up)
         CHECK(flushed_us + 1000000 >= before_us);
         CHECK(flushed_us <= (uint64_t)(time(NULL) + 1) * 1000000);
         CHECK(took_us > 0 && took_us < 1000000);
-        GOOD(nvmlDeviceGetLastBBXFlushTime(device, &again_us, &took_us));
-        CHECK(again_us - flushed_us + 1000 < 2000);
+        /* It stays; the clocks that it is reckoned from are read one after the other, and a busy host may
+         * pause in between. */
+        bool stays = false;
+        for (unsigned tries = 0; tries < 20 && !stays; tries++) {
+                GOOD(nvmlDeviceGetLastBBXFlushTime(device, &flushed_us, &took_us));
+                usleep(20000);
+                GOOD(nvmlDeviceGetLastBBXFlushTime(device, &again_us, &took_us));
+                stays = again_us - flushed_us + 1000 < 2000;
+        }
+        CHECK(stays);
         CHECK_EQ(nvmlDeviceGetBridgeChipInfo(device, &bridge), NVML_ERROR_NOT_SUPPORTED);
         CHECK_EQ(nvmlDeviceGetAutoBoostedClocksEnabled(device, &now, &by_default),
                  NVML_ERROR_NOT_SUPPORTED);
