@@ -13,7 +13,7 @@ static int size_read(const char *text, const char *option, uint64_t *ret_bytes, 
         const int r = quantity_parse_bytes(text, &bytes, e);
 
         if (r < 0)
-                return r;
+                return err_context(e, r, option);
         if (bytes == 0)
                 return err_set(e, -EINVAL, "%s must be more than 0", option);
         *ret_bytes = bytes;

@@ -17,7 +17,7 @@ struct options {
         uint64_t seconds;
         uint64_t memory_bytes;
         unsigned memory_percent;
-        bool is_double, is_list, is_tensor;
+        bool is_double, is_list, is_tensor, has_time;
         int only; /* -1: all */
 };
 
@@ -56,6 +56,7 @@ static void print_help(void)
                "  -tc         use tensor cores where there is a kernel for them\n"
                "  -l          list the GPUs\n"
                "  -i N        only GPU N\n"
+               "  --version   print the version\n"
                "  -h, --help  print this text\n");
 }
 
@@ -90,6 +91,10 @@ static int options_parse(struct options *options, int argc, char **argv)
                         print_help();
                         return 1;
                 }
+                if (strcmp(word, "--version") == 0) {
+                        printf("vgpu-burn %s\n", VGPU_VERSION);
+                        return 1;
+                }
                 if (strcmp(word, "-d") == 0)
                         options->is_double = true;
                 else if (strcmp(word, "-l") == 0)
@@ -104,6 +109,8 @@ static int options_parse(struct options *options, int argc, char **argv)
                         r = quantity_parse_whole(argv[++i], "-i", 0, GPUS_MOST - 1, &number, &e);
                 else if (word[0] == '-')
                         return complain("there is no option '%s'; see vgpu-burn --help", word);
+                else if (options->has_time)
+                        return complain("takes one time in seconds, not '%s' as well", word);
                 else
                         r = quantity_parse_whole(word, "the time in seconds", 1, 1000000000,
                                                  &options->seconds, &e);
@@ -111,6 +118,7 @@ static int options_parse(struct options *options, int argc, char **argv)
                         return complain("%s", e.text);
                 if (strcmp(word, "-i") == 0)
                         options->only = (int)number;
+                options->has_time |= word[0] != '-';
         }
         return 0;
 }

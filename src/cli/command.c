@@ -49,10 +49,7 @@ static const struct command commands[] = {
                   "  vgpu run --name train -- python3 eval.py      (within the same 4 GiB)\n"
                   "  vgpu set train --memory 6Gi\n"
                   "  vgpu run --sim=gtx-1050ti --memory 4096Mi --memory-ratio 2 -- nvidia-smi\n"
-                  "  vgpu run --sim=gtx-1050ti --oversold -- python3 large.py\n\n"
-                  "Options with a * are limits that are checked, then refused: they are not in "
-                  "this\n"
-                  "release.\n" },
+                  "  vgpu run --sim=gtx-1050ti --oversold -- python3 large.py\n" },
         { .name = "set",
           .usage = "NAME [OPTION]…",
           .run = command_set,

@@ -141,6 +141,6 @@ int run_share_take(const struct run_limits *limits, const char *machine_path, co
         if (setenv("VGPU_SHARE", ret_path, 1) < 0)
                 return err_set(e, -errno, "cannot set the environment: %s", strerror(errno));
         if (UNHELD[0])
-                complain(0, "note: not yet held to the limit: %s", UNHELD);
+                complain(0, "note: not held to the limit: %s", UNHELD);
         return 0;
 }

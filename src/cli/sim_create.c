@@ -90,6 +90,13 @@ static int span_parse(const char *text, const char *what, double most_us, uint64
         return r;
 }
 
+static int size_parse(const char *text, const char *option, uint64_t *ret_bytes, struct err *e)
+{
+        const int r = quantity_parse_bytes(text, ret_bytes, e);
+
+        return r < 0 ? err_context(e, r, option) : 0;
+}
+
 struct create_request {
         const char *path;
         struct machine_spec spec;
@@ -117,13 +124,13 @@ static int create_option(struct create_request *request, int option, char *value
         case SEED:
                 return quantity_parse_whole(value, "the seed", 1, UINT64_MAX, &spec->seed, e);
         case GPU_MEMORY:
-                r = quantity_parse_bytes(value, &spec->gpu_memory_bytes, e);
+                r = size_parse(value, "--gpu-memory", &spec->gpu_memory_bytes, e);
                 if (r == 0 && (spec->gpu_memory_bytes < MACHINE_GRANULE_BYTES ||
                                spec->gpu_memory_bytes > GPU_MEMORY_MOST_BYTES))
                         return err_set(e, -1, "a GPU has 2Mi to 1Ti of memory, not %s", value);
                 break;
         case CONTEXT_MEMORY:
-                r = quantity_parse_bytes(value, &number, e);
+                r = size_parse(value, "--context-memory", &number, e);
                 spec->context_bytes = (int64_t)number;
                 break;
         case TIME_SCALE:
@@ -137,7 +144,7 @@ static int create_option(struct create_request *request, int option, char *value
                 return span_parse(value, "the launch latency in microseconds", 1e6,
                                   &spec->launch_ns, e);
         case CONTENT_BUDGET:
-                return quantity_parse_bytes(value, &spec->content_budget_bytes, e);
+                return size_parse(value, "--content-budget", &spec->content_budget_bytes, e);
         case INSTRUCTION_BUDGET:
                 return quantity_parse_whole(value, "the instruction budget", 0, UINT64_MAX,
                                             &spec->interpret_budget, e);

@@ -187,7 +187,7 @@ static int interval_parse(const char *text, unsigned *ret_ms)
         struct err e = { 0 };
         double seconds;
 
-        if (quantity_parse_number(text, "interval", 0.1, 60, &seconds, &e) < 0)
+        if (quantity_parse_number(text, "--interval", 0.1, 60, &seconds, &e) < 0)
                 return complain(EXIT_USAGE, "%s", e.text);
         *ret_ms = (unsigned)(seconds * 1000 + 0.5);
         return 0;

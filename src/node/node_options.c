@@ -46,6 +46,7 @@ enum {
         CONTEXT_MEMORY,
         SIM_DRIVER,
         OPEN_MODULES,
+        VERSION,
 };
 
 static const struct cli_option rows[] = {
@@ -128,6 +129,7 @@ static const struct cli_option rows[] = {
         [OPEN_MODULES] = { "open-kernel-modules", NULL,
                            "the driver tells each container its own pids, as open modules do",
                            NULL },
+        [VERSION] = { "version", NULL, "print the version", NULL },
         { 0 },
 };
 
@@ -172,10 +174,20 @@ static int add_all_resources(struct node_options *options, struct err *e)
         return r;
 }
 
+enum { OPTION_TEXT = 48 };
+
+/* "--device-split-count": by this name sentences speak of it, also where a file says it. */
+static const char *option_text(int row, char text[static OPTION_TEXT])
+{
+        snprintf(text, OPTION_TEXT, "--%s", rows[row].name);
+        return text;
+}
+
 static int take_whole(const char *text, int row, unsigned most, unsigned *ret_number, struct err *e)
 {
+        char name[OPTION_TEXT];
         uint64_t number;
-        int r = quantity_parse_whole(text, rows[row].name, 1, most, &number, e);
+        int r = quantity_parse_whole(text, option_text(row, name), 1, most, &number, e);
 
         if (r == 0)
                 *ret_number = (unsigned)number;
@@ -189,6 +201,21 @@ static int take_seconds(const char *text, int row, unsigned *ret_ms, struct err 
         if (r == 0)
                 *ret_ms *= 1000;
         return r;
+}
+
+static int take_scaling(const char *text, int row, double *ret_scaling, struct err *e)
+{
+        char name[OPTION_TEXT];
+
+        return quantity_parse_number(text, option_text(row, name), 1, 100, ret_scaling, e);
+}
+
+static int take_address(const char *text, int row, struct address *ret_address, struct err *e)
+{
+        char name[OPTION_TEXT];
+        int r = address_parse(text, ret_address, e);
+
+        return r < 0 ? err_context(e, r, option_text(row, name)) : 0;
 }
 
 /* The position of the word among those that the row offers. */
@@ -260,11 +287,9 @@ static int take(struct node_options *options, int row, const char *value, struct
         case MEMORY_FACTOR:
                 return take_whole(value, row, 1 << 20, &options->memory_factor, e);
         case MEMORY_SCALING:
-                return quantity_parse_number(value, rows[row].name, 1, 100,
-                                             &options->memory_scaling, e);
+                return take_scaling(value, row, &options->memory_scaling, e);
         case CORES_SCALING:
-                return quantity_parse_number(value, rows[row].name, 1, 100, &options->cores_scaling,
-                                             e);
+                return take_scaling(value, row, &options->cores_scaling, e);
         case QUIET:
                 return take_seconds(value, row, &options->quiet_ms, e);
         case HANG:
@@ -280,7 +305,7 @@ static int take(struct node_options *options, int row, const char *value, struct
         case DOMAIN:
                 return resource_use_domain(value, e);
         case METRICS:
-                return address_parse(value, &options->metrics_address, e);
+                return take_address(value, row, &options->metrics_address, e);
         case MIG_STRATEGY:
                 return take_mig_strategy(value, options, e);
         case MEMORY_UNITS:
@@ -317,9 +342,7 @@ static int take(struct node_options *options, int row, const char *value, struct
                 options->sim_driver = value;
                 return 0;
         case SCHEDULER:
-                return address_parse(value, &options->scheduler, e) < 0
-                               ? err_context(e, -EINVAL, "--scheduler")
-                               : 0;
+                return take_address(value, row, &options->scheduler, e);
         case SCHEDULER_NAME:
                 options->scheduler_name = value;
                 return 0;
@@ -337,7 +360,7 @@ static int take(struct node_options *options, int row, const char *value, struct
                 options->is_context_exempt = strcmp(value, "exempt") == 0;
                 if (!options->is_context_exempt && strcmp(value, "count") != 0)
                         return err_set(e, -EINVAL,
-                                       "--context-memory: '%.40s' is neither count nor exempt",
+                                       "--context-memory is 'count' or 'exempt', not '%.40s'",
                                        value);
                 return 0;
         default:
@@ -399,11 +422,13 @@ void node_options_done(struct node_options *options)
 
 static void print_help(void)
 {
-        printf("usage: vgpu-node [OPTION]…\n\n"
+        printf("Usage: vgpu-node [OPTION]…\n\n"
                "Shares the GPUs of this node: advertises vGPUs to kubelet, registers the GPUs "
                "with\n"
-               "the API server, and gives each container the share that it was given.\n\n");
+               "the API server, and gives each container the share that it was "
+               "given.\n\nOptions:\n");
         cli_option_print(rows);
+        printf("  %-26s %s\n", "--help", "print this text");
 }
 
 int node_options_parse(int argc, char **argv, struct node_options *ret_options, struct err *e)
@@ -436,6 +461,10 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
         while (r == 0 && (row = cli_scan_next(&scan, e)) != CLI_END) {
                 if (row == CLI_HELP) {
                         print_help();
+                        return 1;
+                }
+                if (row == VERSION) {
+                        printf("vgpu-node %s\n", VGPU_VERSION);
                         return 1;
                 }
                 if (row == CLI_BAD)

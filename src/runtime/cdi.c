@@ -84,6 +84,20 @@ static int option_take(struct wish *wish, int row, const char *value, struct err
         }
 }
 
+/* As CDI has names of devices, and as a folder can be called. */
+static int name_check(const char *name, struct err *e)
+{
+        static const char signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789._-";
+
+        if (*name == '\0' || strchr("._-", *name) || name[strspn(name, signs)] != '\0')
+                return err_set(e, -EINVAL,
+                               "--name has letters, digits, and between them '.', '_' and '-', "
+                               "not '%.60s'",
+                               name);
+        return 0;
+}
+
 /* 1: help was printed. */
 static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
 {
@@ -102,7 +116,9 @@ static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
                 if (r < 0)
                         return r;
         }
-        return wish->name ? 0 : err_set(e, -EINVAL, "which share? --name NAME says");
+        if (!wish->name)
+                return err_set(e, -EINVAL, "which share? --name NAME says");
+        return name_check(wish->name, e);
 }
 
 static json_t *mount_json(const char *host, const char *path, bool is_readonly)

@@ -1,9 +1,11 @@
 /* The command line. */
 #include "settings_scheduler.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "address.h"
 #include "cli_option.h"
 #include "resource.h"
 
@@ -134,7 +136,7 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
 {
         const char **text = text_of(settings, option);
         bool *flag = flag_of(settings, option);
-        struct err e;
+        struct err e = { 0 };
 
         if (text)
                 *text = value;
@@ -147,9 +149,10 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
                 return resource_use_domain(value, &e) < 0 ? refuse(e.text) : -1;
         case NODE_POLICY:
                 settings->is_spread = strcmp(value, "spread") == 0;
-                return settings->is_spread || strcmp(value, "binpack") == 0
-                               ? -1
-                               : refuse("--node-policy is binpack or spread");
+                if (settings->is_spread || strcmp(value, "binpack") == 0)
+                        return -1;
+                err_set(&e, -EINVAL, "--node-policy is 'binpack' or 'spread', not '%.60s'", value);
+                return refuse(e.text);
         case VERSION:
                 printf("vgpu-scheduler %s\n", VGPU_VERSION);
                 return 0;
@@ -161,8 +164,24 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
         }
 }
 
+/* Told at once, not when the cluster has been read. −1: it is one, or none is asked for. */
+static int address_check(const char *option, const char *text)
+{
+        struct address address;
+        struct err e = { 0 };
+
+        if (!text || address_parse(text, &address, &e) == 0)
+                return -1;
+        err_context(&e, e.code, option);
+        return refuse(e.text);
+}
+
 static int settings_check(const struct scheduler_settings *settings)
 {
+        const int code = address_check("--listen", settings->listen);
+
+        if (code >= 0)
+                return code;
         if (!settings->certificate_path != !settings->key_path)
                 return refuse("--certificate and --key go together");
         if (settings->allocations && !settings->certificate_path != !settings->clients_path)
@@ -173,7 +192,7 @@ static int settings_check(const struct scheduler_settings *settings)
         if (settings->is_plain && strncmp(settings->listen, "127.", 4) != 0 &&
             strncmp(settings->listen, "[::1]", 5) != 0)
                 return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
-        return -1;
+        return address_check("--allocations", settings->allocations);
 }
 
 int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *ret_settings,

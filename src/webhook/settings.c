@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "address.h"
 #include "resource.h"
 
 enum {
@@ -155,6 +156,13 @@ static int refuse(const char *sentence, int *ret_exit)
 
 static int settings_check(struct settings *settings, int *ret_exit)
 {
+        struct address address;
+        struct err e = { 0 };
+
+        if (address_parse(settings->listen, &address, &e) < 0) {
+                err_context(&e, e.code, "--listen");
+                return refuse(e.text, ret_exit);
+        }
         if (!settings->certificate_path != !settings->key_path)
                 return refuse("--certificate and --key belong together", ret_exit);
         if (settings->seal_key_path && !settings->certificate_path)

@@ -106,7 +106,7 @@ class Burn(Case):
     def test_bad_options(self):
         for words, part in ((("-x",), "no option '-x'"), (("-m",), "needs a value"),
                             (("-m", "200%"), "1 to 100"), (("-m", "0"), "more than 0"),
-                            (("0",), "time in seconds"), (("-i", "9"), "no GPU 9"),
+                            (("0",), "time in seconds"), (("1", "2"), "one time"), (("-i", "9"), "no GPU 9"),
                             (("-m", "1",), "too little")):
             done = self.burn(*words)
             self.assertIn(part, done.stderr + done.stdout)

@@ -94,7 +94,7 @@ class Words(Case):
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
 
     def test_manual_pages_name_every_option(self):
-        pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "doctor")}
+        pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "top", "doctor")}
         for name in ("create", "list", "show", "stat", "inject", "destroy"):
             pages["sim " + name] = "vgpu-sim.1"
         pages["explain pod"] = "vgpu-explain.1"
@@ -106,6 +106,13 @@ class Words(Case):
             for option in re.findall(r"^  (--[a-z-]+)", vgpu("help", *name.split()).stdout, re.M):
                 if option != "--help":
                     self.assertRegex(manual, re.escape(option) + r"\b", f"{page}: {name} {option}")
+
+    def test_the_manual_page_of_vgpu_names_every_command(self):
+        with open(os.path.join(SOURCE, "docs", "man", "vgpu.1"), encoding="utf-8") as file:
+            manual = re.sub(r"\\f[BRI]", "", file.read())
+        commands = vgpu("--help").stdout.split("Commands:")[1].split("Options:")[0]
+        for name in re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", commands, re.M):
+            self.assertRegex(manual, rf"(?m)^\.B.*\b{name}\b", name)
 
 
 class Machines(Case):

@@ -1,0 +1,64 @@
+"""programs MANUALS PROGRAM…: each says what it can do, which release it is, and what is wrong with its options."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+from tap import Tap
+
+# Values that mean nothing: each is refused before anything else is looked at.
+WRONG = {
+    "vgpu-node": [("device-split-count", "x"), ("device-split-count", "0"), ("device-memory-scaling", "0.5"),
+                  ("device-cores-scaling", "x"), ("device-memory-factor", "0"), ("mig-strategy", "x"),
+                  ("memory-units", "x"), ("metrics-listen", "x"), ("health-recovery", "0"),
+                  ("driver-timeout", "x"), ("env-ceiling", "x"), ("cheat-policy", "x"), ("scheduler", "x"),
+                  ("oversold-host-memory", "x"), ("context-memory", "x")],
+    "vgpu-scheduler": [("listen", "x"), ("allocations", "x"), ("node-policy", "x")],
+    "vgpu-webhook": [("listen", "x")],
+}
+
+
+def run(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=20,
+                          env={"PATH": "/usr/bin:/bin"})
+
+
+def refusal(program, name, *words):
+    """What is wrong with the answer to a command line that is wrong; None: nothing."""
+    done = run(program, *words)
+    if done.returncode == 2 and done.stdout == "" and re.fullmatch(rf"{name}: [^\n]+\n", done.stderr):
+        return None
+    return f"{name} {' '.join(words)}: {done.returncode} {done.stdout!r} {done.stderr!r}"
+
+
+def main(manuals, *programs):
+    tap = Tap()
+    helps, missing, versions, refusals, unnamed = [], [], [], [], []
+    for program in programs:
+        name = pathlib.Path(program).name
+        page = next(pathlib.Path(manuals).glob(f"{name}.[18]")).read_text(encoding="utf-8").replace("\\-", "-")
+        done = run(program, "--help")
+        if done.returncode or done.stderr or not done.stdout.startswith(f"Usage: {name} ") or run(
+                program, "-h").stdout != done.stdout:
+            helps.append(name)
+        missing += [f"{name} {option}" for option in re.findall(r"^  (--?[a-z-]+)", done.stdout, re.M)
+                    if not re.search(re.escape(option) + r"\b", page)]
+        said = run(program, "--version")
+        if said.returncode or not re.fullmatch(rf"{name} \d+\.\d+\.\d+\n", said.stdout):
+            versions.append(f"{name}: {said.stdout!r}")
+        refusals.append(refusal(program, name, "--no-such-option"))
+        refusals.append(refusal(program, name, "nonsense"))
+        for option, value in WRONG.get(name, []):
+            refusals.append(refusal(program, name, f"--{option}", value))
+            if f"--{option}" not in run(program, f"--{option}={value}").stderr:
+                unnamed.append(f"{name} --{option}")
+    tap.check("--help and -h print one text, on standard output", helps)
+    tap.check("every option is in the manual page", missing)
+    tap.check("--version names program and release", versions)
+    tap.check("what is wrong is told in one line, with status 2", [r for r in refusals if r])
+    tap.check("that line names the option", unnamed)
+    tap.done()
+
+
+main(*sys.argv[1:])
