@@ -1,5 +1,5 @@
 /* Claims: room on a node that is kept for a pod which waits until others have left. It is not held: those
- * who leave may still be there. Lost with a restart, and made again by status.nominatedNodeName. */
+ * who leave may still be there. Lost with a restart, and made again by the annotation vgpu.io/kept-node. */
 #pragma once
 
 #include "cluster.h"

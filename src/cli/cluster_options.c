@@ -53,6 +53,8 @@ const struct cli_option explain_pod_options[] = {
         [EXPLAIN_POD_NVIDIA_GPU] = { "nvidia-gpu", NULL,
                                      "nvidia.com/gpu is ours too, as vgpu-scheduler was told",
                                      NULL },
+        [EXPLAIN_POD_DOMAIN] = { "domain", "NAME", "of resource names, where it is not nvidia.com",
+                                 NULL },
         [EXPLAIN_POD_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };

@@ -184,6 +184,8 @@ int cluster_explain_pod(const struct cluster_command *command, int argc, char **
                 return cluster_complain(CLUSTER_USAGE,
                                         "'vgpu explain pod' takes the name of one pod (see 'vgpu "
                                         "explain pod --help')");
+        if (values[EXPLAIN_POD_DOMAIN] && resource_use_domain(values[EXPLAIN_POD_DOMAIN], &e) < 0)
+                return cluster_complain(CLUSTER_USAGE, "%s", e.text);
         if (cluster_session_open(values[EXPLAIN_POD_KUBECONFIG], &session, &e) < 0) {
                 code = cluster_complain(CLUSTER_FAILED, "%s", e.text);
         } else {

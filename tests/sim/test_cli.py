@@ -93,6 +93,9 @@ class Words(Case):
                                   text=True, check=False)
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
 
+    def test_a_domain_that_is_none_is_refused_before_the_cluster_is_asked(self):
+        self.refuses(vgpu("explain", "pod", "a", "--domain", "A_b"), 2, "'A_b' is no domain")
+
     def test_manual_pages_name_every_option(self):
         pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "top", "doctor")}
         for name in ("create", "list", "show", "stat", "inject", "destroy"):

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "node_told.h"
+#include "resource.h"
 #include "unit.h"
 
 #define CARD(id)                                                                                 \
@@ -128,7 +129,20 @@ TEST(a_pod_that_is_on_a_node)
         way_done(&way);
 }
 
+/* The last one: a domain is said once, when a program starts. */
+TEST(a_pod_that_asks_by_the_operators_own_names)
+{
+        static const char asks[] = "\"gpu.example.com/gpumem\":\"6000\"";
+        struct way way = way_new();
+
+        CHECK_STR(station(&way, asks, SEEN, "", ""), "nothing");
+        CHECK_EQ(resource_use_domain("gpu.example.com", NULL), 0);
+        CHECK_STR(station(&way, asks, SEEN, "", ""), "room");
+        way_done(&way);
+}
+
 int main(void)
 {
-        return RUN(CASE(a_pod_that_is_not_placed), CASE(a_pod_that_is_on_a_node));
+        return RUN(CASE(a_pod_that_is_not_placed), CASE(a_pod_that_is_on_a_node),
+                   CASE(a_pod_that_asks_by_the_operators_own_names));
 }
