@@ -62,6 +62,21 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
                 pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
 }
 
+/* A new share begins with what the scheduler decided, which has its room; what annotations ask for beyond
+ * is then a change like any other: it must find room, and the scheduler is told. */
+static int share_begin(const struct pod_watch_options *options, const json_t *pod,
+                       const json_t *container, const struct allocation *allocation, struct err *e)
+{
+        struct share_terms terms = options->terms;
+        struct gpu_card cards[SHARE_DEVICES];
+        struct share_copy content;
+
+        terms.is_as_given = true;
+        const int r = share_content_make(pod, container, allocation, options->gpus, &terms,
+                                         &content, cards, e);
+        return r > 0 ? share_put(options, &content, cards, e) : r;
+}
+
 static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
                             const json_t *pod, const json_t *container,
                             const struct allocation *allocation)
@@ -73,6 +88,8 @@ static void container_apply(const struct pod_watch_options *options, struct seen
         int r = share_content_make(pod, container, allocation, options->gpus, &options->terms,
                                    &content, cards, &e);
 
+        if (r > 0 && !share_book_find(options->shares, seen->uid, name))
+                r = share_begin(options, pod, container, allocation, &e) < 0 ? -EINVAL : r;
         if (r > 0)
                 r = share_put(options, &content, cards, &e);
         if (r < 0)

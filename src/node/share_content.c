@@ -211,6 +211,8 @@ static int terms_read(const json_t *pod, const json_t *container, struct terms *
 
         if (r == 0)
                 r = container_env_read(container, &terms->wishes, e);
+        if (terms->node->is_as_given)
+                terms->resize.memory_bytes = terms->resize.cores = 0; /* ceilings stay */
         /* A request that means nothing is for the scheduler to refuse: it has decided already. */
         if (r == 0 && pod_request_read(container, true, &request, NULL) == 0)
                 terms->is_urgent = request_has(&request, RESOURCE_PRIORITY) &&

@@ -16,6 +16,7 @@ struct share_terms {           /* of the node's operator */
                 host_bytes; /* oversold: on the host beyond the limit at most; 0: the card's size */
         bool is_context_exempt;
         bool speaks_own_pids; /* the driver, to each container: open kernel modules */
+        bool is_as_given;     /* what the pod's annotations ask for beside the decision waits */
 };
 
 /* 1: the content, and a row per device; 0: the decision gives this container nothing. -EINVAL: the pod

@@ -182,6 +182,14 @@ def resizes(tap, node, api, runtime):
     api.put(pod("crowd-1", [node.uuids[1]], 101, memory="50000Mi", memory_max="60000Mi"))
     time.sleep(0.5)
     tap.check("… unless the card has no room", differs(runtime.memory("uid-crowd-1"), 500))
+    api.put(pod("greedy", [node.uuids[1]], 100, memory="50000Mi", memory_max="60000Mi"), "ADDED")
+    tap.check("a pod that comes with a wish the card has no room for gets what was decided",
+              differs((eventually(lambda: runtime.memory("uid-greedy"), 2), runtime.memory("uid-greedy")), (True, 100)))
+    api.put(pod("modest", [node.uuids[1]], 100, memory="300Mi", memory_max="400Mi"), "ADDED")
+    tap.check("… and one that there is room for, what it wishes",
+              differs(eventually(lambda: runtime.memory("uid-modest") == 300, 2), True))
+    for gone in ("greedy", "modest"):
+        api.put(pod(gone, [node.uuids[1]], 100), "DELETED")
     subprocess.run([f"{node.bin_dir}/vgpu", "set", "crowd-2.main", "--memory", "70Mi"], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "VGPU_NODE_SOCKET": f"{node.folder}/run/node.sock"})
     later = pod("crowd-2", [node.uuids[2]], 102)
