@@ -52,7 +52,11 @@ int seat_open_of(int folder, uid_t user, struct seat *ret_seat)
                 mmap(NULL, sizeof(struct seat_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)
                 return -errno;
-        guard_add(file, sizeof(struct seat_file));
+        const int r = guard_add(file, sizeof(struct seat_file));
+        if (r < 0) {
+                munmap(file, sizeof(struct seat_file));
+                return r;
+        }
         *ret_seat = (struct seat){ .fd = steal_fd(fd), .file = file };
         return 0;
 }

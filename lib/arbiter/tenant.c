@@ -27,6 +27,13 @@ static void want_path_of(const struct tenant *tenant, char ret_path[SHARE_TEXT])
         gpu_page_want_path(tenant->path, ret_path);
 }
 
+static int guarded(void *mapping, size_t bytes, struct err *e)
+{
+        const int r = guard_add(mapping, bytes);
+
+        return r < 0 ? err_set(e, r, "too many files are looked at") : 0;
+}
+
 /* The files may be the tenant's, who can cut them short under us. */
 static int pages_open(struct tenant *tenant, struct err *e)
 {
@@ -36,11 +43,11 @@ static int pages_open(struct tenant *tenant, struct err *e)
         want_path_of(tenant, want_path);
         int r = gpu_grant_map(grant_path, PROT_READ | PROT_WRITE, &tenant->grants, e);
         if (r == 0)
-                guard_add(tenant->grants, sizeof *tenant->grants);
+                r = guarded(tenant->grants, sizeof *tenant->grants, e);
         if (r == 0)
                 r = gpu_want_map(want_path, &tenant->wants, e);
         if (r == 0)
-                guard_add(tenant->wants, sizeof *tenant->wants);
+                r = guarded(tenant->wants, sizeof *tenant->wants, e);
         if (r == 0)
                 tenant->inode = inode_of(want_path);
         return r;
@@ -54,7 +61,7 @@ static int files_open(struct tenant *tenant, struct err *e)
         if (r == -EACCES || r == -EROFS)
                 r = share_open(tenant->path, false, &tenant->share, e);
         if (r == 0)
-                guard_add(tenant->share.file, sizeof *tenant->share.file);
+                r = guarded(tenant->share.file, sizeof *tenant->share.file, e);
         if (r == 0)
                 r = pages_open(tenant, e);
         guard_open_end();

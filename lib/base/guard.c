@@ -1,6 +1,7 @@
 /* guard: see guard.h. */
 #include "guard.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,7 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GUARD_ROOM = 512 };
+enum {
+        GUARD_ROOM = 16384
+}; /* three for each of thousands of shares; untouched, it costs nothing */
 
 /* Written under the lock, read by the signal handler of whichever thread looked. */
 static struct {
@@ -64,7 +67,7 @@ static void handler_install(void)
                 sigaction(SIGBUS, &action, &guard.before);
 }
 
-static void row_add(void *mapping, size_t bytes)
+static int row_add(void *mapping, size_t bytes)
 {
         const unsigned count = atomic_load(&guard.count);
         unsigned i = 0;
@@ -72,19 +75,21 @@ static void row_add(void *mapping, size_t bytes)
         while (i < count && atomic_load(&guard.rows[i].begin))
                 i++;
         if (i == GUARD_ROOM)
-                return;
+                return -ENOSPC;
         handler_install();
         atomic_store(&guard.rows[i].bytes, bytes);
         atomic_store(&guard.rows[i].begin, (uintptr_t)mapping);
         if (i == count)
                 atomic_store(&guard.count, count + 1);
+        return 0;
 }
 
-void guard_add(void *mapping, size_t bytes)
+int guard_add(void *mapping, size_t bytes)
 {
         pthread_mutex_lock(&guard.lock);
-        row_add(mapping, bytes);
+        const int r = row_add(mapping, bytes);
         pthread_mutex_unlock(&guard.lock);
+        return r;
 }
 
 void guard_open_begin(void)

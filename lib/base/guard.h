@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Takes the program's handler of SIGBUS, which no thread that looks may have blocked. Beyond its room (a
- * few hundred) nothing is guarded. */
-void guard_add(void *mapping, size_t bytes);
+/* Takes the program's handler of SIGBUS, which no thread that looks may have blocked. -ENOSPC: so
+ * many are guarded (thousands) that this one is not: it must not be looked at. */
+int guard_add(void *mapping, size_t bytes);
 void guard_remove(void *mapping);
 
 /* Between these, this thread may look at mappings that it could not add yet. */

@@ -30,10 +30,10 @@ int region_view_open(const char *path, struct region *ret_region, struct err *e)
         void *file = mmap(NULL, sizeof(struct region_file), PROT_READ, MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)
                 return err_set(e, -errno, "cannot map region '%.150s': %s", path, strerror(errno));
-        guard_add(file, sizeof(struct region_file));
         region.file = file;
         file_identity_of(fd, &region.identity);
-        const int r = file_check(file, path, e);
+        int r = guard_add(file, sizeof(struct region_file));
+        r = r < 0 ? err_set(e, r, "too many files are looked at") : file_check(file, path, e);
         if (r < 0) {
                 region_view_close(&region);
                 return r;
