@@ -7,6 +7,7 @@
 #include "log.h"
 #include "share_compute.h"
 #include "share_memory.h"
+#include "tenant_throttle.h"
 
 struct finding {
         const struct control_group *group;
@@ -76,6 +77,8 @@ static int share_raise(struct registrar *registrar, struct held_share *held,
 
         if (device < 0 || request->cores_percent > 100)
                 return -ERANGE;
+        if (tenant_is_throttled(now))
+                return -EPERM; /* it does not take back by itself what was taken from it */
         memcpy(&copy, now, sizeof copy);
         device_raise(request, registrar->ceiling, &copy.devices[device]);
         if (registrar->ceiling == ENV_CEILING_NONE &&

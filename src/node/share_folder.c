@@ -16,6 +16,7 @@
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 static const char *const file_names[] = { "share", "region", "grant", "want", "id", "kept" };
+static const char *const account_names[] = { "region", "grant", "want", "id" }; /* of one boot */
 
 static bool is_name(const char *text)
 {
@@ -177,8 +178,8 @@ static int account_renew(const char *path, const char *boot, const struct gpu_ca
         char file[SHARE_TEXT];
 
         memcpy(&copy, share_current(share), sizeof copy);
-        for (size_t i = 1; i < sizeof file_names / sizeof *file_names; i++) {
-                share_folder_beside(path, file_names[i], file);
+        for (size_t i = 0; i < sizeof account_names / sizeof *account_names; i++) {
+                share_folder_beside(path, account_names[i], file);
                 unlink(file);
         }
         const int r = account_make(path, boot, cards, copy.device_count, &copy.region_inode, e);

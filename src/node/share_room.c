@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "quantity.h"
+#include "tenant_throttle.h"
 
 struct summing {
         const struct held_share *except;
@@ -25,16 +26,20 @@ static void sum_share(void *owner, struct held_share *held)
 {
         struct summing *summing = owner;
         const struct share_copy *copy = share_current(&held->share);
+        const struct share_device *devices = copy->devices;
         const int device = share_find_device(copy, summing->uuid);
+        struct share_device kept[SHARE_DEVICES];
 
         if (held == summing->except || held->is_going || device < 0 ||
             (summing->except_pod && strcmp(held->pod_uid, summing->except_pod) == 0))
                 return;
-        const uint64_t limit = copy->devices[device].limit_bytes;
+        if (tenant_is_throttled(copy) && tenant_kept(held, kept))
+                devices = kept; /* nobody else grows into what it gets back */
+        const uint64_t limit = devices[device].limit_bytes;
 
         if (limit != SHARE_UNLIMITED)
                 summing->use.memory_bytes += limit;
-        summing->use.cores_percent += copy->devices[device].cores_percent;
+        summing->use.cores_percent += devices[device].cores_percent;
 }
 
 void share_room_others(const struct share_room *room, const struct held_share *except,

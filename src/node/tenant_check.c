@@ -49,10 +49,11 @@ unsigned tenant_check(struct tenant_record *record, unsigned seen)
 
 bool tenant_check_is_over(struct tenant_record *record)
 {
-        bool was_certain = false;
+        bool was_certain = record->is_held_back;
 
         if (record->clean != CLEAN_LOOKS)
                 return false;
+        record->is_held_back = false;
         for (unsigned i = 0; i < CHEATS; i++) {
                 was_certain |= record->is_certain[i];
                 record->is_certain[i] = false;

@@ -25,7 +25,8 @@ bool tenant_runs_more(double driver_ratio, double account_ratio);
 struct tenant_record {
         unsigned looks[CHEATS]; /* in a row */
         bool is_certain[CHEATS];
-        unsigned clean; /* looks in a row without any */
+        bool is_held_back; /* for what was certain before this record began */
+        unsigned clean;    /* looks in a row without any */
         uint64_t counts[CHEATS];
 };
 

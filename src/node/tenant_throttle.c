@@ -30,15 +30,36 @@ static void change(struct share_book *book, struct held_share *held, const struc
                 log_info("share '%s' is %s", held->name, how);
 }
 
+bool tenant_is_throttled(const struct share_copy *copy)
+{
+        return copy->device_count > 0 && copy->devices[0].limit_bytes == THROTTLED_BYTES &&
+               copy->devices[0].cores_percent == THROTTLED_PERCENT;
+}
+
+bool tenant_kept(const struct held_share *held, struct share_device ret_devices[SHARE_DEVICES])
+{
+        char path[SHARE_TEXT];
+        autofree char *bytes = NULL;
+        size_t count = 0;
+
+        kept_path(held, path);
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fd_read_all(fd, &bytes, &count) < 0 ||
+            count != SHARE_DEVICES * sizeof *ret_devices)
+                return false;
+        memcpy((void *)ret_devices, bytes, count);
+        return true;
+}
+
 void tenant_throttle(struct share_book *book, struct held_share *held)
 {
         struct share_copy copy;
         char path[SHARE_TEXT];
 
         kept_path(held, path);
-        if (access(path, F_OK) == 0)
-                return;
         memcpy(&copy, share_current(&held->share), sizeof copy);
+        if (tenant_is_throttled(&copy)) /* what is kept is not what it has now */
+                return;
         const int r = file_replace(path, (const void *)copy.devices, sizeof copy.devices, 0600);
         if (r < 0) {
                 log_warn("share '%s' is not throttled: cannot write '%s': %s", held->name, path,
@@ -58,27 +79,16 @@ void tenant_throttle(struct share_book *book, struct held_share *held)
 }
 
 /* Somebody may have given it other limits meanwhile: its pod, or `vgpu set`. */
-static bool is_throttled(const struct share_copy *copy)
-{
-        return copy->device_count > 0 && copy->devices[0].limit_bytes == THROTTLED_BYTES &&
-               copy->devices[0].cores_percent == THROTTLED_PERCENT;
-}
-
 void tenant_release(struct share_book *book, struct held_share *held)
 {
         struct share_copy copy;
         char path[SHARE_TEXT];
-        autofree char *bytes = NULL;
-        size_t count = 0;
 
-        kept_path(held, path);
-        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 || fd_read_all(fd, &bytes, &count) < 0)
-                return;
-        unlink(path);
         memcpy(&copy, share_current(&held->share), sizeof copy);
-        if (count != sizeof copy.devices || !is_throttled(&copy))
-                return;
-        memcpy((void *)copy.devices, bytes, sizeof copy.devices);
-        change(book, held, &copy, "given back what it had");
+        const bool is_kept = tenant_is_throttled(&copy) && tenant_kept(held, copy.devices);
+        if (is_kept)
+                change(book, held, &copy, "given back what it had");
+        /* Last: whoever is killed before gives back again. */
+        kept_path(held, path);
+        unlink(path);
 }

@@ -4,6 +4,10 @@
 
 #include "share_book.h"
 
+bool tenant_is_throttled(const struct share_copy *copy);
+/* What a throttled share had and may get back; false: there is nothing. */
+bool tenant_kept(const struct held_share *held, struct share_device ret_devices[SHARE_DEVICES]);
+
 /* One percent of each GPU's time, and no new memory. Done already: nothing. */
 void tenant_throttle(struct share_book *book, struct held_share *held);
 /* As it was; never throttled, or changed since: nothing. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "book_bench.h"
+#include "tenant_throttle.h"
 
 #define POD   "6c2a1f0e-9b3d-4d7e-8f11-aa00bb22cc33"
 #define OTHER "00000000-9b3d-4d7e-8f11-aa00bb22cc33"
@@ -138,6 +139,30 @@ TEST(where_the_node_lets_it_the_card_is_the_ceiling)
         book_bench_close(&desk.bench);
 }
 
+TEST(a_throttled_share_is_not_raised_by_whoever_it_was_taken_from_nor_is_its_room_anybody_elses)
+{
+        struct desk desk;
+        int raised;
+
+        desk_open(&desk, ENV_CEILING_CARD);
+        struct held_share *held = book_bench_put(&desk.bench, POD, "a", 600, 60);
+        struct held_share *beside = book_bench_put(&desk.bench, OTHER, "b", 200, 20);
+        tenant_throttle(desk.bench.book, held);
+        CHECK_EQ(ask(&desk, POD, "x", 600, 60, &raised), 0);
+        CHECK_EQ(raised, -EPERM);
+        CHECK_EQ(book_bench_device(held)->limit_bytes, 1);
+        CHECK_EQ(ask(&desk, OTHER, "x", 401, 0, &raised), 0);
+        CHECK_EQ(raised, -ENOSPC);
+        CHECK_EQ(ask(&desk, OTHER, "x", 0, 41, &raised), 0);
+        CHECK_EQ(raised, -ENOSPC);
+        CHECK_EQ(ask(&desk, OTHER, "x", 400, 40, &raised), 0);
+        CHECK_EQ(raised, 0);
+        CHECK_EQ(book_bench_device(beside)->limit_bytes, 400 * MIB);
+        tenant_release(desk.bench.book, held);
+        CHECK_EQ(book_bench_device(held)->limit_bytes, 600 * MIB);
+        book_bench_close(&desk.bench);
+}
+
 TEST(a_share_is_changed_by_hand_within_its_ceilings_and_the_card)
 {
         struct desk desk;
@@ -191,10 +216,12 @@ TEST(a_new_share_fits_beside_those_of_other_pods)
 
 int main(void)
 {
-        return RUN(CASE(a_new_share_fits_beside_those_of_other_pods),
-                   CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
-                   CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
-                   CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
-                   CASE(where_the_node_lets_it_the_card_is_the_ceiling),
-                   CASE(a_share_is_changed_by_hand_within_its_ceilings_and_the_card));
+        return RUN(
+                CASE(a_new_share_fits_beside_those_of_other_pods),
+                CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
+                CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
+                CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
+                CASE(a_throttled_share_is_not_raised_by_whoever_it_was_taken_from_nor_is_its_room_anybody_elses),
+                CASE(where_the_node_lets_it_the_card_is_the_ceiling),
+                CASE(a_share_is_changed_by_hand_within_its_ceilings_and_the_card));
 }

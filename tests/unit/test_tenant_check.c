@@ -116,11 +116,61 @@ TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
         json_decref(annotations);
 }
 
+TEST(what_an_agent_before_held_back_is_over_after_a_clean_minute_too)
+{
+        struct tenant_record record = { .is_held_back = true };
+        unsigned over = 0;
+
+        for (int i = 0; i < 200; i++) {
+                tenant_check(&record, 0);
+                over += tenant_check_is_over(&record);
+        }
+        CHECK_EQ(over, 1);
+}
+
+TEST(a_throttled_share_gets_back_what_it_had_after_a_reboot_too)
+{
+        struct book_bench bench;
+
+        book_bench_open(&bench);
+        struct held_share *held = book_bench_put(&bench, "uid", "main", 200, 30);
+        tenant_throttle(bench.book, held);
+        share_book_close(bench.book);
+        CHECK_EQ(share_book_open(bench.folder, "next boot", &bench.book, NULL), 0);
+        held = share_book_find(bench.book, "uid", "main");
+        CHECK(tenant_is_throttled(share_current(&held->share)));
+        tenant_release(bench.book, held);
+        CHECK_EQ(book_bench_device(held)->limit_bytes, 200 * MIB);
+        CHECK_EQ(book_bench_device(held)->cores_percent, 30);
+        book_bench_close(&bench);
+}
+
+/* Killed between keeping and throttling, or given new limits since. */
+TEST(what_was_kept_once_does_not_keep_a_share_from_being_throttled)
+{
+        struct share_copy copy;
+        struct book_bench bench;
+
+        book_bench_open(&bench);
+        struct held_share *held = book_bench_put(&bench, "uid", "main", 200, 30);
+        copy = *share_current(&held->share);
+        tenant_throttle(bench.book, held);
+        CHECK_EQ(share_book_change(bench.book, held, &copy, NULL), 0);
+        tenant_throttle(bench.book, held);
+        CHECK(tenant_is_throttled(share_current(&held->share)));
+        tenant_release(bench.book, held);
+        CHECK_EQ(book_bench_device(held)->limit_bytes, 200 * MIB);
+        book_bench_close(&bench);
+}
+
 int main(void)
 {
         return RUN(CASE(figures_of_two_moments_may_differ_a_little),
                    CASE(only_what_shows_several_times_in_a_row_is_certain),
                    CASE(it_is_over_after_a_clean_minute_and_may_begin_anew),
+                   CASE(what_an_agent_before_held_back_is_over_after_a_clean_minute_too),
                    CASE(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too),
+                   CASE(a_throttled_share_gets_back_what_it_had_after_a_reboot_too),
+                   CASE(what_was_kept_once_does_not_keep_a_share_from_being_throttled),
                    CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));
 }
