@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "region_word.h"
 
 const char *region_fault_text(enum region_fault fault)
@@ -77,8 +78,9 @@ static int64_t slot_units(const struct region *region, uint32_t slot, unsigned a
 
 enum look { LOOK_RIGHT, LOOK_UNEVEN, LOOK_MOVED /* says nothing */ };
 
-static enum look sum_look(const struct region *region, unsigned account)
+static enum look sum_look(const struct region *region, unsigned account, uint64_t until_ns)
 {
+        enum { SLOTS_AT_ONCE = 64 };
         _Atomic uint64_t *word = &region->file->devices[account].word;
         uint32_t high = atomic_load(&region->file->slots_high);
         uint64_t before = atomic_load(word);
@@ -86,20 +88,23 @@ static enum look sum_look(const struct region *region, unsigned account)
 
         if (high > REGION_SLOTS)
                 return LOOK_UNEVEN;
-        for (uint32_t i = 1; i <= high; i++)
+        for (uint32_t i = 1; i <= high; i++) {
+                if (i % SLOTS_AT_ONCE == 0 && clock_now_ns() >= until_ns)
+                        return LOOK_MOVED;
                 sum += slot_units(region, i, account);
+        }
         if (atomic_load(word) != before)
                 return LOOK_MOVED;
         return sum == (int64_t)word_units(before) ? LOOK_RIGHT : LOOK_UNEVEN;
 }
 
-enum region_fault region_check_sum(const struct region *region, unsigned account)
+static enum region_fault sum_check(const struct region *region, unsigned account, uint64_t until_ns)
 {
         enum { LOOKS = 200, UNEVEN_MOST = 12, UNEVEN_SOON = 4 };
         unsigned uneven = 0;
 
-        for (unsigned i = 0; i < LOOKS; i++) {
-                enum look look = sum_look(region, account);
+        for (unsigned i = 0; i < LOOKS && clock_now_ns() < until_ns; i++) {
+                enum look look = sum_look(region, account, until_ns);
                 if (look == LOOK_RIGHT)
                         return REGION_SOUND;
                 uneven += look == LOOK_UNEVEN;
@@ -112,15 +117,20 @@ enum region_fault region_check_sum(const struct region *region, unsigned account
         return REGION_SOUND; /* too busy to be looked at; next time */
 }
 
-enum region_fault region_check_all(const struct region *region)
+enum region_fault region_check_sum(const struct region *region, unsigned account)
+{
+        return sum_check(region, account, UINT64_MAX);
+}
+
+enum region_fault region_check_all(const struct region *region, uint64_t until_ns)
 {
         uint32_t told = atomic_load(&region->file->fault);
         enum region_fault fault = told <= REGION_UNEVEN ? (enum region_fault)told : REGION_UNEVEN;
 
         for (unsigned d = 0; d < region->device_count && fault == REGION_SOUND; d++) {
-                fault = region_check_sum(region, d);
+                fault = sum_check(region, d, until_ns);
                 if (fault == REGION_SOUND)
-                        fault = region_check_sum(region, region_virtual(d));
+                        fault = sum_check(region, region_virtual(d), until_ns);
         }
         return fault;
 }

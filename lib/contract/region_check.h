@@ -22,5 +22,7 @@ enum region_fault region_check_own(struct region *region);
 /* Does the account add up? Nobody is stopped for it; wherever a process is stopped or killed, an account
  * that was not written by hand adds up. */
 enum region_fault region_check_sum(const struct region *region, unsigned account);
-/* For one who only looks: what a process has found, else whether every account adds up. */
-enum region_fault region_check_all(const struct region *region);
+/* For one who only looks: what a process has found, else whether every account adds up. How long that
+ * takes is in the hands of whoever writes it: what was not looked at when the clock (clock_now_ns) says
+ * until_ns is not found at fault. */
+enum region_fault region_check_all(const struct region *region, uint64_t until_ns);

@@ -413,7 +413,7 @@ int share_place_take(const struct share_copy *wanted, const struct gpu_list *gpu
 
 int share_place_check(const struct share_copy *copy, const struct region *region, struct err *e)
 {
-        const enum region_fault fault = region_check_all(region);
+        const enum region_fault fault = region_check_all(region, UINT64_MAX);
 
         if (fault == REGION_SOUND)
                 return 0;

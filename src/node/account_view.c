@@ -65,6 +65,7 @@ int account_view_open(const char *path, struct account_view *ret_view, struct er
         if (atomic_load(&head.magic) != REGION_MAGIC || head.version != REGION_VERSION)
                 return err_set(e, -EPROTO, "'%s' is no account of this release", path);
         view.slots = atomic_load(&head.slots_high);
+        view.slots_all = view.slots < REGION_SLOTS ? view.slots : REGION_SLOTS;
         if (view.slots > ACCOUNT_SLOTS)
                 view.slots = ACCOUNT_SLOTS;
         view.compute = malloc(sizeof *view.compute);

@@ -7,11 +7,14 @@
 #include "err.h"
 #include "region_layout.h"
 
-enum { ACCOUNT_SLOTS = 512 }; /* processes of one container that are looked at */
+enum { ACCOUNT_SLOTS = 512 }; /* processes of one container whose figures are shown */
+/* So long one account's sum may hold up everybody else: its container can make it take for ever. */
+enum { ACCOUNT_LOOK_MS = 20 };
 
 struct account_view {
         int fd;
-        uint32_t slots; /* 1 … are looked at */
+        uint32_t slots;     /* 1 … are shown */
+        uint32_t slots_all; /* 1 … were ever used */
         struct region_compute *compute;
 };
 

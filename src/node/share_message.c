@@ -160,7 +160,8 @@ static bool fault_put(Vgpu__V1__Share *message, const char *path)
 
         if (region_view_open(path, &region, NULL) < 0)
                 return true;
-        const enum region_fault fault = region_check_all(&region);
+        const enum region_fault fault =
+                region_check_all(&region, clock_now_ns() + ACCOUNT_LOOK_MS * NS_PER_MS);
         region_view_close(&region);
         return fault == REGION_SOUND || text_put(&message->fault, region_fault_text(fault));
 }

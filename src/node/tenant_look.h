@@ -30,6 +30,7 @@ struct tenant_finding {
         uint64_t unsaid_ns[SHARE_DEVICES]; /* GPU time since the last look beyond what it says */
 };
 
-/* processes: a vec of struct tenant_process, of all containers. */
+/* processes: a vec of struct tenant_process, of all containers. Whether the account adds up is not looked
+ * at beyond until_ns, nor for long. */
 void tenant_look(struct tenant_state *state, const struct vec *processes, uint64_t passed_ns,
-                 struct tenant_finding *ret_finding);
+                 uint64_t until_ns, struct tenant_finding *ret_finding);

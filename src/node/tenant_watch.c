@@ -17,7 +17,10 @@
 #include "tenant_look.h"
 #include "tenant_throttle.h"
 
-enum { LOOK_MS = 1000 };
+enum {
+        LOOK_MS = 1000,
+        SUMS_MS = 100, /* of it, for all accounts' sums: the loop has others to serve */
+};
 struct tenant_watch {
         struct loop *loop;
         struct tenant_watch_options options;
@@ -40,6 +43,8 @@ static void state_add(struct tenant_watch *watch, struct held_share *held)
         }
         state->held = held;
         state->is_first = true;
+        /* By the vgpu-node before this one: to be given back like any other. */
+        state->record.is_held_back = tenant_is_throttled(share_current(&held->share));
         list_append(&watch->states, &state->link);
 }
 
@@ -163,11 +168,24 @@ static void unsaid_tell(struct tenant_watch *watch, struct tenant_state *state,
         }
 }
 
+/* Whoever makes its sum take long is not always before the same others. */
+static void first_last(struct list *states)
+{
+        struct list *first = states->next;
+
+        if (first == states)
+                return;
+        list_remove(first);
+        list_append(states, first);
+}
+
 static void on_look(struct timer *timer)
 {
         struct tenant_watch *watch = container_of(timer, struct tenant_watch, look);
         const uint64_t now_ns = clock_now_ns();
         const uint64_t passed_ns = watch->looked_ns ? now_ns - watch->looked_ns : 0;
+
+        const uint64_t until_ns = now_ns + SUMS_MS * NS_PER_MS;
 
         watch->looked_ns = now_ns;
         if (share_book_count(watch->options.book))
@@ -177,7 +195,7 @@ static void on_look(struct timer *timer)
                 struct tenant_state *state = container_of(link, struct tenant_state, link);
                 struct tenant_finding finding = { 0 };
 
-                tenant_look(state, &watch->owned, passed_ns, &finding);
+                tenant_look(state, &watch->owned, passed_ns, until_ns, &finding);
                 unsaid_tell(watch, state, &finding);
                 const unsigned certain = tenant_check(&state->record, finding.seen);
                 if (certain)
@@ -188,6 +206,7 @@ static void on_look(struct timer *timer)
                 }
                 share_book_rest_share(state->held);
         }
+        first_last(&watch->states);
         loop_timer_set(watch->loop, &watch->look, LOOK_MS * NS_PER_MS);
 }
 

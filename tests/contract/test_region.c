@@ -314,6 +314,8 @@ TEST(a_word_written_by_hand_is_noticed)
         uint64_t word = region.file->devices[0].word;
         region.file->devices[0].word = 0;
         CHECK_EQ(region_check_sum(&region, 0), REGION_UNEVEN);
+        CHECK_EQ(region_check_all(&region, UINT64_MAX), REGION_UNEVEN);
+        CHECK_EQ(region_check_all(&region, 0), REGION_SOUND); /* no time to look */
         CHECK_EQ(region_check_own(&region), REGION_SOUND);
         /* Both, so that it adds up: the process knows better. */
         uint64_t held = region.file->slots[region.slot].accounts[0].held;

@@ -74,7 +74,7 @@ static void change(struct region_file *file, const uint8_t *bytes, size_t count)
 static void use(struct region *region, bool is_checked)
 {
         if (is_checked) /* takes its time over an account that does not add up */
-                region_check_all(region);
+                region_check_all(region, UINT64_MAX);
         if (region_join(region) < 0)
                 return;
         region_charge(region, 0, REGION_DEVICE, 3 * MIB, 8 * MIB);
