@@ -99,6 +99,7 @@ class Installation:
 @contextlib.contextmanager
 def installed(cluster, folder):
     made = Installation(kustomized(folder))
+    kubectl("delete", "runtimeclass", "vgpu", "--ignore-not-found")  # of cases that need no more than that
     try:
         is_done, text = kubectl("apply", "-k", os.path.join(DEPLOY, folder))
         expect(is_done and "Warning" not in text, text)
