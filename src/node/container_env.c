@@ -15,9 +15,9 @@ static void list_free(char **list)
         free(list);
 }
 
-static char **list_make(const json_t *env)
+static char **list_make(const json_t *env, const char *policy)
 {
-        char **list = calloc(json_array_size(env) + 1, sizeof *list);
+        char **list = calloc(json_array_size(env) + 2, sizeof *list);
         size_t count = 0;
 
         /* Of two with one name the last counts; readers take the first. */
@@ -35,12 +35,20 @@ static char **list_make(const json_t *env)
                 }
                 count++;
         }
+        /* Under the name that every other yields to. */
+        if (list && policy &&
+            asprintf(&list[count], "GPU_CORE_UTILIZATION_POLICY=%s", policy) < 0) {
+                list[count] = NULL;
+                list_free(list);
+                return NULL;
+        }
         return list;
 }
 
-int container_env_read(const json_t *container, struct share_copy *ret_wishes, struct err *e)
+int container_env_read(const json_t *container, const char *policy, struct share_copy *ret_wishes,
+                       struct err *e)
 {
-        char **list = list_make(json_object_get(container, "env"));
+        char **list = list_make(json_object_get(container, "env"), policy);
 
         if (!list)
                 return err_set(e, -ENOMEM, "out of memory");

@@ -46,6 +46,27 @@ static int percent_read(const json_t *annotations, const char *name, unsigned *r
         return err_context(e, -EINVAL, name);
 }
 
+/* How compute is held, for all containers whose environment does not say; NULL: nothing is said. */
+static int policy_read(const json_t *pod, const char **ret_policy, struct err *e)
+{
+        static const char *const names[] = { "vgpu.io/cores-policy",
+                                             "nvidia.com/vgpu-compute-policy" };
+        const json_t *annotations =
+                json_object_get(json_object_get(pod, "metadata"), "annotations");
+
+        *ret_policy = NULL;
+        for (size_t i = 0; i < sizeof names / sizeof *names && !*ret_policy; i++) {
+                const char *text = json_string_value(json_object_get(annotations, names[i]));
+
+                if (text && strcmp(text, "fixed") != 0 && strcmp(text, "balance") != 0 &&
+                    strcmp(text, "none") != 0)
+                        return err_set(e, -EINVAL, "%s: '%.40s' is none of fixed, balance, none",
+                                       names[i], text);
+                *ret_policy = text;
+        }
+        return 0;
+}
+
 static int resize_read(const json_t *pod, struct resize *ret_resize, struct err *e)
 {
         const json_t *annotations =
@@ -207,10 +228,13 @@ static int terms_read(const json_t *pod, const json_t *container, struct terms *
                       struct err *e)
 {
         struct request request;
+        const char *policy;
         int r = resize_read(pod, &terms->resize, e);
 
         if (r == 0)
-                r = container_env_read(container, &terms->wishes, e);
+                r = policy_read(pod, &policy, e);
+        if (r == 0)
+                r = container_env_read(container, policy, &terms->wishes, e);
         if (terms->node->is_as_given)
                 terms->resize.memory_bytes = terms->resize.cores = 0; /* ceilings stay */
         /* A request that means nothing is for the scheduler to refuse: it has decided already. */

@@ -239,8 +239,11 @@ static void serve_set(void *owner, struct grpc_call *call, const ProtobufCMessag
                 grpc_finish(call, status_of(r), e.text);
                 return;
         }
-        log_info("share '%s' of %s/%s was changed by hand", held->name, held->pod_namespace,
-                 held->pod);
+        if (*held->pod)
+                log_info("share '%s' of %s/%s was changed by hand", held->name, held->pod_namespace,
+                         held->pod);
+        else
+                log_info("share '%s' was changed by hand", held->name);
         if (service->on_set)
                 service->on_set(service->owner, held);
         answer.share = share_message_new(held);

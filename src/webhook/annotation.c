@@ -8,9 +8,10 @@
 
 #include "quantity.h"
 
-enum form { FREE_TEXT, NODE_POLICY, TOPOLOGY, SIZE, PERCENT };
+enum form { FREE_TEXT, NODE_POLICY, CORES_POLICY, TOPOLOGY, SIZE, PERCENT };
 
 static const char *const policies[] = { "binpack", "spread", "none", NULL };
+static const char *const cores_policies[] = { "fixed", "balance", "none", NULL };
 static const char *const topologies[] = {
         "none", "numa", "numa-strict", "link", "link-strict", NULL
 };
@@ -37,6 +38,8 @@ static const struct {
         { "vgpu.io/device-policy", NODE_POLICY },
         { "nvidia.com/device-scheduler-policy", NODE_POLICY },
         { "hami.io/gpu-scheduler-policy", NODE_POLICY },
+        { "vgpu.io/cores-policy", CORES_POLICY },
+        { "nvidia.com/vgpu-compute-policy", CORES_POLICY },
         { "vgpu.io/topology", TOPOLOGY },
         { "nvidia.com/device-topology-mode", TOPOLOGY },
         { "vgpu.io/use-gpu-type", FREE_TEXT },
@@ -90,6 +93,11 @@ static int form_check(enum form form, const char *text, struct err *e)
                 return is_word(text, policies)
                                ? 0
                                : err_set(e, -EINVAL, "'%.40s' is none of binpack, spread, none",
+                                         text);
+        case CORES_POLICY:
+                return is_word(text, cores_policies)
+                               ? 0
+                               : err_set(e, -EINVAL, "'%.40s' is none of fixed, balance, none",
                                          text);
         case TOPOLOGY:
                 return is_word(text, topologies)

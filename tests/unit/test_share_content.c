@@ -207,6 +207,29 @@ TEST(not_to_be_limited_is_to_have_what_is_idle)
         CHECK_EQ(copy.devices[0].cores_percent, 30);
 }
 
+TEST(an_annotation_says_how_compute_is_held_where_the_environment_does_not)
+{
+        static const char theirs[] = "\"nvidia.com/vgpu-compute-policy\":\"balance\"";
+        struct share_copy copy;
+        struct err e = { 0 };
+
+        CHECK_EQ(made(theirs, "", ONE(200, 30), &plain, &copy, &e), 1);
+        CHECK_EQ(copy.devices[0].policy, SHARE_POLICY_BALANCE);
+        CHECK_EQ(made("\"vgpu.io/cores-policy\":\"fixed\","
+                      "\"nvidia.com/vgpu-compute-policy\":\"balance\"",
+                      "", ONE(200, 30), &plain, &copy, &e),
+                 1);
+        CHECK_EQ(copy.devices[0].policy, SHARE_POLICY_FIXED);
+        CHECK_EQ(made(theirs, ENV("GPU_CORE_UTILIZATION_POLICY", "force"), ONE(200, 30), &plain,
+                      &copy, &e),
+                 1);
+        CHECK_EQ(copy.devices[0].policy, SHARE_POLICY_FIXED);
+        CHECK_EQ(made("\"vgpu.io/cores-policy\":\"soft\"", "", ONE(200, 30), &plain, &copy, &e),
+                 -EINVAL);
+        CHECK_STR(e.text, "container 'c': vgpu.io/cores-policy: 'soft' is none of fixed, balance, "
+                          "none");
+}
+
 TEST(a_soft_limit_is_not_below_the_hard_one)
 {
         struct share_copy copy;
@@ -289,6 +312,7 @@ int main(void)
                    CASE(oversold_in_the_containers_environment_reaches_the_share),
                    CASE(the_environment_never_says_how_much_there_is),
                    CASE(not_to_be_limited_is_to_have_what_is_idle),
+                   CASE(an_annotation_says_how_compute_is_held_where_the_environment_does_not),
                    CASE(a_soft_limit_is_not_below_the_hard_one),
                    CASE(urgent_is_priority_zero_by_resource_or_environment),
                    CASE(a_slip_of_the_pen_in_the_environment_is_told),

@@ -264,6 +264,8 @@ class Way(Case):
     def test_policies(self):
         self.mutate(self.pod(self.GPU, annotations={"vgpu.io/node-policy": "binpack"}))
         self.refused("none of binpack", self.pod(self.GPU, annotations={"hami.io/node-scheduler-policy": "big"}))
+        self.refused("none of fixed, balance, none",
+                     self.pod(self.GPU, annotations={"nvidia.com/vgpu-compute-policy": "soft"}))
         self.refused("none of none, numa", self.pod(self.GPU, annotations={"vgpu.io/topology": "ring"}))
 
 
