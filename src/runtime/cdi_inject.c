@@ -14,6 +14,7 @@
 #include "scope.h"
 #include "spec_edit.h"
 #include "str.h"
+#include "variables.h"
 #include "yaml_json.h"
 
 #define FOLDERS "/etc/cdi:/var/run/cdi"
@@ -21,22 +22,6 @@
 static const char *text_of(const json_t *object, const char *name)
 {
         return json_string_value(json_object_get(object, name));
-}
-
-static int env_put(struct spec *spec, const json_t *variables)
-{
-        for (size_t i = 0; i < json_array_size(variables); i++) {
-                const char *variable = json_string_value(json_array_get(variables, i));
-                const char *equals = variable ? strchr(variable, '=') : NULL;
-
-                if (!equals)
-                        return -EBADMSG;
-                autofree char *name = strndup(variable, (size_t)(equals - variable));
-                const int r = name ? spec_env_set(spec, name, equals + 1) : -ENOMEM;
-                if (r < 0)
-                        return r;
-        }
-        return 0;
 }
 
 /* What the specification leaves out is the host's own. */
@@ -114,7 +99,7 @@ static int hooks_put(struct spec *spec, const json_t *hooks)
 
 static int edits_put(struct spec *spec, const json_t *edits)
 {
-        int r = env_put(spec, json_object_get(edits, "env"));
+        int r = variables_each(spec, json_object_get(edits, "env"), spec_env_set);
 
         if (r == 0)
                 r = nodes_put(spec, json_object_get(edits, "deviceNodes"));

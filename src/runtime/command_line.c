@@ -40,6 +40,37 @@ static const struct option {
         { "status-fd", 0 },
 };
 
+/* Those of `exec`, where letters mean other things. */
+static const struct option exec_options[] = {
+        { "process", offsetof(struct command_line, process) },
+        { "p", offsetof(struct command_line, process) },
+        { "console-socket", 0 },
+        { "cwd", 0 },
+        { "env", 0 },
+        { "e", 0 },
+        { "user", 0 },
+        { "u", 0 },
+        { "additional-gids", 0 },
+        { "g", 0 },
+        { "pid-file", 0 },
+        { "process-label", 0 },
+        { "apparmor", 0 },
+        { "cap", 0 },
+        { "c", 0 },
+        { "preserve-fds", 0 },
+        { "cgroup", 0 },
+};
+
+static bool command_is(const struct command_line *line, const char *command)
+{
+        return line->command && strcmp(line->command, command) == 0;
+}
+
+static bool is_exec(const struct command_line *line)
+{
+        return command_is(line, "exec");
+}
+
 static bool is_command(const char *word)
 {
         for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
@@ -48,19 +79,23 @@ static bool is_command(const char *word)
         return false;
 }
 
-static const struct option *option_find(const char *name, size_t length)
+static const struct option *option_find(const struct command_line *line, const char *name,
+                                        size_t length)
 {
-        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-                if (strlen(options[i].name) == length &&
-                    strncmp(options[i].name, name, length) == 0)
-                        return &options[i];
+        const struct option *rows = is_exec(line) ? exec_options : options;
+        const size_t count =
+                is_exec(line) ? sizeof exec_options / sizeof *rows : sizeof options / sizeof *rows;
+
+        for (size_t i = 0; i < count; i++)
+                if (strlen(rows[i].name) == length && strncmp(rows[i].name, name, length) == 0)
+                        return &rows[i];
         return NULL;
 }
 
 static void option_put(struct command_line *line, const struct option *option, const char *value)
 {
         /* `delete -f` is no file. */
-        if (line->command && !command_line_starts(line))
+        if (line->command && !command_line_starts(line) && !is_exec(line))
                 return;
         if (strcmp(option->name, "log-format") == 0)
                 line->is_log_json = strcmp(value, "json") == 0;
@@ -74,7 +109,7 @@ static int option_read(struct command_line *line, const char *word, const char *
 {
         const char *name = word + 1 + (word[1] == '-');
         const size_t length = strcspn(name, "=");
-        const struct option *option = option_find(name, length);
+        const struct option *option = option_find(line, name, length);
 
         if (option && name[length] == '=')
                 option_put(line, option, name + length + 1);
@@ -82,6 +117,8 @@ static int option_read(struct command_line *line, const char *word, const char *
                 return option_put(line, option, next), 2;
         else if (!option && word[1] == 'b' && word[2])
                 line->bundle = word + 2;
+        else if (!option && is_exec(line) && strncmp(word, "-p/", 3) == 0)
+                line->process = word + 2;
         return 1;
 }
 
@@ -103,15 +140,12 @@ struct command_line command_line_read(int argc, char *const *argv)
                                 line.id = word; /* the last word is */
                         else if (is_command(word))
                                 line.command = word;
+                        if (is_exec(&line) && line.id)
+                                break; /* what follows is another program's */
                         i++;
                 }
         }
         return line;
-}
-
-static bool command_is(const struct command_line *line, const char *command)
-{
-        return line->command && strcmp(line->command, command) == 0;
 }
 
 /* A container that is restored is given the same things as a new one. */

@@ -10,7 +10,8 @@ struct command_line {
         const char *root;    /* where the runtime keeps its state; "" if not said */
         const char *log;     /* NULL: none */
         bool is_log_json;
-        const char *id; /* the container's; NULL: not said */
+        const char *process; /* the file of what `exec` starts; NULL: none */
+        const char *id;      /* the container's; NULL: not said */
 };
 
 /* Texts point into argv. Options that are not known are no mistake: the real runtime judges them. */

@@ -11,10 +11,10 @@
 #include "given.h"
 #include "gpu_sign.h"
 #include "rootfs.h"
-#include "scope.h"
 #include "share.h"
 #include "spec_edit.h"
 #include "str.h"
+#include "variables.h"
 #include "verify.h"
 
 #define VISIBLE "NVIDIA_VISIBLE_DEVICES"
@@ -93,26 +93,13 @@ static int share_check_answer(const struct complete *complete, struct share_copy
         return 0;
 }
 
-/* Libraries are looked for where the answer says first, then where the container says; which of its
- * devices a program uses is the container's to say, if it does. */
-static int variable_put(struct spec *spec, const char *name, const char *value)
+static int variable_add(json_t *list, const char *name, const char *value)
 {
-        const char *old = spec_env_get(spec, name);
-        autofree char *joined = NULL;
-
-        if (old && strcmp(name, "CUDA_VISIBLE_DEVICES") == 0)
-                return 0;
-        if (!old || !*old || strcmp(name, "LD_LIBRARY_PATH") != 0)
-                return spec_env_set(spec, name, value);
-        if (asprintf(&joined, "%s:%s", value, old) < 0) {
-                joined = NULL;
-                return -ENOMEM;
-        }
-        return spec_env_set(spec, name, joined);
+        return json_array_append_new(list, json_sprintf("%s=%s", name, value)) < 0 ? -ENOMEM : 0;
 }
 
-static int variables_put(struct spec *spec, const struct share_copy *copy,
-                         const Vgpu__V1__GetAllocationResponse *answer)
+static int variables_list(json_t *list, const struct share_copy *copy,
+                          const Vgpu__V1__GetAllocationResponse *answer)
 {
         struct str uuids = { 0 };
         int r = 0;
@@ -120,11 +107,11 @@ static int variables_put(struct spec *spec, const struct share_copy *copy,
         for (unsigned i = 0; i < copy->device_count && r == 0; i++)
                 r = str_appendf(&uuids, "%s%s", i ? "," : "", copy->devices[i].uuid);
         if (r == 0)
-                r = spec_env_set(spec, "VGPU_DEVICES", uuids.text);
+                r = variable_add(list, "VGPU_DEVICES", uuids.text);
         if (r == 0)
-                r = spec_env_set(spec, VISIBLE, uuids.text);
+                r = variable_add(list, VISIBLE, uuids.text);
         for (size_t i = 0; i < answer->n_variables && r == 0; i++)
-                r = variable_put(spec, answer->variables[i]->name, answer->variables[i]->value);
+                r = variable_add(list, answer->variables[i]->name, answer->variables[i]->value);
         str_done(&uuids);
         return r;
 }
@@ -227,20 +214,43 @@ static int verification_put(const struct complete *complete, const struct rootfs
                           mount_at(complete->answer, SHARE_PATH)->host_path, preload, e);
 }
 
-static int fill(const struct complete *complete, const struct share_copy *copy,
-                const struct rootfs *rootfs, struct err *e)
+static int fill(const struct complete *complete, const struct rootfs *rootfs, json_t *variables,
+                struct err *e)
 {
         struct spec *spec = complete->spec;
 
         gpu_sign_remove(spec);
-        if (variables_put(spec, copy, complete->answer) < 0 || etc_fix(spec, rootfs) < 0)
+        if (variables_put(spec, variables) < 0 || etc_fix(spec, rootfs) < 0)
                 return err_set(e, -ENOMEM, "out of memory");
         int r = mounts_put(complete, e);
         if (r == 0)
                 r = preload_put(complete, rootfs, e);
-        if (r == 0)
-                r = devices_put(spec, complete->answer, e);
+        if (r < 0)
+                return r;
+        json_t *before = json_copy(spec_look(spec, SPEC_ENV));
+        r = devices_put(spec, complete->answer, e);
+        if (r == 0 && variables_add_new(variables, spec_look(spec, SPEC_ENV), before) < 0)
+                r = err_set(e, -ENOMEM, "out of memory");
+        json_decref(before);
         return r < 0 ? r : verification_put(complete, rootfs, e);
+}
+
+/* Also what programs that are started in it later must be told. */
+static int fill_and_keep(const struct complete *complete, const struct share_copy *copy,
+                         const struct rootfs *rootfs, struct err *e)
+{
+        json_t *variables = json_array();
+        int r = variables_list(variables, copy, complete->answer);
+
+        r = r < 0 ? err_set(e, r, "out of memory") : fill(complete, rootfs, variables, e);
+        if (r == 0) {
+                r = variables_keep(complete->folder, variables);
+                if (r < 0)
+                        err_set(e, r, "cannot write into '%.150s': %s", complete->folder,
+                                strerror(-r));
+        }
+        json_decref(variables);
+        return r;
 }
 
 int complete_share(const struct complete *complete, struct err *e)
@@ -255,7 +265,7 @@ int complete_share(const struct complete *complete, struct err *e)
                 r = rootfs_open(complete->spec, complete->bundle, &rootfs, e);
         if (r < 0)
                 return r;
-        r = fill(complete, &copy, &rootfs, e);
+        r = fill_and_keep(complete, &copy, &rootfs, e);
         rootfs_close(&rootfs);
         return r;
 }

@@ -4,6 +4,7 @@
  *      STATE/HASH-ID/given/            becomes /etc/vgpu in the container: a place for each file there
  *      STATE/HASH-ID/ld.so.preload
  *      STATE/HASH-ID/share, region     of a container that has no agent
+ *      STATE/HASH-ID/variables         what its programs are told, also those started later
  *      STATE/HASH-ID/root              where the runtime keeps the container's state
  *
  * HASH is of the runtime's --root: two of its users may give containers the same id. */

@@ -6,6 +6,7 @@
 #include "cdi.h"
 #include "command_line.h"
 #include "container_folder.h"
+#include "exec_process.h"
 #include "failure.h"
 #include "install.h"
 #include "preload_library.h"
@@ -19,6 +20,8 @@ static int help_print(void)
         printf("vgpu-runtime: an OCI runtime that gives each container its share of a GPU.\n\n"
                "  vgpu-runtime [OPTION]... create|run [OPTION]... ID\n"
                "                          completes the container's config.json, then as below\n"
+               "  vgpu-runtime [OPTION]... exec --process FILE [OPTION]... ID\n"
+               "                          completes the process in FILE, then as below\n"
                "  vgpu-runtime install ...\n"
                "                          puts this program and its library on a node\n"
                "  vgpu-runtime cdi ...    a share as a CDI device; see 'vgpu-runtime cdi --help'\n"
@@ -68,6 +71,9 @@ int main(int argc, char **argv)
                         options.library = library;
                 r = prepare_container(&line, &options, &e);
         }
+        /* A program that is told less starts all the same; its limits do not hang on that. */
+        if (r == 0 && line.process && exec_process_complete(&line, &options, &e) < 0)
+                fprintf(stderr, "vgpu-runtime: %s\n", e.text);
         if (r == 0)
                 r = command_line_deletes(&line) ? delete_with(&line, &options, real, argv, &e)
                                                 : real_runtime_exec(real, argv, &e);

@@ -97,11 +97,8 @@ def allocation(entry):
 
 
 def inside(cluster, name, *words, container="main", check=True):
-    """What a program in a running container says. `kubectl exec` gives it the variables of the pod, and
-    not those that the container was completed with: a real driver is found without, a simulated one is not."""
-    uuids = ",".join(part["uuid"] for part in allocation(cluster.pod(name))[container])
-    return cluster.kubectl("exec", name, "-c", container, "--", "env", "VGPU_SIM=/etc/vgpu/machine",
-                           "LD_LIBRARY_PATH=/etc/vgpu/driver", f"CUDA_VISIBLE_DEVICES={uuids}", *words, check=check)
+    """What a program that is started in a running container says."""
+    return cluster.kubectl("exec", name, "-c", container, "--", *words, check=check)
 
 
 def looks(log):

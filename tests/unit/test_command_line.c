@@ -63,8 +63,38 @@ TEST(values_are_not_commands)
         CHECK(!read_words("--version").command);
 }
 
+TEST(exec_names_a_process)
+{
+        const char *const ways[] = {
+                "exec --process /p c1", "exec --process=/p --detach c1",
+                "exec -p /p -e A=b c1", "exec -process /p c1",
+                "exec -p/p c1",         "exec --pid-file f -t --cwd /x --process /p c1"
+        };
+
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+                const struct command_line line = read_words(ways[i]);
+
+                CHECK(!command_line_starts(&line));
+                CHECK_STR(line.process, "/p");
+                CHECK_STR(line.id, "c1");
+        }
+}
+
+TEST(the_words_of_another_program_are_its_own)
+{
+        const struct command_line line = read_words("--root /r exec c1 cp -p --process /p c2");
+
+        CHECK(!line.process);
+        CHECK_STR(line.id, "c1");
+        CHECK_STR(line.root, "/r");
+        CHECK(!read_words("exec -e --process c1 sh").process);
+        CHECK(!read_words("ps -p /p c1").process);
+        CHECK(!read_words("create -p /p c1").process);
+}
+
 int main(void)
 {
         return RUN(CASE(containerds_own), CASE(every_way_to_say_bundle),
-                   CASE(crun_may_name_the_file), CASE(values_are_not_commands));
+                   CASE(crun_may_name_the_file), CASE(values_are_not_commands),
+                   CASE(exec_names_a_process), CASE(the_words_of_another_program_are_its_own));
 }

@@ -15,6 +15,7 @@ from whole import UBUNTU, expect_own, gpu_pod, inside, wait_log
 
 ROUNDS = int(os.environ.get("VGPU_E2E_ROUNDS", "4"))
 GIB = 1 << 30
+VGPU = os.path.join(BUILD, "bin", "vgpu")
 
 OVERSOLD = """
 apiVersion: v1
@@ -69,11 +70,19 @@ spec:
 """
 
 
-def device_bytes(node):
-    """What the card itself says is taken on it."""
-    told = subprocess.run([os.path.join(BUILD, "bin", "vgpu"), "sim", "stat", "--machine", node.machine, "--json"],
+def gpus(node):
+    """What the cards themselves say."""
+    told = subprocess.run([VGPU, "sim", "stat", "--machine", node.machine, "--json"],
                           stdout=subprocess.PIPE, check=True).stdout
-    return sum(gpu["used_bytes"] for gpu in json.loads(told)["gpus"])
+    return json.loads(told)["gpus"]
+
+
+def device_bytes(node):
+    return sum(gpu["used_bytes"] for gpu in gpus(node))
+
+
+def busy_s(node):
+    return sum(gpu["busy_ns"] for gpu in gpus(node)) / 1e9
 
 
 @case("seed 000: memory scaled by 2 registers 8192, and of 4 GB at most 2 are physical, the rest virtual")
@@ -127,9 +136,11 @@ def burn(cluster):
         expect(cluster.pod(name)["status"]["containerStatuses"][0]["restartCount"] == 0, "it was restarted")
 
 
-STEPS = """export CUDA_DEVICE_MEMORY_LIMIT_0=300m
+COMPUTE = "export CUDA_DEVICE_SM_LIMIT=10\n"
+MEMORY = """export CUDA_DEVICE_MEMORY_LIMIT_0=300m
 export CUDA_DEVICE_MEMORY_SHARED_CACHE=/usr/local/vgpu/d.cache
-look hold 192"""
+"""
+SECONDS = 10  # the steps have a minute
 
 
 @case("seed 001: the exports of the exec steps hold with --env-ceiling=card, and are refused without")
@@ -138,12 +149,30 @@ def steps(cluster):
         with whole.whole(cluster, "gtx-1050ti", 1, f"--env-ceiling={option}"):
             cluster.apply(yaml.safe_load(BURN))
             name = cluster.wait("its pod runs", lambda: burn_pod(cluster), 60)["metadata"]["name"]
-            log = inside(cluster, name, "bash", "-c", STEPS, container="container-1", check=False)
+            log = inside(cluster, name, "/bin/bash", "-c", MEMORY + "look hold 192", container="container-1",
+                         check=False)
             expect(("holds 192 MiB" in log) == is_raised, f"{option}: {log}")
             expect(is_raised or "the share holds" in log, log)
             cluster.delete("apps/v1", "Deployment", "gpu-burn-test", cluster.namespace)
             cluster.delete("v1", "Pod", name, cluster.namespace, gracePeriodSeconds=0)
             cluster.wait("it is gone", lambda: not cluster.list("v1", "Pod", cluster.namespace), 60)
+
+
+@case("seed 001: its exec steps as they are written, in the container's own environment")
+def steps_burn(cluster):
+    with whole.whole(cluster, "gtx-1050ti", 1, "--env-ceiling=card") as node:
+        # Long kernels: with a thousandth of a CPU the program launches few.
+        subprocess.run([VGPU, "run", "--machine", node.machine, "--kernel", "vgpu_burn=100000", "--", "true"], check=True)
+        cluster.apply(yaml.safe_load(BURN))
+        name = cluster.wait("its pod runs", lambda: burn_pod(cluster), 60)["metadata"]["name"]
+        parts = []
+        for exports in (MEMORY, COMPUTE):
+            busy, began = busy_s(node), time.monotonic()
+            log = cluster.exec(name, "/bin/bash", "-c", f"{exports}./gpu_burn {SECONDS}")
+            parts.append((busy_s(node) - busy) / (time.monotonic() - began))
+            expect("GPU 0: OK" in log, log)
+        print(f"e2e: of the GPU {parts[0]:.0%}, with 10 % of compute {parts[1]:.0%}", flush=True)
+        expect(parts[0] > 0.3 and parts[1] < 0.2, parts)
 
 
 def two_containers(name, round_number, which):
