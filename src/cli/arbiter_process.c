@@ -2,7 +2,6 @@
 #include "arbiter_process.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,11 +124,9 @@ static void arbitrate(struct candidate *candidate)
 void arbiter_process_run(const char *share_path)
 {
         struct candidate candidate = { 0 };
-        const pid_t parent = getppid();
 
         prctl(PR_SET_NAME, "vgpu-candidate");
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent || candidate_open(share_path, &candidate) < 0)
+        if (candidate_open(share_path, &candidate) < 0)
                 _exit(1);
         for (;;) {
                 if (seat_take(&candidate.seat) < 0)

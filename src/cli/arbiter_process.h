@@ -4,8 +4,8 @@
 
 #include "share_layout.h"
 
-/* Becomes a candidate on behalf of this share, and the arbiter when the seat is free. Ends with its
- * parent, the watcher. */
+/* Becomes a candidate on behalf of this share, and the arbiter when the seat is free. The
+ * watcher, whose companion it is, takes it along when it ends. */
 _Noreturn void arbiter_process_run(const char *share_path);
 
 /* Tells the arbiter of the share's folder that a share came or went. */

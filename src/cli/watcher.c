@@ -105,14 +105,19 @@ static struct {
         uint64_t since_ns;
 } companion;
 
-/* Without the watcher's locks, and gone when the watcher is (it asks the kernel for that). */
+/* Without the watcher's locks, and gone when the watcher is: the kernel is asked for that, and the watcher may have
+ * ended before. Who it is must be known before the fork: whoever asks afterwards may hear of its heir. */
 static void companion_start(void)
 {
+        const pid_t watcher = getpid();
         sigset_t all;
 
         companion.since_ns = clock_now_ns();
         if (fork() != 0)
                 return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != watcher)
+                _exit(0);
         signal(SIGCHLD, SIG_DFL);
         sigfillset(&all);
         sigprocmask(SIG_UNBLOCK, &all, NULL);

@@ -180,6 +180,33 @@ class Limit(ShareCase):
         guest.process.send_signal(signal.SIGKILL)
         self.nothing_is_left()
 
+    def arbiters(self):
+        """Those who keep turns, or would, between this test's shares."""
+        found = []
+        for number in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{number}/comm", encoding="utf-8") as file:
+                    if file.read().strip() in ("vgpu-arbiter", "vgpu-candidate") and os.readlink(
+                            f"/proc/{number}/fd/3").startswith(self.runtime):
+                        found.append(int(number))
+            except OSError:
+                continue
+        return found
+
+    def test_a_candidate_that_is_late_does_not_outlive_its_watcher(self):
+        late = os.path.join(os.path.dirname(os.path.dirname(VGPU)), "tests", "sim", "late_child.so")
+        words = ("--sim=t4-16gb", "--memory", "1g", "--name", "same")
+        done = vgpu("run", *words, "--", "true",
+                    environment={"XDG_RUNTIME_DIR": self.runtime, "LD_PRELOAD": late})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.nothing_is_left()
+        guest = self.start(*words)      # a share of that name again: it would stand for this one
+        time.sleep(1)
+        self.assertEqual(len(self.arbiters()), 1)
+        guest.end()
+        self.nothing_is_left()
+        self.assertTrue(wait_until(lambda: not self.arbiters()), self.arbiters())
+
     def test_a_failed_start_leaves_nothing(self):
         self.run_sim("--sim=t4-16gb", "--memory", "1g", "--", "no-such-program")
         self.nothing_is_left()
