@@ -14,10 +14,12 @@ extern char **environ;
 
 /* What else begins with VGPU_ and is read somewhere. */
 static const char *const other_names[] = {
-        "VGPU_SIM",          "VGPU_SIM_LIB",      "VGPU_SIM_LOG",     "VGPU_SIM_STRICT",
-        "VGPU_SIM_GRAPHICS", "VGPU_SIM_VIDEO",    "VGPU_SIM_MPS",     "VGPU_SIM_PROC",
-        "VGPU_REGISTRY", "VGPU_NODE_SOCKET",     "VGPU_SHARE",        "VGPU_LIB",         "VGPU_CACHE",
-        "VGPU_RUNTIME_CONF", "VGPU_RUNTIME_REAL", "VGPU_RUNTIME_CDI", "VGPU_RUNTIME_PASSED",
+        "VGPU_SIM",         "VGPU_SIM_LIB",        "VGPU_SIM_LOG",
+        "VGPU_SIM_STRICT",  "VGPU_SIM_GRAPHICS",   "VGPU_SIM_VIDEO",
+        "VGPU_SIM_MPS",     "VGPU_SIM_PROC",       "VGPU_REGISTRY",
+        "VGPU_NODE_SOCKET", "VGPU_SHARE",          "VGPU_LIB",
+        "VGPU_CACHE",       "VGPU_RUNTIME_CONF",   "VGPU_RUNTIME_REAL",
+        "VGPU_RUNTIME_CDI", "VGPU_RUNTIME_PASSED",
 };
 
 static bool value_is_right(struct doctor *doctor, enum setting setting, int device)

@@ -23,12 +23,11 @@ static void launch_kernel(struct worker *w)
 
 SIM_TEST(nonsense_is_no_limit_and_no_gpu)
 {
-        static const char *const bad[][2] = { { "VGPU_CORES", "lots" },
-                                              { "CUDA_DEVICE_SM_LIMIT", "101" },
-                                              { "CUDA_CORE_LIMIT_0", "-3" },
-                                              { "VGPU_CORES_POLICY", "sometimes" },
-                                              { "VGPU_COPIES", "all" },
-                                              { "CUDA_TASK_PRIORITY", "7" } };
+        static const char *const bad[][2] = {
+                { "VGPU_CORES", "lots" },      { "CUDA_DEVICE_SM_LIMIT", "101" },
+                { "CUDA_CORE_LIMIT_0", "-3" }, { "VGPU_CORES_POLICY", "sometimes" },
+                { "VGPU_COPIES", "all" },      { "CUDA_TASK_PRIORITY", "7" }
+        };
 
         worker_machine(NULL);
         for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {

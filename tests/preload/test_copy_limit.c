@@ -1,7 +1,7 @@
 /* Copies and fills, where they count as compute: held to the limit on every route, by the counters of
  * the machine's engines. A busy host may make the load smaller, never larger. */
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "moves.h"

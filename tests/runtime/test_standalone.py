@@ -153,7 +153,8 @@ class Standalone(LabCase):
         home = "/run/user/0"
         is_made = not os.path.exists(home)
         os.makedirs(home, 0o700, exist_ok=True)
-        environment = {**os.environ, "XDG_RUNTIME_DIR": home}
+        environment = {**os.environ, "XDG_RUNTIME_DIR": home,
+                       "VGPU_NODE_SOCKET": os.path.join(home, "nobody")}
         output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
         names = [f"user{os.getpid()}-{number}" for number in range(2)]
         programs = [subprocess.Popen([VGPU, "run", "--machine", self.lab.machine, "--name", name, "--memory", "1Gi",

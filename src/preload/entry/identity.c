@@ -85,7 +85,8 @@ static unsigned pid_find(void)
         if (mode == COMPATIBILITY_HOST)
                 return (unsigned)getpid();
         if (mode / COMPATIBILITY_OPEN_KERNEL & 1) {
-                registered(registry); /* the driver needs no agent, but the agent wants to know us */
+                registered(
+                        registry); /* the driver needs no agent, but the agent wants to know us */
                 return (unsigned)getpid();
         }
         if (mode >= COMPATIBILITY_REGISTRATION) {

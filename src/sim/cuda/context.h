@@ -57,6 +57,6 @@ struct context *context_primary(struct device *device);
 CUresult context_retain_primary(struct device *device, struct context **ret_context);
 
 /* Called when a context goes: each owner frees what it keeps for it. */
-void memory_context_done(struct context *context);       /* memory.c */
-void module_context_done(struct context *context);       /* module.c */
+void memory_context_done(struct context *context);         /* memory.c */
+void module_context_done(struct context *context);         /* module.c */
 void export_storage_context_done(struct context *context); /* export_storage.c */
