@@ -10,9 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-        GUARD_ROOM = 16384
-}; /* three for each of thousands of shares; untouched, it costs nothing */
+enum { GUARD_ROOM = 16384 }; /* untouched, it costs nothing */ /* untouched, it costs nothing */
 
 /* Written under the lock, read by the signal handler of whichever thread looked. */
 static struct {

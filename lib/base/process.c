@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "scope.h"
@@ -58,6 +59,16 @@ uint64_t process_start_time_in(const char *proc, pid_t pid)
 uint64_t process_start_time(pid_t pid)
 {
         return process_start_time_in("/proc", pid);
+}
+
+uint64_t process_ticks_now(void)
+{
+        const uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+        struct timespec now;
+
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t)now.tv_sec * ticks_per_s +
+               (uint64_t)now.tv_nsec / (1000000000 / ticks_per_s);
 }
 
 static bool is_alive(pid_t pid, uint64_t start_time)

@@ -13,6 +13,8 @@ enum { PROCESS_SELF = 0 };
 uint64_t process_start_time(pid_t pid);
 /* The same in another mount of /proc, which has the pids of the namespace it was mounted in. */
 uint64_t process_start_time_in(const char *proc, pid_t pid);
+/* What a process that starts now has for its start. */
+uint64_t process_ticks_now(void);
 
 /* Runs, and is the one that started then (0: any). A zombie is dead: it holds nothing any more,
  * unless it has threads left. */

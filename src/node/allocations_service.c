@@ -298,11 +298,12 @@ static bool ask_kubelet(const struct allocations_service *service, struct grpc_c
         str_copy(listing->pod, sizeof listing->pod, container->pod);
         str_copy(listing->container, sizeof listing->container, container->container);
         str_copy(listing->container_id, sizeof listing->container_id, request->container_id);
+        grpc_on_gone(call, on_listing_gone, listing); /* before: it may be answered at once */
         if (pod_resources_list(service->pod_resources, on_listed, listing) < 0) {
+                grpc_on_gone(call, NULL, NULL);
                 free(listing);
                 return false;
         }
-        grpc_on_gone(call, on_listing_gone, listing);
         return true;
 }
 

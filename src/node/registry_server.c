@@ -44,7 +44,7 @@ struct connection {
         struct list link;
         struct loop_watch watch;
         struct registry_server *server;
-        uint64_t since_ns;
+        uint64_t since_ns, since_ticks;
 };
 
 static void connection_end(struct connection *connection)
@@ -74,14 +74,28 @@ static void request_terminate(struct registry_request *request)
         request->uuid[REGISTRY_UUID - 1] = '\0';
 }
 
-/* The pid may be another's by now; its start tells, as far as the peer said when it started. */
-static int peer_find(struct registry_server *server, int fd, const struct registry_request *request,
+/* Whoever connected may be gone and its pid another container's: that process is younger than the
+ * connection. What the peer says of its own start is looked at too, but it may say nothing. */
+static int group_find(pid_t pid, const struct connection *connection, uint64_t said_start,
+                      struct control_group *ret_group)
+{
+        const uint64_t start = process_start_time(pid);
+
+        if (!start || start > connection->since_ticks || (said_start && said_start != start))
+                return -EACCES;
+        if (control_group_of(pid, ret_group) < 0)
+                return -EACCES;
+        return process_start_time(pid) == start ? 0 : -EACCES;
+}
+
+static int peer_find(const struct connection *connection, const struct registry_request *request,
                      struct registry_peer *ret_peer)
 {
+        struct registry_server *server = connection->server;
         struct ucred credentials = { 0 };
         socklen_t length = sizeof credentials;
 
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
+        if (getsockopt(connection->watch.fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
                 return -errno;
         if (credentials.pid <= 0) {
                 if (!server->has_warned)
@@ -91,9 +105,7 @@ static int peer_find(struct registry_server *server, int fd, const struct regist
                 return -EACCES;
         }
         ret_peer->pid = credentials.pid;
-        if (request->start_time && request->start_time != process_start_time(credentials.pid))
-                return -EACCES;
-        return control_group_of(credentials.pid, &ret_peer->group) < 0 ? -EACCES : 0;
+        return group_find(credentials.pid, connection, request->start_time, &ret_peer->group);
 }
 
 static void answer(struct connection *connection, struct registry_request *request)
@@ -102,7 +114,7 @@ static void answer(struct connection *connection, struct registry_request *reque
         struct registry_reply reply = { .magic = REGISTRY_MAGIC, .version = request->version };
         struct registry_peer peer = { 0 };
         int raised = 0;
-        int r = peer_find(server, connection->watch.fd, request, &peer);
+        int r = peer_find(connection, request, &peer);
 
         request_terminate(request);
         if (r == 0)
@@ -139,6 +151,7 @@ static void connection_begin(struct registry_server *server, int fd)
         }
         connection->server = server;
         connection->since_ns = clock_now_ns();
+        connection->since_ticks = process_ticks_now();
         connection->watch.on_event = on_packet;
         if (loop_watch_add(server->loop, &connection->watch, fd, EPOLLIN) < 0) {
                 close(fd);

@@ -3,13 +3,19 @@
 #include "registry_server.h"
 
 #include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "process.h"
 #include "unit.h"
 
 struct hall {
@@ -134,6 +140,52 @@ TEST(a_pid_that_is_another_processs_by_now_is_refused)
         hall_close(&hall);
 }
 
+/* Another process of the same pid, which waits to be killed. Only root may. */
+static pid_t impostor_start(pid_t pid)
+{
+        struct clone_args arguments = { .exit_signal = SIGCHLD,
+                                        .set_tid = (uintptr_t)&pid,
+                                        .set_tid_size = 1 };
+        const pid_t made = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+
+        if (made == 0)
+                prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where a check fails */
+        while (made == 0)
+                pause();
+        return made;
+}
+
+TEST(who_has_the_pid_of_one_that_connected_and_went_is_not_it)
+{
+        const struct registry_request request = { .magic = REGISTRY_MAGIC, .version = 2 };
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct registry_reply reply = { 0 };
+        struct hall hall;
+
+        hall_open(&hall);
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", hall.folder);
+        const pid_t pid = fork();
+        if (pid == 0)
+                _exit(connect(fd, (struct sockaddr *)&address, sizeof address) < 0);
+        CHECK_EQ(waitpid(pid, NULL, 0), pid);
+        turn(&hall); /* it is heard that somebody connected */
+        for (const uint64_t then = process_ticks_now(); process_ticks_now() < then + 2;)
+                ;
+        const pid_t impostor = impostor_start(pid);
+        if (impostor == pid) {
+                CHECK_EQ(send(fd, &request, sizeof request, 0), sizeof request);
+                turn(&hall);
+                CHECK_EQ(recv(fd, &reply, sizeof reply, MSG_DONTWAIT), sizeof reply);
+                CHECK_EQ(reply.status, -EACCES);
+                CHECK_EQ(hall.asked, 0);
+                kill(impostor, SIGKILL);
+                waitpid(impostor, NULL, 0);
+        }
+        close(fd);
+        hall_close(&hall);
+}
+
 TEST(what_is_no_request_gets_no_answer)
 {
         struct registry_request request = { .magic = REGISTRY_MAGIC, .version = 2 };
@@ -204,6 +256,7 @@ int main(void)
 {
         return RUN(CASE(requests_of_both_versions_are_answered_in_theirs),
                    CASE(a_pid_that_is_another_processs_by_now_is_refused),
+                   CASE(who_has_the_pid_of_one_that_connected_and_went_is_not_it),
                    CASE(what_is_no_request_gets_no_answer),
                    CASE(a_crowd_of_silent_peers_keeps_nobody_out),
                    CASE(a_flood_is_heard_at_a_bounded_pace));
