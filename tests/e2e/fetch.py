@@ -16,7 +16,7 @@ import time
 
 import yaml
 
-from places import CACHE, DEBIAN, HELM, HERE, KUBERNETES, PACKAGES, VOLCANO, Trouble, cached
+from places import CACHE, DEBIAN, HELM, HERE, KUBERNETES, PACKAGES, SMI, TOP, VOLCANO, Trouble, cached
 
 GO_PACKAGES = (
     ("trixie-backports", "golang-1.26-go"),
@@ -189,6 +189,8 @@ def fetch():
     """Everything that the cluster is made of."""
     with locked():
         debian_fetch(PACKAGES, DEBIAN)
+        if not os.path.exists(SMI):
+            command(os.path.join(TOP, "tests", "clients", "fetch"), "nvidia-smi")
         if all(map(os.path.isdir, (KUBERNETES, VOLCANO, HELM))):
             return
         go = go_find()

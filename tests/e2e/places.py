@@ -19,6 +19,9 @@ def cache_path():
 
 
 CACHE = cache_path()
+# Of the real clients (tests/clients/fetch), the one that is looked through in a pod.
+SMI = os.path.join(os.environ.get("VGPU_CACHE") or os.path.expanduser("~/.cache/vgpu"), "clients", "debian", "usr",
+                   "lib", "nvidia", "current", "nvidia-smi")
 # containerd and etcd of bookworm are too old; runc of trixie wants a newer C library.
 PACKAGES = (
     ("bookworm", "runc"),

@@ -1,10 +1,12 @@
 """The right share in the right container: webhook, scheduler, agent and runtime on a real kubelet."""
 
 import os
+import re
 import time
 
 import whole
 from lab import ApiError, case, expect, pod
+from places import SMI
 from whole import UBUNTU, expect_own, gpu_pod, inside, shares_on_disk, wait_log
 
 
@@ -36,6 +38,25 @@ def own(cluster):
         log = wait_log(cluster, "user", "refused after")
         expect_own(entry, "main", log)
         expect("all right" in log, log)
+
+
+@case("nvidia-smi in a pod shows its own share and its own program, and no neighbour")
+def smi(cluster):
+    with whole.whole(cluster, "gtx-1050ti", 1):
+        seen = gpu_pod("seen", "look hold 200 3600", memory=700)
+        # The image has no nvidia-smi, and not all that it needs.
+        for name, path in (("smi", os.path.dirname(SMI)), ("lib", "/lib/x86_64-linux-gnu")):
+            seen["spec"].setdefault("volumes", []).append({"name": name, "hostPath": {"path": path}})
+            seen["spec"]["containers"][0].setdefault("volumeMounts", []).append(
+                {"name": name, "mountPath": f"/{name}-of-host", "readOnly": True})
+        cluster.apply(seen)
+        cluster.apply(gpu_pod("beside", "look hold 300 3600", memory=900))
+        for name in ("seen", "beside"):
+            wait_log(cluster, name, "^holds")
+        text = inside(cluster, "seen", "sh", "-c", "/lib-of-host/ld-linux-x86-64.so.2 --library-path "
+                      "/lib-of-host:$LD_LIBRARY_PATH /smi-of-host/nvidia-smi")
+        expect(re.search(r" \d+MiB / +700MiB", text), text)
+        expect(len(re.findall(r" C +\S*look +\d+MiB", text)) == 1, text)
 
 
 @case("init containers, sidecars and several containers have each their own, and restart with the same")
