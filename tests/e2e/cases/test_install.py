@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 
+from documents import BURN as DEPLOYMENT, OVERSOLD
 from installation import ANNOTATIONS, DEPLOY, NAMESPACE, installed, kubectl, manifests
 from lab import case, expect, pod
 from places import BUILD, DATA, NODE, TOP, write
@@ -20,56 +21,8 @@ def container_engine_is_told():
     return lambda: write(path, text)
 
 
-# What users' documents have, word for word, but for a processor less: this node has two, and runs our own pods too.
-DOCUMENTED = """
-apiVersion: v1
-kind: Pod
-metadata:
-  name: gpu-example
-spec:
-  schedulerName: vgpu-scheduler
-  containers:
-  - name: default
-    image: quay.io/jitesoft/ubuntu:24.04
-    command: ["sleep", "9999999"]
-    env:
-    - name: CUDA_MEM_OVERSOLD # Add environment variables to the container
-      value: "true"
-    resources:
-      limits:
-        cpu: 1
-        memory: 2Gi
-        nvidia.com/vgpu-number: 1
----
-kind: Deployment
-apiVersion: apps/v1
-metadata:
-  name: gpu-burn-test
-spec:
-  replicas: 1
-  selector:
-    matchLabels:
-      app: gpu-burn-test
-  template:
-    metadata:
-      creationTimestamp: null
-      labels:
-        app: gpu-burn-test
-    spec:
-      containers:
-        - name: container-1
-          image: docker.io/chrstnhntschl/gpu_burn:latest
-          command:
-            - sleep
-            - '100000'
-          resources:
-            limits:
-              cpu: 1m
-              memory: 1Gi
-              nvidia.com/gpucores: '0'
-              nvidia.com/gpumem: '200'
-              nvidia.com/vgpu: '1'
-"""
+# A processor less than documented: this node has two, and runs our own pods too.
+DOCUMENTED = OVERSOLD.replace("cpu: 2", "cpu: 1") + "---" + DEPLOYMENT
 BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
 
 
