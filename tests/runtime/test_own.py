@@ -110,7 +110,7 @@ class Own(LabCase):
     def test_cdi_explains_itself(self):
         self.assertIn("--memory SIZE", self.cdi("--help").stdout)
         for words, part in ((("--name", "x"), "which limits"), (("--memory", "1g"), "--name"),
-                            (("--name", "x", "--memori", "1g"), "--memory"), (("--name", "../x", "--memory", "1g"), "id"),
+                            (("--name", "x", "--memori", "1g"), "--memory"), (("--name", "../x", "--memory", "1g"), "--name"),
                             (("--name", "x", "--memory", "much"), "VGPU_MEMORY_LIMIT")):
             done = self.cdi(*words)
             self.assertNotEqual(done.returncode, 0)

@@ -101,16 +101,19 @@ static pid_t neighbour_in_container(void)
         fflush(NULL);
         pid_t child = fork();
         if (child == 0) {
+                /* It stays as long as the neighbour, which goes with its parent; and goes with us. */
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
                 if (unshare(CLONE_NEWUSER | CLONE_NEWPID) < 0)
                         _exit(1);
                 pid = fork();
                 if (pid == 0)
                         neighbour_live(0, 10 * MIB, false, ready[1]);
-                _exit(write(number[1], &pid, sizeof pid) != sizeof pid);
+                close(ready[1]);
+                if (write(number[1], &pid, sizeof pid) == sizeof pid)
+                        waitpid(pid, NULL, 0);
+                _exit(0);
         }
         close(ready[1]), close(number[1]);
-        while (waitpid(child, NULL, 0) < 0)
-                ;
         if (read(number[0], &pid, sizeof pid) != sizeof pid || read(ready[0], &byte, 1) != 1)
                 return 0;
         return pid;
