@@ -104,7 +104,7 @@ class Kube:
         for entry in entries:
             while entry["kind"] == "CustomResourceDefinition":
                 found = self.get(entry["apiVersion"], entry["kind"], entry["metadata"]["name"])
-                states = {state["type"]: state["status"] for state in found["status"].get("conditions", [])}
+                states = {state["type"]: state["status"] for state in found["status"].get("conditions") or ()}
                 if states.get("Established") == "True":
                     break
                 if time.monotonic() > deadline:
