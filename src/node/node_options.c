@@ -122,7 +122,7 @@ static const struct cli_option rows[] = {
         [CONTEXT_MEMORY] = { "context-memory", "count|exempt",
                              "whether contexts count towards a container's memory, count by "
                              "default",
-                             NULL },
+                             "count exempt" },
         [SIM_DRIVER] = { "sim-driver", "FOLDER",
                          "with a simulated machine (VGPU_SIM): the driver for its containers",
                          "file" },
@@ -236,51 +236,79 @@ static int take_word(const char *text, int row, unsigned *ret_place, struct err 
         return err_set(e, -EINVAL, "--%s '%.60s' is none of: %s", rows[row].name, text, words);
 }
 
-static int take_mig_strategy(const char *text, struct node_options *options, struct err *e)
-{
-        unsigned place = MIG_STRATEGY_MIXED;
-        int r = take_word(text, MIG_STRATEGY, &place, e);
-
-        if (r == 0)
-                options->mig_strategy = place;
-        return r;
-}
-
-static int take_yes(const char *text, int row, bool *ret_is_yes, struct err *e)
+/* One of the words that the row offers, in the order of their enum. */
+static int take_choice(struct node_options *options, int row, const char *value, struct err *e)
 {
         unsigned place = 0;
-        int r = take_word(text, row, &place, e);
+        int r = take_word(value, row, &place, e);
 
-        if (r == 0)
-                *ret_is_yes = place == 0;
-        return r;
-}
-
-static int take_cheat_policy(const char *value, enum cheat_policy *ret_policy, struct err *e)
-{
-        static const char *const names[] = {
-                [CHEAT_REPORT] = "report", [CHEAT_THROTTLE] = "throttle", [CHEAT_EVICT] = "evict"
-        };
-
-        for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-                if (strcmp(value, names[i]) == 0) {
-                        *ret_policy = i;
-                        return 0;
-                }
-        return err_set(e, -EINVAL, "--cheat-policy is 'report', 'throttle' or 'evict', not '%.60s'",
-                       value);
-}
-
-static int take_env_ceiling(const char *value, enum env_ceiling *ret_ceiling, struct err *e)
-{
-        if (strcmp(value, "none") != 0 && strcmp(value, "card") != 0)
-                return err_set(e, -EINVAL, "--env-ceiling is 'none' or 'card', not '%.60s'", value);
-        *ret_ceiling = strcmp(value, "card") == 0 ? ENV_CEILING_CARD : ENV_CEILING_NONE;
+        if (r < 0)
+                return r;
+        if (row == MIG_STRATEGY)
+                options->mig_strategy = place;
+        else if (row == CHEAT_POLICY)
+                options->cheat_policy = place;
+        else if (row == ENV_CEILING)
+                options->env_ceiling = place;
+        else if (row == CONTEXT_MEMORY)
+                options->is_context_exempt = place == 1;
+        else
+                options->offers_memory = place == 0;
         return 0;
+}
+
+/* Of an option without a value; NULL: it has one. */
+static bool *flag_of(struct node_options *options, int row)
+{
+        switch (row) {
+        case VOLCANO:
+                return &options->is_volcanos;
+        case STANDALONE:
+                return &options->is_standalone;
+        case OPEN_MODULES:
+                return &options->has_open_modules;
+        default:
+                return NULL;
+        }
+}
+
+/* Of an option that is kept as it is written. */
+static const char **text_of(struct node_options *options, int row)
+{
+        switch (row) {
+        case PLUGIN_PATH:
+                return &options->plugin_path;
+        case NODE_NAME:
+                return &options->node_name;
+        case NODE_CONFIG:
+                return &options->config_path;
+        case STATE:
+                return &options->state_folder;
+        case RUN:
+                return &options->run_folder;
+        case RUNTIME_STATE:
+                return &options->runtime_state;
+        case POD_RESOURCES:
+                return &options->pod_resources;
+        case SIM_DRIVER:
+                return &options->sim_driver;
+        case SCHEDULER_NAME:
+                return &options->scheduler_name;
+        case SCHEDULER_CERTIFICATE:
+                return &options->scheduler_folder;
+        default:
+                return &options->kubeconfig;
+        }
 }
 
 static int take(struct node_options *options, int row, const char *value, struct err *e)
 {
+        bool *flag = flag_of(options, row);
+
+        if (flag) {
+                *flag = true;
+                return 0;
+        }
         switch (row) {
         case SPLIT_COUNT:
                 return take_whole(value, row, 1000, &options->split_count, e);
@@ -299,72 +327,24 @@ static int take(struct node_options *options, int row, const char *value, struct
         case EXCLUDE:
                 options->exclude = value;
                 return gpu_is_excluded(value, &(struct gpu){ 0 }, e) < 0 ? -EINVAL : 0;
-        case NODE_CONFIG:
-                options->config_path = value;
-                return 0;
         case DOMAIN:
                 return resource_use_domain(value, e);
         case METRICS:
                 return take_address(value, row, &options->metrics_address, e);
         case MIG_STRATEGY:
-                return take_mig_strategy(value, options, e);
         case MEMORY_UNITS:
-                return take_yes(value, row, &options->offers_memory, e);
-        case PLUGIN_PATH:
-                options->plugin_path = value;
-                return 0;
-        case NODE_NAME:
-                options->node_name = value;
-                return 0;
-        case VOLCANO:
-                options->is_volcanos = true;
-                return 0;
-        case STATE:
-                options->state_folder = value;
-                return 0;
-        case RUN:
-                options->run_folder = value;
-                return 0;
-        case STANDALONE:
-                options->is_standalone = true;
-                return 0;
-        case RUNTIME_STATE:
-                options->runtime_state = value;
-                return 0;
         case CHEAT_POLICY:
-                return take_cheat_policy(value, &options->cheat_policy, e);
         case ENV_CEILING:
-                return take_env_ceiling(value, &options->env_ceiling, e);
-        case POD_RESOURCES:
-                options->pod_resources = value;
-                return 0;
-        case SIM_DRIVER:
-                options->sim_driver = value;
-                return 0;
+        case CONTEXT_MEMORY:
+                return take_choice(options, row, value, e);
         case SCHEDULER:
                 return take_address(value, row, &options->scheduler, e);
-        case SCHEDULER_NAME:
-                options->scheduler_name = value;
-                return 0;
-        case SCHEDULER_CERTIFICATE:
-                options->scheduler_folder = value;
-                return 0;
-        case OPEN_MODULES:
-                options->has_open_modules = true;
-                return 0;
         case HOST_MEMORY:
                 return quantity_parse_bytes(value, &options->oversold_host_bytes, e) < 0
                                ? err_context(e, -EINVAL, "--oversold-host-memory")
                                : 0;
-        case CONTEXT_MEMORY:
-                options->is_context_exempt = strcmp(value, "exempt") == 0;
-                if (!options->is_context_exempt && strcmp(value, "count") != 0)
-                        return err_set(e, -EINVAL,
-                                       "--context-memory is 'count' or 'exempt', not '%.40s'",
-                                       value);
-                return 0;
         default:
-                options->kubeconfig = value;
+                *text_of(options, row) = value;
                 return 0;
         }
 }

@@ -169,11 +169,11 @@ def named(tap, bench):
                              "--domain=gpu.example.com",
                              "--device-memory-scaling=2.0"],
                             env=environment, stderr=subprocess.DEVNULL)
+    offered = ["gpu.das.com/mem", "gpu.example.com/vgpu", "gpu.example.com/vgpu-number",
+               "volcano.sh/vgpu-number"]
+    eventually(lambda: len(bench.kubelet.endpoints) >= len(offered), 20)
     tap.check("as 'deviceplugin', with a domain of the operator's, it offers names of that domain",
-              bench.becomes("gpu.example.com/vgpu", 20) or differs(
-                  sorted(bench.kubelet.endpoints),
-                  ["gpu.das.com/mem", "gpu.example.com/vgpu", "gpu.example.com/vgpu-number",
-                   "volcano.sh/vgpu-number"]))
+              bench.becomes("gpu.example.com/vgpu", 20) or differs(sorted(bench.kubelet.endpoints), offered))
     node.terminate()
     node.wait(20)
 

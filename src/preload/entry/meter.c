@@ -11,6 +11,8 @@
 
 enum { LOOK_MOST = 64 };
 #define COMPARE_NS (100 * NS_PER_MS) /* the clocks of device and host, at least this often */
+#define CLOSE_NS   (20 * NS_PER_US)  /* more between clock and event: this thread was not running */
+enum { COMPARE_TRIES = 4 };
 
 /* One per account: what one lock guards. */
 struct account_meter {
@@ -61,6 +63,19 @@ static CUevent mark(struct segment *s, CUstream stream, uint64_t *ret_recorded_n
         return NULL;
 }
 
+/* How far the clocks are apart is known as exactly as this event was near its reading of the host's. */
+static void mark_closely(struct segment *s, CUstream stream)
+{
+        for (unsigned i = 1; i < COMPARE_TRIES; i++) {
+                const uint64_t now_ns = clock_now_ns();
+
+                if (now_ns - s->begin_recorded_ns < CLOSE_NS ||
+                    real_cuda.cuEventRecord(s->begin, stream) != CUDA_SUCCESS)
+                        return;
+                s->begin_recorded_ns = now_ns;
+        }
+}
+
 /* On an idle stream, work begins when it is submitted: an event only compares the clocks. */
 static void begin_mark(struct account_meter *a, struct segment *s, CUstream stream)
 {
@@ -69,9 +84,11 @@ static void begin_mark(struct account_meter *a, struct segment *s, CUstream stre
 
         if (is_idle && now_ns - a->compared_ns < COMPARE_NS)
                 return;
+        s->begin = mark(s, stream, &s->begin_recorded_ns);
+        if (is_idle && s->begin)
+                mark_closely(s, stream);
         if (is_idle)
                 a->compared_ns = now_ns;
-        s->begin = mark(s, stream, &s->begin_recorded_ns);
 }
 
 /* The caller holds the account's lock. */
