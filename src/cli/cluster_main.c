@@ -1,4 +1,5 @@
 /* vgpu-cluster: the commands of vgpu that ask the API server; vgpu becomes this program for them. */
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +25,20 @@ int cluster_complain(int exit_code, const char *format, ...)
         va_end(arguments);
         fputc('\n', stderr);
         return exit_code;
+}
+
+int cluster_name_take(const char *option, const char *text, const char **ret_name, struct err *e)
+{
+        const size_t length = strlen(text);
+
+        if (length == 0 || length > 63 ||
+            strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") != length || *text == '-' ||
+            text[length - 1] == '-')
+                return err_set(e, -EINVAL,
+                               "--%s '%.80s' is no name: lower-case letters, digits and dashes",
+                               option, text);
+        *ret_name = text;
+        return 0;
 }
 
 static int flushed(int code)

@@ -179,12 +179,14 @@ int cluster_explain_pod(const struct cluster_command *command, int argc, char **
                 values[option] = scan.value;
                 is_given[option] = true;
         }
-        if (option != CLI_END || !name || !is_name(name) ||
-            (values[EXPLAIN_POD_NAMESPACE] && !is_name(values[EXPLAIN_POD_NAMESPACE])))
+        if (option != CLI_END || !name || !is_name(name))
                 return cluster_complain(CLUSTER_USAGE,
                                         "'vgpu explain pod' takes the name of one pod (see 'vgpu "
                                         "explain pod --help')");
-        if (values[EXPLAIN_POD_DOMAIN] && resource_use_domain(values[EXPLAIN_POD_DOMAIN], &e) < 0)
+        if ((values[EXPLAIN_POD_NAMESPACE] &&
+             cluster_name_take("namespace", values[EXPLAIN_POD_NAMESPACE],
+                               &values[EXPLAIN_POD_NAMESPACE], &e) < 0) ||
+            (values[EXPLAIN_POD_DOMAIN] && resource_use_domain(values[EXPLAIN_POD_DOMAIN], &e) < 0))
                 return cluster_complain(CLUSTER_USAGE, "%s", e.text);
         if (cluster_session_open(values[EXPLAIN_POD_KUBECONFIG], &session, &e) < 0) {
                 code = cluster_complain(CLUSTER_FAILED, "%s", e.text);

@@ -139,16 +139,20 @@ int cluster_kueue_check(const struct cluster_command *command, int argc, char **
         struct cluster_session session = { 0 };
         struct found found = { 0 };
         struct err e = { 0 };
-        int option, r = 0;
+        int option, r;
 
         while ((option = cli_scan_next(&scan, &e)) >= 0)
                 values[option] = scan.value;
         if (option != CLI_END)
                 return cluster_complain(CLUSTER_USAGE, "'vgpu kueue check' takes options only");
-        kueue_plan_init(&found.plan);
-        if (values[KUEUE_CHECK_DOMAIN])
+        r = cluster_name_take("namespace", values[KUEUE_CHECK_NAMESPACE],
+                              &values[KUEUE_CHECK_NAMESPACE], &e);
+        if (r == 0 && values[KUEUE_CHECK_DOMAIN])
                 r = resource_use_domain(values[KUEUE_CHECK_DOMAIN], &e);
-        if (r == 0 && values[KUEUE_CHECK_MANAGER])
+        if (r < 0)
+                return cluster_complain(CLUSTER_USAGE, "%s", e.text);
+        kueue_plan_init(&found.plan);
+        if (values[KUEUE_CHECK_MANAGER])
                 r = manager_file(values[KUEUE_CHECK_MANAGER], &found.manager, &e);
         if (r == 0)
                 r = cluster_session_open(values[KUEUE_CHECK_KUBECONFIG], &session, &e);

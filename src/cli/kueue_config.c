@@ -48,21 +48,6 @@ static int word_take(const char *option, const char *text, const struct word *wo
         return err_set(e, -EINVAL, "--%s is one of %s; not '%.60s'", option, known, text);
 }
 
-/* A name that the API server would take, said here in one sentence. */
-static int name_take(const char *option, const char *text, const char **ret_name, struct err *e)
-{
-        const size_t length = strlen(text);
-
-        if (length == 0 || length > 63 ||
-            strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") != length || *text == '-' ||
-            text[length - 1] == '-')
-                return err_set(e, -EINVAL,
-                               "--%s '%.80s' is no name: lower-case letters, digits and dashes",
-                               option, text);
-        *ret_name = text;
-        return 0;
-}
-
 static int api_take(struct asked *asked, const char *text, struct err *e)
 {
         static const struct word versions[] = { { "v1beta2", 0 }, { "v1beta1", 0 }, { 0 } };
@@ -92,13 +77,13 @@ static int take(struct asked *asked, int option, const char *value, struct err *
                 asked->parts = (unsigned)number;
                 return r;
         case KUEUE_CONFIG_FLAVOR:
-                return name_take("flavor", value, &plan->flavor, e);
+                return cluster_name_take("flavor", value, &plan->flavor, e);
         case KUEUE_CONFIG_CLUSTER_QUEUE:
-                return name_take("cluster-queue", value, &plan->cluster_queue, e);
+                return cluster_name_take("cluster-queue", value, &plan->cluster_queue, e);
         case KUEUE_CONFIG_LOCAL_QUEUE:
-                return name_take("local-queue", value, &plan->local_queue, e);
+                return cluster_name_take("local-queue", value, &plan->local_queue, e);
         case KUEUE_CONFIG_NAMESPACE:
-                return name_take("namespace", value, &plan->namespace_name, e);
+                return cluster_name_take("namespace", value, &plan->namespace_name, e);
         case KUEUE_CONFIG_API:
                 return api_take(asked, value, e);
         case KUEUE_CONFIG_DOMAIN:
@@ -185,9 +170,9 @@ int cluster_kueue_config(const struct cluster_command *command, int argc, char *
         if (r == 0 && option != CLI_END)
                 r = err_set(&e, -EINVAL, "'vgpu kueue config' takes options only; what is '%.60s'?",
                             scan.value ? scan.value : "");
-        if (r == 0) {
-                code = CLUSTER_FAILED;
-                r = asked.is_offline ? 0 : cluster_read(&asked, &e);
+        if (r == 0 && !asked.is_offline) {
+                code = CLUSTER_FAILED; /* else nobody is asked, and what is missing was not said */
+                r = cluster_read(&asked, &e);
         }
         /* What vgpu-webhook does unless it is told otherwise. */
         asked.plan.mode = asked.mode < 0 ? KUEUE_INJECT : (enum kueue_mode)asked.mode;

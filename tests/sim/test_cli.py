@@ -93,8 +93,32 @@ class Words(Case):
                                   text=True, check=False)
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
 
-    def test_a_domain_that_is_none_is_refused_before_the_cluster_is_asked(self):
-        self.refuses(vgpu("explain", "pod", "a", "--domain", "A_b"), 2, "'A_b' is no domain")
+    def test_what_is_wrong_with_a_command_line_is_told_before_the_cluster_is_asked(self):
+        for words, sentence in (
+                ("explain pod a --domain A_b", "'A_b' is no domain"),
+                ("explain pod a --namespace B/c", "--namespace 'B/c' is no name"),
+                ("explain pod a b", "takes the name of one pod"),
+                ("explain pod A_b", "takes the name of one pod"),
+                ("explain pod", "takes the name of one pod"),
+                ("kueue check --domain A_b", "'A_b' is no domain"),
+                ("kueue check --namespace a/b", "--namespace 'a/b' is no name"),
+                ("kueue check word", "takes options only"),
+                ("kueue config --resource nvidia.com/vgpu", "say --quota vgpu.io/total-number=AMOUNT"),
+                ("kueue config --resource a.b/c", "'a.b/c' is no resource of GPUs"),
+                ("kueue config --quota cpu=two", "'two' is not a quantity"),
+                ("kueue config --quota 50", "--quota is NAME=AMOUNT"),
+                ("kueue config --namespace ..", "--namespace '..' is no name"),
+                ("kueue config --mode both", "--mode is one of"),
+                ("kueue config --part half", "--part is one of"),
+                ("kueue config --api v1", "--api is one of"),
+                ("kueue config word", "takes options only")):
+            with self.subTest(words):
+                self.refuses(vgpu(*words.split()), 2, sentence)
+
+    def test_a_cluster_that_cannot_be_asked_is_no_wrong_command_line(self):
+        nowhere = ("--kubeconfig", "/nonexistent/config")
+        for words in (("explain", "pod", "a"), ("kueue", "config"), ("kueue", "check")):
+            self.refuses(vgpu(*words, *nowhere), 1, "cannot read '/nonexistent/config'")
 
     def test_manual_pages_name_every_option(self):
         pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "top", "doctor")}
