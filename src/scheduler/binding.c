@@ -51,6 +51,11 @@ static const char *text_at(const json_t *object, const char *first, const char *
         return text ? text : "";
 }
 
+static void binding_await(const struct binding *binding)
+{
+        state_await(binding->state, binding->uid, binding->namespace_name, binding->pod);
+}
+
 /* The pod is on a node, by this Binding or another: what the pod says is what it holds. */
 static void binding_found(struct binding *binding, const json_t *pod)
 {
@@ -58,7 +63,9 @@ static void binding_found(struct binding *binding, const json_t *pod)
                 text_at(json_object_get(pod, "metadata"), "annotations", ALLOCATION_ANNOTATION);
         const bool is_ours = strcmp(allocation, binding->allocation) == 0;
 
-        if (!is_ours) {
+        if (is_ours) {
+                binding_await(binding);
+        } else {
                 cluster_pod_release(state_cluster(binding->state), binding->uid);
                 state_note_pod(binding->state, pod);
         }
@@ -76,10 +83,12 @@ static void on_looked(void *owner, const struct kube_answer *found)
                 binding_found(binding, found->body);
                 return;
         }
-        /* Not bound. Where even this is not known, what was set aside stays so until the watch tells:
+        /* Not bound. Where even this is not known, what was set aside stays so until somebody tells:
          * too little room for a while is better than one card for two. */
         if (found->status == 200 || found->status == 404)
                 cluster_pod_release(state_cluster(binding->state), binding->uid);
+        else
+                binding_await(binding);
         binding_end(binding, "the API server did not answer the Binding");
 }
 
@@ -90,8 +99,10 @@ static void look(struct binding *binding)
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s", binding->namespace_name,
                  binding->pod);
-        if (kube_client_call(binding->client, &request, on_looked, binding, &binding->call) < 0)
-                binding_end(binding, "the API server did not answer the Binding");
+        if (kube_client_call(binding->client, &request, on_looked, binding, &binding->call) == 0)
+                return;
+        binding_await(binding);
+        binding_end(binding, "the API server did not answer the Binding");
 }
 
 static void on_posted(void *owner, const struct kube_answer *posted)
@@ -100,6 +111,7 @@ static void on_posted(void *owner, const struct kube_answer *posted)
 
         if (posted->status == 201 || posted->status == 200) {
                 cluster_claim_drop(state_cluster(binding->state), binding->uid);
+                binding_await(binding);
                 binding_end(binding, "");
                 return;
         }
@@ -149,6 +161,7 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
         if (cluster_place(node, asking, binding->uid, &placement, e) < 0)
                 return NULL;
         if (cluster_allocation(node, asking, &placement, binding->uid, &allocation) == 0) {
+                state_await_not(binding->state, binding->uid);
                 if (cluster_pod_hold(cluster, binding->uid, &allocation, asking, true) == 0)
                         text = allocation_format(&allocation);
                 if (node->is_volcanos)

@@ -7,6 +7,7 @@
 
 #include "allocations.h"
 #include "certificates.h"
+#include "clock.h"
 #include "extender.h"
 #include "lease.h"
 #include "list.h"
@@ -158,7 +159,8 @@ static int start(struct scheduler *scheduler, struct err *e)
         if (r == 0)
                 r = kube_client_new(scheduler->loop, &scheduler->config, &scheduler->client, e);
         if (r == 0)
-                r = state_new(scheduler->client, settings->with_gpu, &scheduler->state);
+                r = state_new(scheduler->client, settings->with_gpu,
+                              settings->patience_s * NS_PER_S, &scheduler->state);
         if (r == 0)
                 r = preempting_new(scheduler->state, scheduler->client, &scheduler->preempting);
         if (r == 0 && settings->allocations)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
@@ -25,10 +26,12 @@ enum {
         LEASE,
         IDENTITY,
         NODE_POLICY,
+        ASSUME_FOR,
         NVIDIA_GPU,
         DOMAIN,
         VERSION,
 };
+enum { PATIENCE_S = 120, PATIENCE_MOST_S = 3600 };
 
 static const struct cli_option options[] = {
         [LISTEN] = { "listen", "ADDRESS", "where kube-scheduler calls; default: 127.0.0.1:8444",
@@ -58,6 +61,9 @@ static const struct cli_option options[] = {
         [NODE_POLICY] = { "node-policy", "POLICY",
                           "where a pod does not say: binpack (the default) or spread",
                           "binpack spread" },
+        [ASSUME_FOR] = { "assume-for", "SECONDS",
+                         "a decision that nobody saw written is looked up then; default: 120",
+                         NULL },
         [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
         [DOMAIN] = { "domain", "NAME",
                      "of resource names, in the place of nvidia.com; tell all programs of it",
@@ -131,6 +137,17 @@ static bool *flag_of(struct scheduler_settings *settings, int option)
         }
 }
 
+static int patience_take(struct scheduler_settings *settings, const char *text)
+{
+        char *end;
+        const unsigned long seconds = strtoul(text, &end, 10);
+
+        if (*text < '0' || *text > '9' || *end || seconds < 1 || seconds > PATIENCE_MOST_S)
+                return refuse("--assume-for is a number of seconds from 1 to 3600");
+        settings->patience_s = (unsigned)seconds;
+        return -1;
+}
+
 /* −1: go on; else the exit code. */
 static int option_take(struct scheduler_settings *settings, int option, const char *value)
 {
@@ -147,6 +164,8 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
         switch (option) {
         case DOMAIN:
                 return resource_use_domain(value, &e) < 0 ? refuse(e.text) : -1;
+        case ASSUME_FOR:
+                return patience_take(settings, value);
         case NODE_POLICY:
                 settings->is_spread = strcmp(value, "spread") == 0;
                 if (settings->is_spread || strcmp(value, "binpack") == 0)
@@ -208,7 +227,8 @@ int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *re
                                                      .service = "vgpu-scheduler",
                                                      .secret = "vgpu-scheduler-authority",
                                                      .client_secret = "vgpu-allocations-client",
-                                                     .lease = "vgpu-scheduler" };
+                                                     .lease = "vgpu-scheduler",
+                                                     .patience_s = PATIENCE_S };
         while (code < 0 && (option = cli_scan_next(&scan, &e)) != CLI_END)
                 code = option == CLI_BAD ? refuse(e.text)
                                          : option_take(ret_settings, option, scan.value);

@@ -10,6 +10,7 @@ struct scheduler_settings { /* texts point into argv or are constants; NULL: not
         const char *service, *secret, *client_secret; /* of certificates of our own */
         const char *kubeconfig, *namespace_name;
         const char *identity, *lease;
+        unsigned patience_s; /* with the watch, for decisions */
         bool is_plain, is_spread, with_gpu, elects;
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assumption.h"
 #include "clock.h"
 #include "cluster_claim.h"
 #include "kube_watch.h"
@@ -34,6 +35,7 @@ struct state {
         struct hash waiting;
         struct kube_client *client;
         struct kube_watch *nodes, *pods;
+        struct assumptions *assumptions;
         bool with_gpu, has_nodes, has_pods, is_active;
         uint64_t refused_ns; /* when a pod found no node, last; 0: never */
         struct timer touch;
@@ -182,6 +184,19 @@ static bool pod_has_ended(const json_t *pod)
         return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
+/* It is not so: its room is for others, who may have been refused long ago. */
+static void assumed_release(struct state *state, const char *uid)
+{
+        const struct cluster_pod *pod = cluster_pod_find(&state->cluster, uid);
+
+        if (!pod || !pod->is_assumed)
+                return;
+        log_info("a decision for node %s was never written: its room is free again",
+                 pod->node->name);
+        state_ask_again(state, pod->node->name);
+        cluster_pod_release(&state->cluster, uid);
+}
+
 static void pod_hold(struct state *state, const json_t *pod, const struct kube_name *name,
                      const struct asking *asking)
 {
@@ -189,8 +204,10 @@ static void pod_hold(struct state *state, const json_t *pod, const struct kube_n
         struct err e = { 0 };
         const int r = pod_allocation_read(pod, &allocation, &e);
 
-        if (r == -ENOENT)
+        if (r == -ENOENT) {
+                assumed_release(state, name->uid);
                 return;
+        }
         if (r < 0) {
                 log_warn("pod %s/%s: %s", name->namespace_name, name->name, e.text);
                 return;
@@ -210,6 +227,8 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
         struct shape *shape;
         struct who who;
 
+        if (is_gone || *text_at(object, "spec", "nodeName"))
+                assumptions_forget(state->assumptions, name->uid);
         if (is_gone) {
                 pod_release(state, name->uid);
                 claim_drop(state, name->uid);
@@ -246,6 +265,30 @@ void state_note_pod(struct state *state, const json_t *pod)
                pod);
 }
 
+static void on_assumed_seen(void *owner, const char *uid, const json_t *pod)
+{
+        const bool is_it = strcmp(text_at(pod, "metadata", "uid"), uid) == 0;
+
+        if (is_it && *text_at(pod, "spec", "nodeName"))
+                state_note_pod(owner, pod);
+        else
+                assumed_release(owner, uid);
+}
+
+void state_await(struct state *state, const char *uid, const char *namespace_name, const char *pod)
+{
+        const struct cluster_pod *held = cluster_pod_find(&state->cluster, uid);
+
+        if (held && held->is_assumed &&
+            assumptions_note(state->assumptions, uid, namespace_name, pod) < 0)
+                log_error("out of memory: pod %s/%s is not waited for", namespace_name, pod);
+}
+
+void state_await_not(struct state *state, const char *uid)
+{
+        assumptions_forget(state->assumptions, uid);
+}
+
 static void on_pods_synced(void *owner)
 {
         ((struct state *)owner)->has_pods = true;
@@ -273,7 +316,8 @@ static void on_nodes_synced(void *owner)
                 log_error("out of memory: pods are not watched");
 }
 
-int state_new(struct kube_client *client, bool with_gpu, struct state **ret_state)
+int state_new(struct kube_client *client, bool with_gpu, uint64_t patience_ns,
+              struct state **ret_state)
 {
         struct state *state = calloc(1, sizeof *state);
         const struct kube_watch_options nodes = { .path = "/api/v1/nodes",
@@ -290,7 +334,8 @@ int state_new(struct kube_client *client, bool with_gpu, struct state **ret_stat
         state->with_gpu = with_gpu;
         state->is_active = true;
         state->touch.on_due = on_touch;
-        if (kube_watch_new(client, &nodes, &state->nodes) < 0) {
+        if (assumptions_new(client, patience_ns, on_assumed_seen, state, &state->assumptions) < 0 ||
+            kube_watch_new(client, &nodes, &state->nodes) < 0) {
                 state_free(state);
                 return -ENOMEM;
         }
@@ -306,6 +351,7 @@ void state_free(struct state *state)
                 return;
         kube_watch_free(state->nodes);
         kube_watch_free(state->pods);
+        assumptions_free(state->assumptions);
         loop_timer_clear(kube_client_loop(state->client), &state->touch);
         if (state->touching)
                 kube_call_cancel(state->touching);

@@ -8,8 +8,10 @@
 
 struct state;
 
-/* Watches nodes and pods from now on. `with_gpu`: nvidia.com/gpu is ours too. */
-int state_new(struct kube_client *client, bool with_gpu, struct state **ret_state);
+/* Watches nodes and pods from now on. `with_gpu`: nvidia.com/gpu is ours too. `patience_ns`: how long the
+ * watch may take to tell of a decision that is awaited. */
+int state_new(struct kube_client *client, bool with_gpu, uint64_t patience_ns,
+              struct state **ret_state);
 void state_free(struct state *state); /* NULL is fine */
 
 /* Nodes and pods have been told once: decisions can be made. */
@@ -24,6 +26,11 @@ void state_note_asking(struct state *state, const char *pod_uid, struct shape *s
 
 /* A pod as the API server has it now, from elsewhere than the watch. */
 void state_note_pod(struct state *state, const json_t *pod);
+
+/* The pod's Binding is written, or nobody knows: if the watch does not tell of it, the pod is looked up, and
+ * what it does not have is given back. */
+void state_await(struct state *state, const char *uid, const char *namespace_name, const char *pod);
+void state_await_not(struct state *state, const char *uid); /* it is decided anew */
 
 /* A pod found no node. kube-scheduler tries it again when a pod goes, often before we hear of that, and
  * then not for minutes: so where room appears just after a refusal, its node is touched, which makes

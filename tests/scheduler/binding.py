@@ -1,0 +1,141 @@
+"""binding BIN: what becomes of decisions whose Binding fails, is lost, or is never seen."""
+
+import json
+import sys
+
+from fake_scheduling import Api, Scheduler, node, pod, status
+from peer import Tap, differs, eventually
+
+BINDING = "/api/v1/namespaces/d/pods/{}/binding"
+POD = "/api/v1/namespaces/d/pods/{}"
+
+
+def waits(api, *entries):
+    """Pods that the watch tells of, as they are before they are placed."""
+    for entry in entries:
+        api.tell("ADDED", entry)
+    return entries
+
+
+def refused(tap, bin_dir):
+    """One of four members that fill a card is refused by the API server."""
+    api = Api([node("n")])
+    with Scheduler(bin_dir, api) as scheduler:
+        members = waits(api, *(pod(f"m{i}", 10000) for i in range(4)))
+        api.rules["POST", BINDING.format("m1")] = lambda request: request.reply(
+            403, status(403, "Forbidden", "not this one"))
+        tap.check("a member whose Binding is refused is told why, and the others are bound", differs(
+            [scheduler.place(entry) for entry in members], ["", "not this one", "", ""]))
+        tap.check("what it was given is free again at once", differs(scheduler.filter(members[1]), ["n"]))
+        other = waits(api, pod("other", 10000))[0]
+        del api.rules["POST", BINDING.format("m1")]
+        tap.check("it is bound at its next turn, and then the card is full",
+                  differs((scheduler.place(members[1]), scheduler.place(other)), ("", None)))
+        tap.check("each member has one Binding, the refused one two", differs(
+            [api.count("POST", BINDING.format(f"m{i}")) for i in range(4)], [1, 2, 1, 1]))
+        for entry in members:
+            api.tell("DELETED", entry)
+        whole = waits(api, pod("whole", 40000))[0]
+        tap.check("when the members have gone, nothing is left of them",
+                  "" if eventually(lambda: scheduler.filter(whole) == ["n"]) else "the card is not whole")
+
+
+def lost(tap, bin_dir):
+    """The connection breaks after the Binding was sent."""
+    api = Api([node("n")])
+    with Scheduler(bin_dir, api) as scheduler:
+        first, second = waits(api, pod("first", 30000), pod("second", 30000))
+
+        def written_and_lost(request):
+            with api.lock:
+                body = json.loads(request.body)
+                api.bind(api.pods["first"], body)
+            request.reset()
+        api.rules["POST", BINDING.format("first")] = written_and_lost
+        tap.check("a Binding that was written, its answer lost, is found on the pod",
+                  differs((scheduler.place(first), scheduler.place(second)), ("", None)))
+    api = Api([node("n")])
+    with Scheduler(bin_dir, api) as scheduler:
+        first, second = waits(api, pod("first", 30000), pod("second", 30000))
+        api.rules["POST", BINDING.format("first")] = lambda request: request.reset()
+        error = scheduler.place(first)
+        tap.check("one that was not written gives its room back",
+                  differs((bool(error), scheduler.place(second)), (True, "")))
+
+
+def never_seen(tap, bin_dir):
+    """The API server takes the Binding, and nothing is ever heard of it."""
+    api = Api([node("n")])
+    with Scheduler(bin_dir, api, "--assume-for=1") as scheduler:
+        first, second = waits(api, pod("first", 30000), pod("second", 30000))
+        api.rules["POST", BINDING.format("first")] = lambda request: request.reply(201, {})
+        trouble = {"left": 2}
+
+        def troubled(request):
+            trouble["left"] -= 1
+            if trouble["left"] < 0:
+                api.answer(request)
+            else:
+                request.reply(403, status(403, "Forbidden", "not now"))
+        api.rules["GET", POD.format("first")] = troubled
+        tap.check("what was decided is set aside until somebody says otherwise",
+                  differs((scheduler.place(first), scheduler.filter(second)), ("", [])))
+        tap.check("after a while the pod is looked up; it has no node, and the room is free",
+                  "" if eventually(lambda: scheduler.filter(second) == ["n"], 60) else "the room is not given back")
+        tap.check("where the API server does not say, it is asked again later, and the room is kept",
+                  differs((trouble["left"], api.count("GET", POD.format("first"))), (-1, 3)))
+        tap.check("those who were refused meanwhile are tried again: the node is touched",
+                  "" if eventually(lambda: api.count("PATCH", "/api/v1/nodes/n")) else "nobody is told")
+        tap.check("the room has one owner", differs(scheduler.place(second), ""))
+
+
+def bound_unseen(tap, bin_dir):
+    """It is bound, by us or by somebody else, and the watch says nothing."""
+    api = Api([node("n")])
+    with Scheduler(bin_dir, api, "--assume-for=1") as scheduler:
+        ours, theirs, third = waits(api, pod("ours", 20000), pod("theirs", 20000), pod("third", 20000))
+
+        def written_in_silence(request):
+            body = json.loads(request.body)
+            entry = api.pods["ours"]
+            entry["metadata"]["annotations"].update(body["metadata"]["annotations"])
+            entry["spec"]["nodeName"] = "n"
+            request.reply(201, {})
+
+        def elsewhere(request):
+            api.pods["theirs"]["spec"]["nodeName"] = "another"
+            request.reply(201, {})
+        api.rules["POST", BINDING.format("ours")] = written_in_silence
+        api.rules["POST", BINDING.format("theirs")] = elsewhere
+        tap.check("two fill the card", differs(
+            (scheduler.place(ours), scheduler.place(theirs), scheduler.filter(third)), ("", "", [])))
+        tap.check("one that is found elsewhere holds nothing here",
+                  "" if eventually(lambda: scheduler.filter(third) == ["n"], 60) else "its room is lost")
+        tap.check("one that is found where it was sent keeps its room, and is not asked about again",
+                  differs((scheduler.place(third), api.count("GET", POD.format("ours")),
+                           scheduler.filter(pod("more", 1000))), ("", 1, [])))
+
+
+def by_hand(tap, bin_dir):
+    """While a decision is under way somebody else puts the pod on a node, without a share."""
+    api = Api([node("n")])
+    with Scheduler(bin_dir, api) as scheduler:
+        first, second = waits(api, pod("first", 30000), pod("second", 30000))
+        api.rules["POST", BINDING.format("first")] = lambda request: request.reply(201, {})
+        tap.check("the decision stands at first",
+                  differs((scheduler.place(first), scheduler.filter(second)), ("", [])))
+        first["spec"]["nodeName"] = "n"
+        api.tell("MODIFIED", first)
+        tap.check("a pod that is seen on a node without a decision holds nothing",
+                  "" if eventually(lambda: scheduler.filter(second) == ["n"]) else "its room is lost")
+
+
+def main(bin_dir):
+    tap = Tap()
+    for case in (refused, lost, never_seen, bound_unseen, by_hand):
+        case(tap, bin_dir)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
