@@ -1,0 +1,53 @@
+"""report TOOL: tools/test-report counts what it should, and runs again what may have failed by noise."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tap import Tap
+
+# FAILS: how many of its runs fail; each counts itself in a file.
+SCRIPT = """#!/bin/sh
+echo run >>"$2"
+if [ "$(wc -l <"$2")" -le "$1" ]; then echo 'not ok 1 - a case'; else echo 'ok 1 - a case'; fi
+echo 1..1
+"""
+
+
+def report(tool, fails):
+    """The exit status, the last line and the rest for a project of tests that fail that often."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "one.sh").write_text(SCRIPT, encoding="utf-8")
+        (folder / "one.sh").chmod(0o755)
+        rows = [f"test('t{i}', find_program('one.sh'), args : ['{count}', '{folder}/runs{i}'], protocol : 'tap')"
+                for i, count in enumerate(fails)]
+        (folder / "meson.build").write_text("\n".join(["project('p')", *rows, ""]), encoding="utf-8")
+        subprocess.run(["meson", "setup", "build"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([os.path.abspath(tool), "build"], cwd=folder, text=True, check=False,
+                              stdout=subprocess.PIPE)
+        lines = done.stdout.splitlines()
+        return done.returncode, lines[-1], lines[:-1]
+
+
+def expected(found, status, line, *others):
+    wrong = [] if found[:2] == (status, line) else [f"{found[0]}: {found[1]}"]
+    return wrong + [f"no line '{text}'" for text in others if text not in found[2]]
+
+
+def main(tool):
+    tap = Tap()
+    tap.check("what holds is counted", expected(report(tool, [0, 0]), 0, "2 passed, 0 failed, 0 skipped"))
+    tap.check("what fails twice has failed", expected(report(tool, [0, 2]), 1, "1 passed, 1 failed, 0 skipped",
+                                                      "not ok 1 - a case"))
+    tap.check("what fails once is named, and no case of it is told as failed", expected(
+        report(tool, [1, 0]), 0, "2 passed, 0 failed, 0 skipped", "unsteady: build: t0", "| not ok 1 - a case"))
+    tap.check("where much fails nothing is run again", expected(
+        report(tool, [1] * 5), 1, "0 passed, 5 failed, 0 skipped"))
+    tap.done()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
