@@ -80,7 +80,6 @@ static int start_sharing(struct node *node, struct err *e)
                 .shares = node->shares,
                 .gpus = &node->set,
                 .room = node_services_room(node->services),
-                .is_strict = node->options.is_volcanos,
                 .node_name = node->options.node_name,
                 .terms = { .memory_scaling = node->options.memory_scaling,
                            .host_bytes = node->options.oversold_host_bytes,

@@ -143,7 +143,7 @@ void node_services_set_gpus(struct node_services *services, const struct gpu_set
         services->room.set = *set;
 }
 
-const struct share_room *node_services_room(const struct node_services *services)
+struct share_room *node_services_room(struct node_services *services)
 {
         return &services->room;
 }

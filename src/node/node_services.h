@@ -40,6 +40,6 @@ const struct tenant_watch *node_services_tenants(const struct node_services *ser
 void node_services_set_gpus(struct node_services *services, const struct gpu_set *set);
 
 /* What is left of the cards, for those who let shares grow. */
-const struct share_room *node_services_room(const struct node_services *services);
+struct share_room *node_services_room(struct node_services *services);
 /* Where the node is asked: for other services to be added. */
 struct grpc_server *node_services_server(struct node_services *services);

@@ -17,6 +17,7 @@ enum { PATH_BYTES = 512 };
 struct note {
         char what[64], path[PATH_BYTES];
         char container[64];
+        bool (*change)(json_t *annotations, const char *container, const struct share_copy *copy);
         struct share_copy copy;
 };
 
@@ -29,8 +30,9 @@ static void on_done(void *owner, const struct kube_answer *answer)
         free(note);
 }
 
-/* What was decided is raised to what the share has; what it no longer has stays set aside for it. */
-static bool part_raise(struct allocation_part *part, const struct share_copy *copy)
+/* What was decided is raised to what the share has, and what the share no longer has stays set aside for it;
+ * or it is cut to that. */
+static bool part_change(struct allocation_part *part, const struct share_copy *copy, bool is_cut)
 {
         const int device = share_find_device(copy, part->uuid);
         bool has_changed = false;
@@ -38,14 +40,16 @@ static bool part_raise(struct allocation_part *part, const struct share_copy *co
         if (device < 0)
                 return false;
         const struct share_device *row = &copy->devices[device];
-        const uint64_t limit = row->limit_bytes;
+        const uint64_t limit = row->limit_bytes, mib = limit / MIB;
+        const unsigned cores = row->cores_percent;
 
-        if (limit != SHARE_UNLIMITED && limit / MIB > part->memory_mib) {
-                part->memory_mib = limit / MIB;
+        if (limit != SHARE_UNLIMITED &&
+            (is_cut ? mib < part->memory_mib : mib > part->memory_mib)) {
+                part->memory_mib = mib;
                 has_changed = true;
         }
-        if (part->cores && row->cores_percent > part->cores) {
-                part->cores = row->cores_percent;
+        if (part->cores && cores && (is_cut ? cores < part->cores : cores > part->cores)) {
+                part->cores = cores;
                 has_changed = true;
         }
         return has_changed;
@@ -66,7 +70,8 @@ static void resize_follow(json_t *annotations, const struct allocation_part *par
         }
 }
 
-bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy)
+static bool parts_change(json_t *annotations, const char *container, const struct share_copy *copy,
+                         bool is_cut)
 {
         const char *text = json_string_value(json_object_get(annotations, ALLOCATION_ANNOTATION));
         struct allocation allocation;
@@ -77,7 +82,7 @@ bool pod_notes_raise(json_t *annotations, const char *container, const struct sh
         for (size_t i = 0; i < allocation.parts.count; i++) {
                 struct allocation_part *part = vec_at(&allocation.parts, i);
 
-                if (strcmp(part->container, container) != 0 || !part_raise(part, copy))
+                if (strcmp(part->container, container) != 0 || !part_change(part, copy, is_cut))
                         continue;
                 has_changed = true;
                 resize_follow(annotations, part);
@@ -88,6 +93,16 @@ bool pod_notes_raise(json_t *annotations, const char *container, const struct sh
                json_object_set_new(annotations, ALLOCATION_ANNOTATION, json_string(raised)) == 0;
 }
 
+bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy)
+{
+        return parts_change(annotations, container, copy, false);
+}
+
+bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy)
+{
+        return parts_change(annotations, container, copy, true);
+}
+
 static bool pod_change(void *owner, json_t *pod)
 {
         const struct note *note = owner;
@@ -95,8 +110,7 @@ static bool pod_change(void *owner, json_t *pod)
         const char *uid = json_string_value(json_object_get(metadata, "uid"));
 
         return uid && strcmp(uid, note->copy.pod_uid) == 0 &&
-               pod_notes_raise(json_object_get(metadata, "annotations"), note->container,
-                               &note->copy);
+               note->change(json_object_get(metadata, "annotations"), note->container, &note->copy);
 }
 
 static struct note *note_new(const struct held_share *held, const char *what, const char *format)
@@ -115,15 +129,52 @@ static struct note *note_new(const struct held_share *held, const char *what, co
         return note;
 }
 
-void pod_notes_allocation(struct kube_client *client, const struct held_share *held)
+static void note_update(struct kube_client *client, struct note *note)
 {
-        char rest[PATH_BYTES / 2 + 16];
         struct kube_update *update;
 
-        snprintf(rest, sizeof rest, "pods/%.253s", held->pod);
-        struct note *note = note_new(held, "the scheduler is not told of a raised share", rest);
-        if (note && kube_client_update(client, note->path, pod_change, on_done, note, &update) < 0)
+        if (kube_client_update(client, note->path, pod_change, on_done, note, &update) < 0)
                 free(note);
+}
+
+static struct note *decision_note(const struct held_share *held, const char *what)
+{
+        char rest[PATH_BYTES / 2 + 16];
+
+        snprintf(rest, sizeof rest, "pods/%.253s", held->pod);
+        return note_new(held, what, rest);
+}
+
+void pod_notes_allocation(struct kube_client *client, const struct held_share *held)
+{
+        struct note *note = decision_note(held, "the scheduler is not told of a raised share");
+
+        if (!note)
+                return;
+        note->change = pod_notes_raise;
+        note_update(client, note);
+}
+
+void pod_notes_lower(struct kube_client *client, const struct held_share *held)
+{
+        struct note *note =
+                held->given ? decision_note(held, "the scheduler is not told of a cut share")
+                            : NULL;
+
+        if (!note)
+                return;
+        /* What was decided stays set aside, whatever the share has. */
+        for (unsigned i = 0; i < note->copy.device_count; i++) {
+                struct share_device *device = &note->copy.devices[i];
+                const struct share_given *given = &held->given[i];
+
+                if (device->limit_bytes < given->limit_bytes)
+                        device->limit_bytes = given->limit_bytes;
+                if (device->cores_percent < given->cores_percent)
+                        device->cores_percent = given->cores_percent;
+        }
+        note->change = pod_notes_cut;
+        note_update(client, note);
 }
 
 static void note_post(struct kube_client *client, struct note *note, json_t *body)

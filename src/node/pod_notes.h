@@ -9,6 +9,9 @@
 /* The pod's decision says at least what the share has now. */
 void pod_notes_allocation(struct kube_client *client, const struct held_share *held);
 
+/* The pod's decision says at most what the share has now, or was given at first. */
+void pod_notes_lower(struct kube_client *client, const struct held_share *held);
+
 /* A Warning that `kubectl describe pod` shows. */
 void pod_notes_event(struct kube_client *client, const struct held_share *held, const char *node,
                      const char *reason, const char *sentence);
@@ -16,5 +19,6 @@ void pod_notes_event(struct kube_client *client, const struct held_share *held, 
 /* Through the Eviction API: its disruption budget holds. */
 void pod_notes_evict(struct kube_client *client, const struct held_share *held);
 
-/* What the first does to the annotations of a pod; pure. True: something changed. */
+/* What the first two do to the annotations of a pod; pure. True: something changed. */
 bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy);
+bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy);

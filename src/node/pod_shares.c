@@ -2,6 +2,7 @@
 #include "pod_shares.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "log.h"
@@ -9,6 +10,9 @@
 #include "pod_allocation.h"
 #include "pod_notes.h"
 #include "pod_request.h"
+#include "quantity.h"
+#include "share_growth.h"
+#include "str.h"
 
 static const char *text_get(const json_t *object, const char *key)
 {
@@ -17,10 +21,50 @@ static const char *text_get(const json_t *object, const char *key)
         return text ? text : "";
 }
 
+/* The scheduler hears that the room is not taken, and the pod's owner why it has less. */
+static void on_cut(void *owner, const struct share_growth_cut *cut)
+{
+        const struct pod_watch_options *options = owner;
+        struct held_share *held = cut->held;
+        char amount[QUANTITY_TEXT_BYTES], sentence[256];
+
+        if (cut->memory_bytes)
+                quantity_format_bytes(cut->memory_bytes, amount);
+        else
+                snprintf(amount, sizeof amount, "%u %%", cut->cores_percent);
+        snprintf(sentence, sizeof sentence,
+                 "container '%.63s': %s of GPU %u that it grew by was taken back, for a pod that "
+                 "was "
+                 "placed there",
+                 held->container, amount, cut->gpu->index);
+        log_warn("pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
+        pod_notes_lower(options->client, held);
+        pod_notes_event(options->client, held, options->node_name, "GrowthTakenBack", sentence);
+}
+
+void pod_shares_settle(const struct pod_watch_options *options)
+{
+        share_growth_yield(options->room, NULL, on_cut, (void *)options);
+}
+
+/* What grew gives way to what was decided. What another told of is not held against the card: the watch, which
+ * knows who has left it, is behind. */
+static int share_make(const struct pod_watch_options *options, const struct seen_pod *seen,
+                      const struct share_copy *content, const struct gpu_card *cards,
+                      struct held_share **ret_held, struct err *e)
+{
+        int r = 0;
+
+        share_growth_yield(options->room, content, on_cut, (void *)options);
+        if (!seen->heard_ns)
+                r = share_room_admits(options->room, content, e);
+        return r < 0 ? r : share_book_make(options->shares, content, cards, ret_held, e);
+}
+
 /* A share that is there changes only when what the pod says does: what `vgpu set` has changed since is not
  * undone by a pod's heartbeat. */
-static int share_put(const struct pod_watch_options *options, const struct share_copy *content,
-                     const struct gpu_card *cards, struct err *e)
+static int share_put(const struct pod_watch_options *options, const struct seen_pod *seen,
+                     const struct share_copy *content, const struct gpu_card *cards, struct err *e)
 {
         struct share_book *shares = options->shares;
         struct held_share *held = share_book_find(shares, content->pod_uid, content->container);
@@ -37,9 +81,7 @@ static int share_put(const struct pod_watch_options *options, const struct share
                 if (r == 0)
                         pod_notes_allocation(options->client, held);
         } else {
-                r = options->is_strict ? share_room_admits(options->room, content, e) : 0;
-                if (r == 0)
-                        r = share_book_make(shares, content, cards, &held, e);
+                r = share_make(options, seen, content, cards, &held, e);
         }
         if (r == 0)
                 log_info("share of container '%s' of pod %s/%s: %u GPUs, first with %u MiB",
@@ -49,8 +91,9 @@ static int share_put(const struct pod_watch_options *options, const struct share
 }
 
 static void refuse(const struct pod_watch_options *options, struct seen_pod *seen,
-                   const json_t *pod, const char *container, const char *why)
+                   const json_t *pod, const char *container, const struct err *e)
 {
+        const char *why = e->text;
         const json_t *metadata = json_object_get(pod, "metadata");
         struct held_share *held = share_book_find(options->shares, seen->uid, container);
 
@@ -58,14 +101,43 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
                 return;
         log_warn("pod %s/%s: %s%s", text_get(metadata, "namespace"), text_get(metadata, "name"),
                  why, held ? "; its share stays" : "");
-        if (held)
-                pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
+        if (!held)
+                return;
+        if (e->code ==
+            -ENOSPC) /* what it grew by was taken back, and the pod does not say so yet */
+                pod_notes_lower(options->client, held);
+        pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
+}
+
+/* Nobody grows into what was decided for a container that has no share: it may have one later. */
+static void claim(struct seen_pod *seen, const struct pod_walk *walk, unsigned place,
+                  const struct allocation *allocation)
+{
+        const char *name = pod_request_name(walk->container);
+
+        seen_pod_unclaim(seen, name);
+        for (size_t i = 0; i < allocation->parts.count; i++) {
+                const struct allocation_part *part = vec_at(&allocation->parts, i);
+                struct seen_claim row = { .limit_bytes = part->memory_mib << 20,
+                                          .cores_percent = part->cores,
+                                          .phase = walk->is_sidecar ? SHARE_PHASE_SIDECAR
+                                                   : walk->is_init  ? SHARE_PHASE_PASSING
+                                                                    : SHARE_PHASE_LASTING,
+                                          .place = place };
+
+                if (strcmp(part->container, name) != 0)
+                        continue;
+                str_copy(row.container, sizeof row.container, name);
+                str_copy(row.uuid, sizeof row.uuid, part->uuid);
+                seen_pod_claim(seen, &row);
+        }
 }
 
 /* A new share begins with what the scheduler decided, which has its room; what annotations ask for beyond
  * is then a change like any other: it must find room, and the scheduler is told. */
-static int share_begin(const struct pod_watch_options *options, const json_t *pod,
-                       const json_t *container, const struct allocation *allocation, struct err *e)
+static int share_begin(const struct pod_watch_options *options, const struct seen_pod *seen,
+                       const json_t *pod, const json_t *container,
+                       const struct allocation *allocation, struct err *e)
 {
         struct share_terms terms = options->terms;
         struct gpu_card cards[SHARE_DEVICES];
@@ -74,7 +146,7 @@ static int share_begin(const struct pod_watch_options *options, const json_t *po
         terms.is_as_given = true;
         const int r = share_content_make(pod, container, allocation, options->gpus, &terms,
                                          &content, cards, e);
-        return r > 0 ? share_put(options, &content, cards, e) : r;
+        return r > 0 ? share_put(options, seen, &content, cards, e) : r;
 }
 
 static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
@@ -89,11 +161,11 @@ static void container_apply(const struct pod_watch_options *options, struct seen
                                    &content, cards, &e);
 
         if (r > 0 && !share_book_find(options->shares, seen->uid, name))
-                r = share_begin(options, pod, container, allocation, &e) < 0 ? -EINVAL : r;
+                r = share_begin(options, seen, pod, container, allocation, &e) < 0 ? -EINVAL : r;
         if (r > 0)
-                r = share_put(options, &content, cards, &e);
+                r = share_put(options, seen, &content, cards, &e);
         if (r < 0)
-                refuse(options, seen, pod, name, e.text);
+                refuse(options, seen, pod, name, &e);
         else
                 seen_pod_clear(seen, name);
 }
@@ -122,11 +194,14 @@ void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *
                         "no card was chosen for it: it was placed by '%.60s', not by "
                         "vgpu-scheduler",
                         text_get(walk.spec, "schedulerName"));
-        while (pod_walk_next(&walk)) {
+        for (unsigned place = 0; pod_walk_next(&walk); place++) {
                 if (r == 0)
                         container_apply(options, seen, pod, walk.container, &allocation);
-                else if (asks_for_gpu(walk.container))
-                        refuse(options, seen, pod, pod_request_name(walk.container), e.text);
+                if (r == 0 &&
+                    !share_book_find(options->shares, seen->uid, pod_request_name(walk.container)))
+                        claim(seen, &walk, place, &allocation);
+                if (r < 0 && asks_for_gpu(walk.container))
+                        refuse(options, seen, pod, pod_request_name(walk.container), &e);
         }
         if (r == 0)
                 allocation_done(&allocation);

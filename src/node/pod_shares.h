@@ -7,3 +7,5 @@
 /* Containers that were to have a share and cannot are noted with the pod, and logged once. */
 void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
                       const json_t *pod);
+/* All pods were told of: where shares that grew leave too little for what was decided, they are cut. */
+void pod_shares_settle(const struct pod_watch_options *options);

@@ -149,6 +149,8 @@ static void on_synced(void *owner)
         struct pod_watch *watch = owner;
 
         share_book_each(watch->options.shares, mark_unseen, watch);
+        watch->options.room->is_told = true;
+        pod_shares_settle(&watch->options);
         tidy_soon(watch);
 }
 
@@ -238,6 +240,7 @@ int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **re
         if (asprintf(&watch->query, "fieldSelector=spec.nodeName%%3D%s", options->node_name) < 0)
                 watch->query = NULL;
         pods.query = watch->query;
+        options->room->pods = &watch->seen;
         if (watch->query)
                 r = kube_watch_new(options->client, &pods, &watch->watch);
         if (r < 0)
@@ -256,6 +259,7 @@ void pod_watch_free(struct pod_watch *watch)
 {
         if (!watch)
                 return;
+        watch->options.room->pods = NULL;
         kube_watch_free(watch->watch);
         loop_timer_clear(watch->loop, &watch->tidy);
         seen_pods_done(&watch->seen);

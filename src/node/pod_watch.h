@@ -13,9 +13,8 @@ struct pod_watch;
 struct pod_watch_options {
         struct kube_client *client;
         struct share_book *shares;
-        const struct gpu_set *gpus;    /* the caller's, as they are now */
-        const struct share_room *room; /* within which shares grow */
-        bool is_strict; /* a new share must find room: another scheduler places pods here too */
+        const struct gpu_set *gpus; /* the caller's, as they are now */
+        struct share_room *room;    /* outlives the watch, and is told which pods there are */
         const char *node_name;
         struct share_terms terms;
 };

@@ -24,6 +24,7 @@ struct seen_pod *seen_pods_take(struct seen_pods *seen, const char *uid)
         if (!pod)
                 return NULL;
         pod->refusals = (struct vec)VEC_OF(struct seen_refusal);
+        pod->claims = (struct vec)VEC_OF(struct seen_claim);
         str_copy(pod->uid, sizeof pod->uid, uid);
         if (hash_add(&seen->pods, &pod->link, pod->uid) < 0) {
                 free(pod);
@@ -36,6 +37,7 @@ static void pod_free(struct seen_pods *seen, struct seen_pod *pod)
 {
         hash_remove(&seen->pods, &pod->link);
         vec_done(&pod->refusals);
+        vec_done(&pod->claims);
         free(pod);
 }
 
@@ -94,10 +96,26 @@ bool seen_pod_refuse(struct seen_pod *pod, const char *container, const char *wh
         return true;
 }
 
+void seen_pod_claim(struct seen_pod *pod, const struct seen_claim *claim)
+{
+        vec_push(&pod->claims, claim);
+}
+
+void seen_pod_unclaim(struct seen_pod *pod, const char *container)
+{
+        for (size_t i = pod->claims.count; i-- > 0;) {
+                const struct seen_claim *claim = vec_at(&pod->claims, i);
+
+                if (strcmp(claim->container, container) == 0)
+                        vec_remove(&pod->claims, i);
+        }
+}
+
 void seen_pod_clear(struct seen_pod *pod, const char *container)
 {
         size_t place;
 
+        seen_pod_unclaim(pod, container);
         if (refusal_find(pod, container, &place))
                 vec_remove(&pod->refusals, place);
 }

@@ -1,5 +1,5 @@
-/* seen_pod: what is known of the pods of this node beyond their shares: that they are there, and which
- * containers were to have a share and could not. */
+/* seen_pod: what is known of the pods of this node beyond their shares: that they are there, which
+ * containers were to have a share and could not, and what of. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,7 @@
 
 #include "err.h"
 #include "hash.h"
+#include "share_layout.h"
 #include "vec.h"
 
 struct seen_refusal {
@@ -14,9 +15,19 @@ struct seen_refusal {
         char why[256];
 };
 
+/* What was decided for a container that has no share: nobody else grows into it. */
+struct seen_claim {
+        char container[64];
+        char uuid[SHARE_UUID];
+        uint64_t limit_bytes;
+        uint32_t cores_percent;
+        uint32_t phase, place; /* as in struct share_copy */
+};
+
 struct seen_pod {
         struct hash_link link;
         struct vec refusals; /* of struct seen_refusal; most pods have none */
+        struct vec claims;   /* of struct seen_claim; likewise */
         uint64_t heard_ns;   /* when another told of it, and the watch has not yet; 0: it has */
         char uid[64];
 };
@@ -35,4 +46,9 @@ void seen_pods_done(struct seen_pods *seen);
 const char *seen_pod_refusal(const struct seen_pod *pod, const char *container);
 /* true: this is news. */
 bool seen_pod_refuse(struct seen_pod *pod, const char *container, const char *why);
+/* What was decided for a container that is refused. */
+void seen_pod_claim(struct seen_pod *pod, const struct seen_claim *claim);
+/* Neither refused nor waiting any more. */
 void seen_pod_clear(struct seen_pod *pod, const char *container);
+/* Its claims alone. */
+void seen_pod_unclaim(struct seen_pod *pod, const char *container);

@@ -102,6 +102,7 @@ static int held_add(struct share_book *book, const struct share *share, const ch
         str_copy(held->container, sizeof held->container, copy->container);
         str_copy(held->name, sizeof held->name, copy->name);
         key_make(held->pod_uid, held->container, held->key);
+        held->given = share_given_read(path, copy->device_count);
         if (hash_find(&book->containers, held->key) || hash_find(&book->names, held->name))
                 r = -EEXIST;
         if (r == 0)
@@ -109,6 +110,7 @@ static int held_add(struct share_book *book, const struct share *share, const ch
         if (r == 0 && (r = hash_add(&book->names, &held->by_name, held->name)) < 0)
                 hash_remove(&book->containers, &held->by_container);
         if (r < 0) {
+                free(held->given);
                 free(held);
                 return r;
         }
@@ -237,6 +239,7 @@ static void held_free(struct share_book *book, struct held_share *held)
         hash_remove(&book->names, &held->by_name);
         list_remove(&held->link);
         share_close(&held->share);
+        free(held->given);
         free(held);
 }
 

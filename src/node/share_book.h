@@ -13,6 +13,7 @@
 #include "list.h"
 #include "region.h"
 #include "share.h"
+#include "share_given.h"
 
 struct share_book;
 
@@ -26,6 +27,8 @@ struct held_share {
          * share_book_rest(). */
         struct share share;
         bool is_going; /* its pod is over: it is kept until the pod's processes are gone */
+        struct share_given
+                *given; /* a row per device; NULL: nobody noted what was decided for it */
 
         struct list link; /* of the book */
         struct hash_link by_container, by_name;

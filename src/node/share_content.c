@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "container_env.h"
+#include "pod.h"
 #include "pod_request.h"
 #include "quantity.h"
 #include "setting.h"
@@ -213,6 +214,21 @@ static void identity_put(const json_t *pod, const char *container, struct share_
         str_copy(copy->container, sizeof copy->container, container);
 }
 
+/* Not part of the digest: shares that an earlier release made are the same without it. */
+static void phase_put(const json_t *pod, const json_t *container, struct share_copy *copy)
+{
+        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
+
+        for (unsigned place = 0; pod_walk_next(&walk); place++) {
+                if (walk.container != container)
+                        continue;
+                copy->place = place;
+                copy->phase = walk.is_sidecar ? SHARE_PHASE_SIDECAR
+                              : walk.is_init  ? SHARE_PHASE_PASSING
+                                              : SHARE_PHASE_LASTING;
+        }
+}
+
 /* FNV-1a. */
 static uint64_t digest(const struct share_copy *copy)
 {
@@ -275,6 +291,7 @@ int share_content_make(const json_t *pod, const json_t *container,
         identity_put(pod, name, &copy);
         copy.compatibility = node->speaks_own_pids ? COMPATIBILITY_OPEN_KERNEL + 1 : 0;
         copy.origin = digest(&copy);
+        phase_put(pod, container, &copy);
         memcpy((void *)ret_copy, &copy, sizeof copy);
         return 1;
 }

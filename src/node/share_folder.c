@@ -12,10 +12,13 @@
 #include "container_place.h"
 #include "file_identity.h"
 #include "region.h"
+#include "share_given.h"
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-static const char *const file_names[] = { "share", "region", "grant", "want", "id", "kept" };
+static const char *const file_names[] = {
+        "share", "region", "grant", "want", "id", "kept", "given"
+};
 static const char *const account_names[] = { "region", "grant", "want", "id" }; /* of one boot */
 
 static bool is_name(const char *text)
@@ -137,6 +140,8 @@ int share_folder_make(const char *path, struct share_copy *copy, const char *boo
         files_remove(path);
         snprintf(copy->region, sizeof copy->region, "%s", CONTAINER_REGION);
         r = account_make(path, boot, cards, copy->device_count, &copy->region_inode, e);
+        if (r == 0)
+                r = share_given_write(path, copy, e);
         if (r == 0)
                 r = share_create(path, copy, e);
         if (r == 0)

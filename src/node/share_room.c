@@ -5,14 +5,6 @@
 #include <string.h>
 
 #include "quantity.h"
-#include "tenant_throttle.h"
-
-struct summing {
-        const struct held_share *except;
-        const char *except_pod; /* NULL: none */
-        const char *uuid;
-        struct share_room_use use;
-};
 
 static const struct gpu *gpu_find(const struct share_room *room, const char *uuid)
 {
@@ -22,33 +14,26 @@ static const struct gpu *gpu_find(const struct share_room *room, const char *uui
         return NULL;
 }
 
-static void sum_share(void *owner, struct held_share *held)
+struct share_sum_use share_room_whole(const struct share_room *room, const struct gpu *gpu)
 {
-        struct summing *summing = owner;
-        const struct share_copy *copy = share_current(&held->share);
-        const struct share_device *devices = copy->devices;
-        const int device = share_find_device(copy, summing->uuid);
-        struct share_device kept[SHARE_DEVICES];
-
-        if (held == summing->except || held->is_going || device < 0 ||
-            (summing->except_pod && strcmp(held->pod_uid, summing->except_pod) == 0))
-                return;
-        if (tenant_is_throttled(copy) && tenant_kept(held, kept))
-                devices = kept; /* nobody else grows into what it gets back */
-        const uint64_t limit = devices[device].limit_bytes;
-
-        if (limit != SHARE_UNLIMITED)
-                summing->use.memory_bytes += limit;
-        summing->use.cores_percent += devices[device].cores_percent;
+        return (struct share_sum_use){
+                .memory_bytes = (uint64_t)((double)gpu->memory_bytes * room->memory_scaling),
+                .cores_percent = (unsigned)(100 * room->cores_scaling),
+        };
 }
 
-void share_room_others(const struct share_room *room, const struct held_share *except,
-                       const char *uuid, struct share_room_use *ret_use)
+int share_room_taken(const struct share_room *room, const struct gpu *gpu,
+                     const struct share_copy *wanted, struct share_sum_use *ret_use)
 {
-        struct summing summing = { .except = except, .uuid = uuid };
+        const struct share_sum_question question = {
+                .book = room->book,
+                .uuid = gpu->uuid,
+                .wanted = wanted,
+                /* Until all were told of, whose pods are still there is not known. */
+                .among = room->pods && !room->is_told ? room->pods : NULL,
+        };
 
-        share_book_each(room->book, sum_share, &summing);
-        *ret_use = summing.use;
+        return share_sum(&question, ret_use);
 }
 
 static int ceiling_check(const struct share_device *now, const struct share_device *wanted,
@@ -68,10 +53,11 @@ static int ceiling_check(const struct share_device *now, const struct share_devi
         return 0;
 }
 
-static int memory_check(const struct gpu *gpu, const struct share_room *room, uint64_t others,
-                        uint64_t wanted, struct err *e)
+/* `taken` has the wanted share in it. */
+static int memory_check(const struct gpu *gpu, uint64_t all, uint64_t taken, uint64_t wanted,
+                        struct err *e)
 {
-        const uint64_t all = (uint64_t)((double)gpu->memory_bytes * room->memory_scaling);
+        const uint64_t others = wanted == SHARE_UNLIMITED ? taken : taken - wanted;
         const uint64_t left = all > others ? all - others : 0;
         char wanted_text[QUANTITY_TEXT_BYTES], left_text[QUANTITY_TEXT_BYTES];
 
@@ -83,14 +69,14 @@ static int memory_check(const struct gpu *gpu, const struct share_room *room, ui
                        gpu->index, wanted_text, left_text);
 }
 
-static int cores_check(const struct gpu *gpu, const struct share_room *room, unsigned others,
-                       unsigned wanted, struct err *e)
+static int cores_check(const struct gpu *gpu, unsigned all, unsigned taken, unsigned wanted,
+                       struct err *e)
 {
-        if (others + wanted <= 100 * room->cores_scaling)
+        if (taken <= all)
                 return 0;
         return err_set(e, -ENOSPC,
                        "GPU %u has no room for %u %% of its time: other shares have %u %%",
-                       gpu->index, wanted, others);
+                       gpu->index, wanted, taken - wanted);
 }
 
 int share_room_admits(const struct share_room *room, const struct share_copy *wanted, struct err *e)
@@ -99,40 +85,58 @@ int share_room_admits(const struct share_room *room, const struct share_copy *wa
 
         for (unsigned i = 0; i < wanted->device_count && r == 0; i++) {
                 const struct share_device *device = &wanted->devices[i];
-                struct summing summing = { .except_pod = wanted->pod_uid, .uuid = device->uuid };
                 const struct gpu *gpu = gpu_find(room, device->uuid);
+                struct share_sum_use taken;
 
                 if (!gpu)
                         continue; /* a part of a card, which is nobody else's */
-                share_book_each(room->book, sum_share, &summing);
-                r = memory_check(gpu, room, summing.use.memory_bytes, device->limit_bytes, e);
-                if (r == 0)
-                        r = cores_check(gpu, room, summing.use.cores_percent, device->cores_percent,
-                                        e);
+                const struct share_sum_use whole = share_room_whole(room, gpu);
+                r = share_room_taken(room, gpu, wanted, &taken);
+                if (r < 0)
+                        return err_set(e, r, "out of memory");
+                r = memory_check(gpu, whole.memory_bytes, taken.memory_bytes, device->limit_bytes,
+                                 e);
+                if (r == 0 && device->cores_percent)
+                        r = cores_check(gpu, whole.cores_percent, taken.cores_percent,
+                                        device->cores_percent, e);
         }
         return r;
 }
 
-static int device_fits(const struct share_room *room, const struct held_share *held,
-                       const struct share_device *now, const struct share_device *wanted,
-                       struct err *e)
+static int device_fits(const struct share_room *room, const struct held_share *held, unsigned place,
+                       const struct share_copy *wanted, struct err *e)
 {
-        const bool is_larger = wanted->limit_bytes > now->limit_bytes;
+        const struct share_device *now = &share_current(&held->share)->devices[place];
+        const struct share_device *then = &wanted->devices[place];
+        const struct share_given *given = held->given ? &held->given[place] : NULL;
+        const bool is_larger = then->limit_bytes > now->limit_bytes &&
+                               (!given || then->limit_bytes > given->limit_bytes);
         /* No limit of compute at all is not more than one that others' limits leave. */
-        const bool is_faster = now->cores_percent && wanted->cores_percent > now->cores_percent;
+        const bool is_faster = now->cores_percent && then->cores_percent > now->cores_percent &&
+                               (!given || then->cores_percent > given->cores_percent);
         const struct gpu *gpu = gpu_find(room, now->uuid);
-        struct share_room_use others;
-        int r = 0;
+        struct share_sum_use taken;
+        int r;
 
         if (!is_larger && !is_faster)
                 return 0;
         if (!gpu)
                 return err_set(e, -ENOSPC, "the driver does not tell of GPU '%.47s'", now->uuid);
-        share_room_others(room, held, now->uuid, &others);
+        const struct share_sum_use whole = share_room_whole(room, gpu);
+        const struct share_sum_question question = { .book = room->book,
+                                                     .uuid = now->uuid,
+                                                     .wanted = wanted,
+                                                     .waiting = room->pods,
+                                                     .has_going = true };
+
+        r = share_sum(&question, &taken);
+        if (r < 0)
+                return err_set(e, r, "out of memory");
         if (is_larger)
-                r = memory_check(gpu, room, others.memory_bytes, wanted->limit_bytes, e);
+                r = memory_check(gpu, whole.memory_bytes, taken.memory_bytes, then->limit_bytes, e);
         if (r == 0 && is_faster)
-                r = cores_check(gpu, room, others.cores_percent, wanted->cores_percent, e);
+                r = cores_check(gpu, whole.cores_percent, taken.cores_percent, then->cores_percent,
+                                e);
         return r;
 }
 
@@ -143,7 +147,7 @@ int share_room_fits(const struct share_room *room, const struct held_share *held
         int r = 0;
 
         for (unsigned i = 0; i < now->device_count && i < wanted->device_count && r == 0; i++)
-                r = device_fits(room, held, &now->devices[i], &wanted->devices[i], e);
+                r = device_fits(room, held, i, wanted, e);
         return r;
 }
 

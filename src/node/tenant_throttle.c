@@ -51,19 +51,27 @@ bool tenant_kept(const struct held_share *held, struct share_device ret_devices[
         return true;
 }
 
-void tenant_throttle(struct share_book *book, struct held_share *held)
+int tenant_keep(const struct held_share *held, const struct share_device devices[SHARE_DEVICES],
+                struct err *e)
 {
-        struct share_copy copy;
         char path[SHARE_TEXT];
 
         kept_path(held, path);
+        const int r =
+                file_replace(path, (const void *)devices, SHARE_DEVICES * sizeof *devices, 0600);
+        return r < 0 ? err_set(e, r, "cannot write '%.150s': %s", path, strerror(-r)) : 0;
+}
+
+void tenant_throttle(struct share_book *book, struct held_share *held)
+{
+        struct share_copy copy;
+        struct err e = { 0 };
+
         memcpy(&copy, share_current(&held->share), sizeof copy);
         if (tenant_is_throttled(&copy)) /* what is kept is not what it has now */
                 return;
-        const int r = file_replace(path, (const void *)copy.devices, sizeof copy.devices, 0600);
-        if (r < 0) {
-                log_warn("share '%s' is not throttled: cannot write '%s': %s", held->name, path,
-                         strerror(-r));
+        if (tenant_keep(held, copy.devices, &e) < 0) {
+                log_warn("share '%s' is not throttled: %s", held->name, e.text);
                 return;
         }
         for (unsigned i = 0; i < copy.device_count; i++) {

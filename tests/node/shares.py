@@ -15,7 +15,7 @@ import time
 import grpc
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
-from fake_api import FakeApi, event, page  # noqa: E402
+from fake_api import FakeApi, event, page, status  # noqa: E402
 from peer import Messages, Tap, differs, eventually  # noqa: E402
 
 CONFIG = """
@@ -26,6 +26,7 @@ users: [{{name: u, user: {{token: t}}}}]
 """
 MIB = 1 << 20
 CROWD = 100
+CARD_MIB = 40960
 
 
 class Api:
@@ -34,6 +35,7 @@ class Api:
     def __init__(self):
         self.fake = FakeApi()
         self.pods, self.version, self.watch, self.is_deaf = {}, 10, None, False
+        self.events = []
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -51,6 +53,11 @@ class Api:
     def answer(self, request):
         if request.method == "PATCH":
             request.reply(200, {})
+        elif request.path.endswith("/events"):
+            self.events.append(json.loads(request.body))
+            request.reply(201, {})
+        elif "/namespaces/ns/pods/" in request.path:
+            self.answer_pod(request)
         elif request.is_watch():
             request.head()
             if request.path == "/api/v1/pods":
@@ -59,6 +66,20 @@ class Api:
             request.reply(200, page(self.version, list(self.pods.values())))
         else:
             request.reply(200, page(1, [{"metadata": {"name": "n1", "uid": "u", "resourceVersion": "1"}}]))
+
+    def answer_pod(self, request):
+        known = self.pods.get(request.path.rsplit("/", 1)[1])
+        if request.method == "PUT" and known:
+            changed = json.loads(request.body)
+            if changed["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+                request.reply(409, status(409, "Conflict", "it has changed"))
+                return
+            self.put(changed)
+            known = changed
+        if known:
+            request.reply(200, known)
+        else:
+            request.reply(404, status(404, "NotFound", "no such pod"))
 
     def put(self, pod, kind="MODIFIED"):
         self.version += 1
@@ -122,8 +143,14 @@ class Runtime:
         return None if isinstance(answer, tuple) else answer.share.devices[0].memory_bytes // MIB
 
 
-def pod(name, uuids, mib=200, decision=None, env=(), **annotations):
-    containers = {"main": [{"uuid": uuid, "memory": mib, "cores": 10} for uuid in uuids]}
+def raise_to(node, share, memory):
+    subprocess.run([f"{node.bin_dir}/vgpu", "set", share, "--memory", memory], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   env={**os.environ, "VGPU_NODE_SOCKET": f"{node.folder}/run/node.sock"})
+
+
+def pod(name, uuids, mib=200, decision=None, env=(), cores=7, **annotations):
+    containers = {"main": [{"uuid": uuid, "memory": mib, "cores": cores} for uuid in uuids]}
     allocation = {"version": 1, "pod": f"uid-{name}", "node": "n1", "containers": containers, **(decision or {})}
     return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}", "resourceVersion": "5",
                          "annotations": {"vgpu.io/allocation": json.dumps(allocation), **{
@@ -185,7 +212,7 @@ def resizes(tap, node, api, runtime):
     api.put(pod("greedy", [node.uuids[1]], 100, memory="50000Mi", memory_max="60000Mi"), "ADDED")
     tap.check("a pod that comes with a wish the card has no room for gets what was decided",
               differs((eventually(lambda: runtime.memory("uid-greedy"), 2), runtime.memory("uid-greedy")), (True, 100)))
-    api.put(pod("modest", [node.uuids[1]], 100, memory="300Mi", memory_max="400Mi"), "ADDED")
+    api.put(pod("modest", [node.uuids[1]], 100, cores=0, memory="300Mi", memory_max="400Mi"), "ADDED")
     tap.check("… and one that there is room for, what it wishes",
               differs(eventually(lambda: runtime.memory("uid-modest") == 300, 2), True))
     for gone in ("greedy", "modest"):
@@ -198,6 +225,40 @@ def resizes(tap, node, api, runtime):
     time.sleep(0.5)
     tap.check("what vgpu set has said is not undone by the next word of the pod", differs(
         runtime.memory("uid-crowd-2"), 70))
+
+
+def growth(tap, node, api, runtime):
+    def decided(name):
+        text = api.pods[name]["metadata"]["annotations"]["vgpu.io/allocation"]
+        return json.loads(text)["containers"]["main"][0]["memory"]
+
+    api.put(pod("grown", [node.uuids[6]], 1000, cores=0, memory="30000Mi", memory_max="40000Mi"), "ADDED")
+    eventually(lambda: runtime.memory("uid-grown") == 30000, 5)
+    tap.check("what a share grew by is written into its pod's decision", differs(
+        eventually(lambda: decided("grown") == 30000, 5), True))
+    api.put(pod("placed", [node.uuids[6]], 20000, cores=0), "ADDED")
+    tap.check("a pod that was placed before the scheduler heard of it has its share all the same", differs(
+        eventually(lambda: runtime.memory("uid-placed") == 20000, 5), True))
+    here = [name for name, known in api.pods.items()
+            if node.uuids[6] in known["metadata"]["annotations"]["vgpu.io/allocation"]]
+    tap.check("… and the growth gives way: no more than the card is handed out, and no less", differs(
+        sum(runtime.memory(f"uid-{name}") or 0 for name in here), CARD_MIB))
+    tap.check("the decision follows, for the scheduler", differs(
+        eventually(lambda: decided("grown") == runtime.memory("uid-grown"), 5), True))
+    tap.check("the pod is told", differs(
+        eventually(lambda: any(told["reason"] == "GrowthTakenBack" and
+                               told["involvedObject"]["name"] == "grown" for told in api.events), 5), True))
+    api.put(pod("beyond", [node.uuids[6]], 39000, cores=0), "ADDED")
+    tap.check("for what no growth can give, a new share is refused with a sentence", differs(
+        eventually(lambda: "has no room" in str(runtime.ask("uid-beyond")[1:]), 5), True))
+    tap.check("… all growth being gone", differs(runtime.memory("uid-grown"), 1000))
+    raise_to(node, "grown.main", "1100Mi")
+    tap.check("… and nobody grows into what waits for it", differs(runtime.memory("uid-grown"), 1000))
+    for gone, mib in (("beyond", 39000), ("placed", 20000)):
+        api.put(pod(gone, [node.uuids[6]], mib), "DELETED")
+    tap.check("when they have left, there is room again", differs(eventually(
+        lambda: raise_to(node, "grown.main", "1100Mi") or runtime.memory("uid-grown") == 1100, 10), True))
+    api.put(pod("grown", [node.uuids[6]], 1000), "DELETED")
 
 
 def kills(tap, node, api, runtime):
@@ -264,6 +325,7 @@ def main(bin_dir, lib_dir, descriptors, how):
         refusals(tap, runtime)
         eventually(lambda: api.watch, 10)
         resizes(tap, node, api, runtime)
+        growth(tap, node, api, runtime)
         time.sleep(4)
         rss = node.rss_kb()
         print(f"# VmRSS {rss} kB with 8 GPUs and {CROWD} containers")

@@ -116,6 +116,30 @@ TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
         json_decref(annotations);
 }
 
+TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
+{
+        struct share_copy copy = { .device_count = 1 };
+        json_t *annotations = json_pack(
+                "{s:s, s:s}", "vgpu.io/allocation",
+                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
+                "\"GPU-1\",\"memory\":300,\"cores\":50}]}}",
+                "vgpu.io/memory", "300Mi");
+
+        strcpy(copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = 400 * MIB;
+        copy.devices[0].cores_percent = 60;
+        CHECK(!pod_notes_cut(annotations, "main", &copy));
+        copy.devices[0].limit_bytes = 200 * MIB;
+        copy.devices[0].cores_percent = 10;
+        CHECK(pod_notes_cut(annotations, "main", &copy));
+        const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
+        assert_non_null(strstr(text, "\"memory\":200,\"cores\":10"));
+        assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
+                            "200Mi");
+        CHECK(!pod_notes_cut(annotations, "main", &copy));
+        json_decref(annotations);
+}
+
 TEST(what_an_agent_before_held_back_is_over_after_a_clean_minute_too)
 {
         struct tenant_record record = { .is_held_back = true };
@@ -172,5 +196,6 @@ int main(void)
                    CASE(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too),
                    CASE(a_throttled_share_gets_back_what_it_had_after_a_reboot_too),
                    CASE(what_was_kept_once_does_not_keep_a_share_from_being_throttled),
+                   CASE(a_decision_is_cut_to_what_the_share_has_and_never_raised),
                    CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));
 }
