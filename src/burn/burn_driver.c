@@ -1,29 +1,26 @@
 /* The GPU driver as vgpu-burn uses it: found at run time. */
 #include "burn_driver.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
+#include "linkage.h"
 #include "nvml_prototypes.h"
 
 int burn_driver_open(struct burn_driver *ret_driver, struct err *e)
 {
-        void *library = dlopen("libcuda.so.1", RTLD_NOW);
-        const char *missing = NULL;
+#define DRIVER_ROW(name) { &ret_driver->name, #name },
+        const struct linkage_row rows[] = { DRIVER_FUNCTIONS(DRIVER_ROW) };
+#undef DRIVER_ROW
+        void *library = linkage_open("libcuda.so.1");
+        const char *missing;
         CUresult r;
 
         if (!library)
                 return err_set(e, -ENOENT,
                                "there is no GPU driver here (libcuda.so.1); without a "
                                "GPU, try: vgpu run --sim=a100-40gb -- vgpu-burn");
-#define DRIVER_LOAD(name)                                            \
-        ret_driver->name = (__typeof__(&name))dlsym(library, #name); \
-        if (!ret_driver->name && !missing)                           \
-                missing = #name;
-        DRIVER_FUNCTIONS(DRIVER_LOAD)
-#undef DRIVER_LOAD
+        missing = linkage_find(library, rows, sizeof rows / sizeof *rows);
         if (missing)
                 return err_set(e, -ENOSYS, "the GPU driver is too old: it has no %s", missing);
         r = ret_driver->cuInit(0);
@@ -49,17 +46,16 @@ struct nvml {
 
 static bool nvml_open(struct nvml *ret_nvml)
 {
-        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
         __typeof__(&nvmlInit_v2) start;
+        const struct linkage_row rows[] = {
+                { &start, "nvmlInit_v2" },
+                { &ret_nvml->handle_by_bus, "nvmlDeviceGetHandleByPciBusId_v2" },
+                { &ret_nvml->temperature, "nvmlDeviceGetTemperature" },
+        };
+        void *library = linkage_open("libnvidia-ml.so.1");
 
-        if (!library)
-                return false;
-        start = (__typeof__(start))dlsym(library, "nvmlInit_v2");
-        ret_nvml->handle_by_bus = (__typeof__(ret_nvml->handle_by_bus))dlsym(
-                library, "nvmlDeviceGetHandleByPciBusId_v2");
-        ret_nvml->temperature =
-                (__typeof__(ret_nvml->temperature))dlsym(library, "nvmlDeviceGetTemperature");
-        return start && ret_nvml->handle_by_bus && ret_nvml->temperature && start() == NVML_SUCCESS;
+        return library && !linkage_find(library, rows, sizeof rows / sizeof *rows) &&
+               start() == NVML_SUCCESS;
 }
 
 int burn_temperature(const char *pci_bus_id)

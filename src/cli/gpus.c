@@ -1,15 +1,13 @@
 /* The GPUs of this machine. */
 #include "gpus.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "file.h"
+#include "boot_id.h"
+#include "linkage.h"
 #include "machine.h"
 #include "nvml_prototypes.h"
-#include "scope.h"
 
 static int list_add(struct gpu_list *list, const char *uuid, struct gpu_card card)
 {
@@ -88,20 +86,25 @@ struct nvml {
 
 static bool nvml_load(struct nvml *nvml)
 {
-        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+        const struct linkage_row needed[] = {
+                { &nvml->init, "nvmlInit_v2" },
+                { &nvml->shutdown, "nvmlShutdown" },
+                { &nvml->count, "nvmlDeviceGetCount_v2" },
+                { &nvml->handle, "nvmlDeviceGetHandleByIndex_v2" },
+                { &nvml->uuid, "nvmlDeviceGetUUID" },
+        };
+        const struct linkage_row optional[] = {
+                { &nvml->memory, "nvmlDeviceGetMemoryInfo" },
+                { &nvml->mig, "nvmlDeviceGetMigMode" },
+                { &nvml->mig_count, "nvmlDeviceGetMaxMigDeviceCount" },
+                { &nvml->mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex" },
+        };
+        void *library = linkage_open("libnvidia-ml.so.1");
 
-        if (!library)
+        if (!library || linkage_find(library, needed, sizeof needed / sizeof *needed))
                 return false;
-        *(void **)&nvml->init = dlsym(library, "nvmlInit_v2");
-        *(void **)&nvml->shutdown = dlsym(library, "nvmlShutdown");
-        *(void **)&nvml->count = dlsym(library, "nvmlDeviceGetCount_v2");
-        *(void **)&nvml->handle = dlsym(library, "nvmlDeviceGetHandleByIndex_v2");
-        *(void **)&nvml->uuid = dlsym(library, "nvmlDeviceGetUUID");
-        *(void **)&nvml->memory = dlsym(library, "nvmlDeviceGetMemoryInfo");
-        *(void **)&nvml->mig = dlsym(library, "nvmlDeviceGetMigMode");
-        *(void **)&nvml->mig_count = dlsym(library, "nvmlDeviceGetMaxMigDeviceCount");
-        *(void **)&nvml->mig_handle = dlsym(library, "nvmlDeviceGetMigDeviceHandleByIndex");
-        return nvml->init && nvml->shutdown && nvml->count && nvml->handle && nvml->uuid;
+        linkage_find(library, optional, sizeof optional / sizeof *optional);
+        return true;
 }
 
 /* Prefetching comes near the link's speed; this is what a PCIe 4.0 x16 slot does at least. */
@@ -143,14 +146,6 @@ static int mig_add(const struct nvml *nvml, nvmlDevice_t device, struct gpu_list
         return r;
 }
 
-static void machine_read(char ret_machine[GPU_PAGE_MACHINE])
-{
-        autofree char *boot = NULL;
-
-        if (file_read("/proc/sys/kernel/random/boot_id", &boot) == 0)
-                snprintf(ret_machine, GPU_PAGE_MACHINE, "%.*s", (int)strcspn(boot, "\n"), boot);
-}
-
 static int nvml_read(const struct nvml *nvml, struct gpu_list *list)
 {
         unsigned int count = 0;
@@ -187,7 +182,7 @@ int gpus_real(struct gpu_list *ret_list, struct err *e)
         r = list_check(&list, r, e);
         if (r < 0)
                 return r;
-        machine_read(list.machine);
+        boot_id_read(list.machine); /* without /proc: no machine of its own */
         *ret_list = list;
         return 0;
 }

@@ -1,13 +1,13 @@
 /* What of a process is on a GPU now. */
 #include "residency.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "linkage.h"
 #include "machine.h"
 #include "nvml_prototypes.h"
 #include "scope.h"
@@ -71,26 +71,27 @@ static bool simulated_bytes(const char *path, pid_t pid, const char *uuid, uint6
 }
 
 static struct {
-        bool is_asked; /* whether there is a driver */
+        bool is_asked, is_there; /* a driver */
         __typeof__(nvmlDeviceGetHandleByUUID) *handle;
         __typeof__(nvmlDeviceGetComputeRunningProcesses_v3) *processes;
 } residency;
 
 static bool driver_load(void)
 {
-        if (residency.is_asked)
-                return residency.handle && residency.processes;
-        residency.is_asked = true;
-        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-        if (!library)
-                return false;
         __typeof__(nvmlInit_v2) *init;
-        *(void **)&init = dlsym(library, "nvmlInit_v2");
-        if (!init || init() != NVML_SUCCESS)
-                return false;
-        *(void **)&residency.handle = dlsym(library, "nvmlDeviceGetHandleByUUID");
-        *(void **)&residency.processes = dlsym(library, "nvmlDeviceGetComputeRunningProcesses_v3");
-        return residency.handle && residency.processes;
+        const struct linkage_row rows[] = {
+                { &init, "nvmlInit_v2" },
+                { &residency.handle, "nvmlDeviceGetHandleByUUID" },
+                { &residency.processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
+        };
+
+        if (residency.is_asked)
+                return residency.is_there;
+        residency.is_asked = true;
+        void *library = linkage_open("libnvidia-ml.so.1");
+        residency.is_there = library && !linkage_find(library, rows, sizeof rows / sizeof *rows) &&
+                             init() == NVML_SUCCESS;
+        return residency.is_there;
 }
 
 static bool real_bytes(pid_t pid, const char *uuid, uint64_t *ret_bytes)

@@ -1,31 +1,25 @@
 /* Loading NVML by name: vgpu-node must start where there is no driver yet. */
 #include "nvml.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
-#include <string.h>
+#include "linkage.h"
 
-/* All three or none: a driver has MIG or has it not. */
+/* MIG is there where all three are: who finds `mig` may call the others. */
 static void load_mig(void *library, struct nvml *nvml)
 {
-        void *mode = dlsym(library, "nvmlDeviceGetMigMode");
-        void *count = dlsym(library, "nvmlDeviceGetMaxMigDeviceCount");
-        void *handle = dlsym(library, "nvmlDeviceGetMigDeviceHandleByIndex");
+        const struct linkage_row rows[] = {
+                { &nvml->mig, "nvmlDeviceGetMigMode" },
+                { &nvml->mig_count, "nvmlDeviceGetMaxMigDeviceCount" },
+                { &nvml->mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex" },
+        };
 
-        if (!mode || !count || !handle)
-                return;
-        memcpy(&nvml->mig, &mode, sizeof mode);
-        memcpy(&nvml->mig_count, &count, sizeof count);
-        memcpy(&nvml->mig_handle, &handle, sizeof handle);
+        if (linkage_find(library, rows, sizeof rows / sizeof *rows))
+                nvml->mig = NULL;
 }
 
 /* Not every driver has them: then cards are chosen, and tenants checked, without. */
 static void load_optional(void *library, struct nvml *nvml)
 {
-        const struct {
-                void *to;
-                const char *name;
-        } rows[] = {
+        const struct linkage_row rows[] = {
                 { &nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
                 { &nvml->process_use, "nvmlDeviceGetProcessUtilization" },
                 { &nvml->memories, "nvmlDeviceGetMemoryAffinity" },
@@ -35,20 +29,13 @@ static void load_optional(void *library, struct nvml *nvml)
                 { &nvml->nvlink_far, "nvmlDeviceGetNvLinkRemotePciInfo_v2" },
         };
 
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-                void *function = dlsym(library, rows[i].name);
-
-                memcpy(rows[i].to, &function, sizeof function);
-        }
+        linkage_find(library, rows, sizeof rows / sizeof *rows);
 }
 
 bool nvml_load(struct nvml *ret_nvml)
 {
         struct nvml nvml = { 0 };
-        const struct {
-                void *to;
-                const char *name;
-        } rows[] = {
+        const struct linkage_row rows[] = {
                 { &nvml.init, "nvmlInit_v2" },
                 { &nvml.shutdown, "nvmlShutdown" },
                 { &nvml.count, "nvmlDeviceGetCount_v2" },
@@ -65,17 +52,10 @@ bool nvml_load(struct nvml *ret_nvml)
                 { &nvml.events_register, "nvmlDeviceRegisterEvents" },
                 { &nvml.events_wait, "nvmlEventSetWait_v2" },
         };
-        void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-        void *function;
+        void *library = linkage_open("libnvidia-ml.so.1");
 
-        if (!library)
+        if (!library || linkage_find(library, rows, sizeof rows / sizeof *rows))
                 return false;
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-                function = dlsym(library, rows[i].name);
-                if (!function)
-                        return false;
-                memcpy(rows[i].to, &function, sizeof function);
-        }
         load_mig(library, &nvml);
         load_optional(library, &nvml);
         *ret_nvml = nvml;
