@@ -10,7 +10,7 @@
 #include "nearest.h"
 #include "quantity.h"
 #include "scan.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 enum { MACHINE, RESULT, TIMES };
 

@@ -11,7 +11,7 @@
 #include "slot.h"
 #include "table.h"
 #include "timeline.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 enum { MACHINE, JSON, WATCH };
 

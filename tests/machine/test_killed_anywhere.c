@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../lib/machine/unit.h"
-#include "bench_machine.h"
+#include "machine_bench.h"
 #include "timeline_internal.h"
 #include "unit.h"
+#include "unit_memory.h"
 
 #define MS UINT64_C(1000000)
 

@@ -1,5 +1,5 @@
 /* Tests of the time axis: order, slices, dependencies, death. Time is moved by hand. */
-#include "bench_machine.h"
+#include "machine_bench.h"
 #include "timeline_internal.h"
 #include "unit.h"
 

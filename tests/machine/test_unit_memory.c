@@ -1,9 +1,9 @@
 /* Tests of a card's memory between processes: charge, refuse, evict, reap. */
 #include <errno.h>
 
-#include "../../lib/machine/unit.h"
-#include "bench_machine.h"
+#include "machine_bench.h"
 #include "unit.h"
+#include "unit_memory.h"
 
 static uint64_t used(struct machine *machine)
 {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../lib/machine/unit.h"
 #include "region.h"
 #include "slot.h"
+#include "unit_memory.h"
 
 void guest_machine_with(unsigned gpus, uint64_t context_bytes)
 {

@@ -1,9 +1,9 @@
 /* The account follows the driver's own figure for a process, where the two differ. */
 #include <unistd.h>
 
-#include "../../lib/machine/unit.h"
 #include "guest.h"
 #include "slot.h"
+#include "unit_memory.h"
 
 enum { LOOKED_US = 700000 }; /* the figure is looked at twice a second */
 

@@ -13,8 +13,8 @@
 #include "sim.h"
 #include "slot.h"
 #include "timeline.h"
+#include "unit_memory.h"
 /* By path: the tests have a unit.h of their own. */
-#include "../../lib/machine/unit.h"
 
 #define MIB        (UINT64_C(1) << 20)
 #define GOOD(call) CHECK_EQ(call, NVML_SUCCESS)

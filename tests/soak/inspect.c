@@ -17,7 +17,7 @@
 #include "slot.h"
 #include "soak.h"
 #include "timeline.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 enum { OPERATION_MS = 100, TRIES = 5, PATIENCE_S = 30 };
 

@@ -17,7 +17,7 @@
 #include "region.h"
 #include "say.h"
 #include "slot.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 void limit_open(struct limit_run *run, uint64_t limit_bytes, uint64_t context_bytes)
 {

@@ -17,7 +17,7 @@
 #include "export.h"
 #include "slot.h"
 #include "step_acts.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 enum { HANG_S = 20, STEPS_MOST = 100000, CORPSE_ACTS = 6, UNTRACED = 77 };
 

@@ -6,7 +6,7 @@
 
 #include "event.h"
 #include "slot.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 enum { BYTES = 64 << 20 };
 

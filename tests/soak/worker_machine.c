@@ -8,7 +8,7 @@
 #include "slot.h"
 #include "soak.h"
 #include "timeline.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 static void use_memory(struct machine *machine, struct machine_slot *slot, unsigned unit,
                        unsigned *seed)

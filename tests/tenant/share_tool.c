@@ -10,7 +10,7 @@
 #include "machine.h"
 #include "share.h"
 #include "slot.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 static int card(struct machine *machine)
 {

@@ -8,7 +8,7 @@
 #include "context_internal.h"
 #include "launch.h"
 #include "sim_cuda.h"
-#include "unit.h"
+#include "unit_memory.h"
 #include "work.h"
 
 enum { STACK_DEPTH = 64 };

@@ -8,7 +8,7 @@
 #include "driver.h"
 #include "export.h"
 #include "shared.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 uint64_t allocation_number_next(void)
 {

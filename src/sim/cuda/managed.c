@@ -10,7 +10,7 @@
 #include "holdings.h"
 #include "host_touch.h"
 #include "scope.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 #define PART_BYTES UINT64_C(65536) /* the card holds less than a page in such parts */
 

@@ -8,7 +8,7 @@
 #include "managed.h"
 #include "sim_cuda.h"
 #include "slot.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 #define PITCH_BYTES UINT64_C(512)
 

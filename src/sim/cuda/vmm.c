@@ -9,7 +9,7 @@
 #include "driver.h"
 #include "pool.h"
 #include "shared.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 static struct {
         pthread_mutex_t lock;

@@ -1,7 +1,7 @@
 /* memory: how much a device has and how much is taken. */
 #include "slot.h"
 #include "target.h"
-#include "unit.h"
+#include "unit_memory.h"
 
 struct figures {
         uint64_t total, reserved, free, used; /* total = reserved + free + used */

@@ -1,12 +1,12 @@
 /* A machine for tests. */
-#include "bench_machine.h"
+#include "machine_bench.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../unit.h"
 #include "timeline_internal.h"
 #include "unit.h"
+#include "unit_memory.h"
 
 void bench_open(struct machine *machine, uint64_t memory_bytes, unsigned gpu_count)
 {

@@ -1,5 +1,5 @@
 /* Memory of a unit. Order of writes: the slot first, then the sum; an heir makes the sum again. */
-#include "unit.h"
+#include "unit_memory.h"
 
 #include <errno.h>
 #include <stdbool.h>
