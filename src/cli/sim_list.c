@@ -156,17 +156,10 @@ static void print_json(struct listing *list)
 int command_sim_list(const struct command *command, int argc, char **argv)
 {
         struct listing list = { 0 };
-        struct scan scan;
-        int option;
+        int code;
 
-        scan_init(&scan, command, argc, argv);
-        while ((option = scan_next(&scan)) != SCAN_END) {
-                if (option == SCAN_BAD || option == SCAN_HELP)
-                        return scan_exit(&scan, option);
-                if (option == SCAN_WORD)
-                        return complain(EXIT_USAGE, "'vgpu sim list' takes no '%s'", scan.value);
-                list.is_json = true;
-        }
+        if (!scan_json(command, argc, argv, &list.is_json, &code))
+                return code;
         if (list.is_json)
                 print_json(&list);
         else

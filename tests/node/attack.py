@@ -42,16 +42,17 @@ def raise_files(wanted):
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def plugin_attacks(tap, m, path, counts, most_files):
+def socket_attacks(tap, path, whose, counts, most_files, still_answers, whom):
+    """On a socket that speaks gRPC; `still_answers` asks it as `whom` there must be room for."""
     garbage(path, counts.garbage)
-    tap.check("a plugin's socket: garbage is refused", differs(still_serves(m, path), True))
+    tap.check(f"{whose} socket: garbage is refused", differs(still_answers(path), True))
     sent = [resets(path, counts.resets) for _ in range(counts.reset_rounds)]
     tap.check(f"… {counts.resets} stream resets are cut off",
               [] if max(sent) < counts.resets // 2 else [f"sent {sent}"])
     tap.check("… what is too large is cut off", oversized(path))
     socks = idle(path, min(counts.idle, most_files - 200))
-    tap.check(f"… among {len(socks)} idle connections there is room for kubelet",
-              differs(still_serves(m, path), True))
+    tap.check(f"… among {len(socks)} idle connections there is room for {whom}",
+              differs(still_answers(path), True))
     for sock in socks:
         sock.close()
 
@@ -66,19 +67,6 @@ def node_answers(m, path):
             return True
         except grpc.RpcError as error:
             return error.code() == grpc.StatusCode.PERMISSION_DENIED
-
-
-def node_attacks(tap, m, path, counts, most_files):
-    garbage(path, counts.garbage)
-    sent = [resets(path, counts.resets) for _ in range(counts.reset_rounds)]
-    tap.check(f"the node's socket: garbage and {counts.resets} stream resets are cut off",
-              [] if max(sent) < counts.resets // 2 else [f"sent {sent}"])
-    tap.check("… what is too large is cut off", oversized(path))
-    socks = idle(path, min(counts.idle, most_files - 200))
-    tap.check(f"… among {len(socks)} idle connections there is room for vgpu-runtime",
-              differs(node_answers(m, path), True))
-    for sock in socks:
-        sock.close()
 
 
 def registry_attacks(tap, path, counts):
@@ -182,8 +170,8 @@ def main(bin_dir, descriptors, how):
                 sock.close()
         eventually(lambda: open_files(process.pid) <= at_rest, 20)
         before, files = rss_kb(process.pid), open_files(process.pid)
-        plugin_attacks(tap, m, path, counts, most_files)
-        node_attacks(tap, m, own, counts, most_files)
+        socket_attacks(tap, path, "a plugin's", counts, most_files, lambda at: still_serves(m, at), "kubelet")
+        socket_attacks(tap, own, "the node's", counts, most_files, lambda at: node_answers(m, at), "vgpu-runtime")
         registry_attacks(tap, next((folder / "run").glob("registry/*")).as_posix(), counts)
         http_attacks(tap, port, counts, most_files)
         eventually(lambda: open_files(process.pid) <= files, 20)
