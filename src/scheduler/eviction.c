@@ -1,4 +1,5 @@
-/* POST …/pods/NAME/eviction, for one victim after another: first all for show, then all in earnest. */
+/* POST …/pods/NAME/eviction, for one victim after another: first all for show, then all in earnest. For show
+ * nobody has gone, so what budgets say of all of them together is reckoned before. */
 #include "eviction.h"
 
 #include <errno.h>
@@ -6,25 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget_look.h"
 #include "kube_event.h"
 #include "log.h"
 #include "str.h"
-
-struct target {
-        char uid[64], namespace_name[64], name[256];
-};
 
 struct eviction {
         struct kube_client *client;
         struct cluster *cluster;
         struct who preemptor;
-        void (*on_done)(void *owner, const char *blocked_uid);
+        void (*on_done)(void *owner, const char *blocked_uid, bool is_together);
         void *owner;
+        struct budget_look *look;
         struct kube_call *call;
         bool is_earnest, is_quiet;
         unsigned gone;
         size_t next, count;
-        struct target targets[];
+        struct budget_subject targets[];
 };
 
 static int next_send(struct eviction *eviction);
@@ -51,7 +50,7 @@ static void preemptor_tell(const struct eviction *eviction, const char *type, co
                    eviction->preemptor.name, eviction->preemptor.uid, message);
 }
 
-static void gone_tell(const struct eviction *eviction, const struct target *target)
+static void gone_tell(const struct eviction *eviction, const struct budget_subject *target)
 {
         const struct who *preemptor = &eviction->preemptor;
         char message[512];
@@ -66,7 +65,21 @@ static void gone_tell(const struct eviction *eviction, const struct target *targ
         preemptor_tell(eviction, "Normal", "Preempting", message);
 }
 
-static void blocked_tell(const struct eviction *eviction, const struct target *target,
+static void together_tell(const struct eviction *eviction, const struct budget_subject *target,
+                          const struct budget_verdict *verdict)
+{
+        char message[512];
+
+        snprintf(message, sizeof message,
+                 "Pod %s/%.100s may not be evicted along with others: PodDisruptionBudget %.100s "
+                 "allows %lld",
+                 target->namespace_name, target->name, verdict->budget, verdict->allowed);
+        log_info("%s", message);
+        if (!eviction->is_quiet)
+                preemptor_tell(eviction, "Warning", "PreemptionBlocked", message);
+}
+
+static void blocked_tell(const struct eviction *eviction, const struct budget_subject *target,
                          const struct kube_answer *answer)
 {
         char message[512];
@@ -76,10 +89,46 @@ static void blocked_tell(const struct eviction *eviction, const struct target *t
         preemptor_tell(eviction, "Warning", "PreemptionBlocked", message);
 }
 
+static void next_send_or_end(struct eviction *eviction)
+{
+        if (next_send(eviction) < 0)
+                eviction->on_done(eviction->owner, eviction->targets[eviction->next].uid, false);
+}
+
+/* Those whom a budget protects come first: if another takes what it has left, it is known before the rest go. */
+static void targets_order(struct eviction *eviction, const bool *is_budgeted)
+{
+        size_t first = 0;
+
+        for (size_t i = 0; i < eviction->count; i++) {
+                const struct budget_subject target = eviction->targets[i];
+
+                if (!is_budgeted[i])
+                        continue;
+                eviction->targets[i] = eviction->targets[first];
+                eviction->targets[first++] = target;
+        }
+}
+
+static void on_looked(void *owner, const struct budget_verdict *verdict)
+{
+        struct eviction *eviction = owner;
+
+        if (verdict->spared >= 0) {
+                const struct budget_subject *target = &eviction->targets[verdict->spared];
+
+                together_tell(eviction, target, verdict);
+                eviction->on_done(eviction->owner, target->uid, true);
+                return;
+        }
+        targets_order(eviction, verdict->is_budgeted);
+        next_send_or_end(eviction);
+}
+
 static void on_answer(void *owner, const struct kube_answer *answer)
 {
         struct eviction *eviction = owner;
-        const struct target *target = &eviction->targets[eviction->next];
+        const struct budget_subject *target = &eviction->targets[eviction->next];
         /* Not there any more, or another pod of the same name: it has gone. */
         const bool is_gone = answer->status == 404 || answer->status == 409;
 
@@ -89,7 +138,7 @@ static void on_answer(void *owner, const struct kube_answer *answer)
                          answer->message);
                 if (!eviction->is_quiet)
                         blocked_tell(eviction, target, answer);
-                eviction->on_done(eviction->owner, target->uid);
+                eviction->on_done(eviction->owner, target->uid, false);
                 return;
         }
         if (eviction->is_earnest) {
@@ -104,12 +153,12 @@ static void on_answer(void *owner, const struct kube_answer *answer)
                 eviction->next = 0;
         }
         if (eviction->next == eviction->count)
-                eviction->on_done(eviction->owner, NULL);
-        else if (next_send(eviction) < 0)
-                eviction->on_done(eviction->owner, eviction->targets[eviction->next].uid);
+                eviction->on_done(eviction->owner, NULL, false);
+        else
+                next_send_or_end(eviction);
 }
 
-static json_t *body_make(const struct target *target, bool is_earnest)
+static json_t *body_make(const struct budget_subject *target, bool is_earnest)
 {
         json_t *options = json_pack("{s:{s:s}}", "preconditions", "uid", target->uid);
 
@@ -122,7 +171,7 @@ static json_t *body_make(const struct target *target, bool is_earnest)
 
 static int next_send(struct eviction *eviction)
 {
-        const struct target *target = &eviction->targets[eviction->next];
+        const struct budget_subject *target = &eviction->targets[eviction->next];
         json_t *body = body_make(target, eviction->is_earnest);
         char path[448];
         /* One try: "too many requests" is a budget's answer here. */
@@ -140,7 +189,7 @@ static int next_send(struct eviction *eviction)
         return r;
 }
 
-static void target_fill(struct target *target, const struct cluster_pod *pod)
+static void target_fill(struct budget_subject *target, const struct cluster_pod *pod)
 {
         str_copy(target->uid, sizeof target->uid, pod->uid);
         str_copy(target->namespace_name, sizeof target->namespace_name, pod->names);
@@ -149,8 +198,8 @@ static void target_fill(struct target *target, const struct cluster_pod *pod)
 
 int eviction_new(struct kube_client *client, struct cluster *cluster, const struct who *preemptor,
                  const struct victims *victims, bool is_quiet,
-                 void (*on_done)(void *owner, const char *blocked_uid), void *owner,
-                 struct eviction **ret_eviction)
+                 void (*on_done)(void *owner, const char *blocked_uid, bool is_together),
+                 void *owner, struct eviction **ret_eviction)
 {
         struct eviction *eviction =
                 calloc(1, sizeof *eviction + victims->count * sizeof eviction->targets[0]);
@@ -166,7 +215,12 @@ int eviction_new(struct kube_client *client, struct cluster *cluster, const stru
         eviction->count = victims->count;
         for (unsigned i = 0; i < victims->count; i++)
                 target_fill(&eviction->targets[i], victims->pods[i]);
-        if (next_send(eviction) < 0) {
+        const int r = eviction->count < 2
+                              ? next_send(eviction)
+                              : budget_look_new(client, eviction->targets, victims->count,
+                                                on_looked, eviction, &eviction->look);
+
+        if (r < 0) {
                 eviction_free(eviction);
                 return -ENOMEM;
         }
@@ -183,6 +237,7 @@ void eviction_free(struct eviction *eviction)
 {
         if (!eviction)
                 return;
+        budget_look_free(eviction->look);
         if (eviction->call)
                 kube_call_cancel(eviction->call);
         free(eviction);

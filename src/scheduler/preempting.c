@@ -38,6 +38,7 @@ struct run {
         struct asking asking;
         char *names; /* of the nodes that kube-scheduler offered, as args have them */
         struct eviction *eviction;
+        json_t *spared; /* by those who may not go with others whom it would choose; NULL: nobody is */
         unsigned rounds;
 };
 
@@ -47,6 +48,7 @@ static void run_free(struct run *run)
 {
         hash_remove(&run->preempting->runs, &run->link);
         eviction_free(run->eviction);
+        json_decref(run->spared);
         free(run->names);
         free(run);
 }
@@ -57,9 +59,9 @@ static const struct cluster_node *node_choose(struct preempting *preempting, con
 {
         const struct args args = { .names = run->names, .names_end = strchr(run->names, '\0') };
         const uint64_t begin_ns = clock_now_ns();
-        const struct victims_question question = { .asking = &run->asking,
-                                                   .uid = run->who.uid,
-                                                   .now_ns = now_ns };
+        const struct victims_question question = {
+                .asking = &run->asking, .uid = run->who.uid, .spared = run->spared, .now_ns = now_ns
+        };
         const struct cluster_node *chosen = NULL;
         struct victims *found = malloc(sizeof *found);
         const char *at = args.names, *name;
@@ -94,9 +96,11 @@ static void run_give_up(struct run *run)
 {
         struct preempting *preempting = run->preempting;
         struct victims *victims = malloc(sizeof *victims);
-        const struct cluster_node *node =
-                victims ? node_choose(preempting, run, UINT64_MAX, victims) : NULL;
+        const struct cluster_node *node;
 
+        json_decref(run->spared);
+        run->spared = NULL;
+        node = victims ? node_choose(preempting, run, UINT64_MAX, victims) : NULL;
         if (run->rounds > 0 || *run->who.kept)
                 nomination_write(preempting->client, &run->who, NULL);
         if (node) {
@@ -108,7 +112,20 @@ static void run_give_up(struct run *run)
         run_free(run);
 }
 
-static void on_evicted(void *owner, const char *blocked_uid)
+/* One who may not go is left alone for a while, by everybody; one who may, but not with the others, is spared
+ * by this pod, which looks for another set. */
+static void blocked_note(struct run *run, const char *uid, bool is_together)
+{
+        if (!is_together) {
+                cluster_pod_guard(state_cluster(run->preempting->state), uid, clock_now_ns());
+                return;
+        }
+        if (!run->spared)
+                run->spared = json_array();
+        json_array_append_new(run->spared, json_pack("{s:s}", "UID", uid));
+}
+
+static void on_evicted(void *owner, const char *blocked_uid, bool is_together)
 {
         struct run *run = owner;
         struct cluster *cluster = state_cluster(run->preempting->state);
@@ -120,7 +137,7 @@ static void on_evicted(void *owner, const char *blocked_uid)
                 run_free(run);
                 return;
         }
-        cluster_pod_guard(cluster, blocked_uid, clock_now_ns());
+        blocked_note(run, blocked_uid, is_together);
         cluster_claim_drop(cluster, run->who.uid);
         eviction_free(run->eviction);
         run->eviction = NULL;

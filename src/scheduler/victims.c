@@ -53,7 +53,7 @@ static bool may_go(const struct gathering *gathering, const struct cluster_pod *
 
         return !question->is_patient && pod->names && !pod->is_assumed &&
                pod->priority < question->asking->priority && pod->guarded_ns <= question->now_ns &&
-               gathering->count < PREEMPTION_VICTIMS;
+               !is_named(question->spared, pod->uid) && gathering->count < PREEMPTION_VICTIMS;
 }
 
 static void pods_gather(struct gathering *gathering)

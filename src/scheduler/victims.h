@@ -13,9 +13,10 @@ struct victims {
 
 struct victims_question {
         const struct asking *asking;
-        const char *uid;    /* the pod's own */
-        const json_t *gone; /* an array of {"UID": …}: they go in any case; NULL: nobody */
-        bool is_patient;    /* it sends nobody away: whoever leaves anyway is waited for */
+        const char *uid;      /* the pod's own */
+        const json_t *gone;   /* an array of {"UID": …}: they go in any case; NULL: nobody */
+        const json_t *spared; /* likewise: they do not go, whatever they are worth */
+        bool is_patient;      /* it sends nobody away: whoever leaves anyway is waited for */
         uint64_t now_ns;
 };
 

@@ -40,13 +40,13 @@ def pod(name, memory, priority=0, labels=None):
             "status": {"phase": "Pending"}}
 
 
-def running(name, memory, on, priority=0, labels=None):
-    """A pod that has its share of that node's first card, and is ready."""
+def running(name, memory, on, priority=0, labels=None, card=0):
+    """A pod that has its share of a card of that node, and is ready."""
     made = pod(name, memory, priority, labels)
     made["spec"]["nodeName"] = on
     made["metadata"]["annotations"]["vgpu.io/allocation"] = json.dumps({
         "version": 1, "pod": f"u-{name}", "node": on,
-        "containers": {"c": [{"uuid": f"GPU-{on}-0", "memory": memory, "cores": 0}]}})
+        "containers": {"c": [{"uuid": f"GPU-{on}-{card}", "memory": memory, "cores": 0}]}})
     made["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     return made
 
@@ -70,7 +70,10 @@ class Api:
             with self.lock:
                 self.asked.append((request.method, request.path))
                 rule = self.rules.get((request.method, request.path), self.answer)
-                rule(request)
+                try:
+                    rule(request)
+                except OSError:
+                    pass  # it has ended meanwhile
 
     def count(self, method, path):
         with self.lock:

@@ -1,0 +1,129 @@
+"""eviction BIN: whom a pod of higher priority sends away where PodDisruptionBudgets have a word."""
+
+import json
+import sys
+
+from fake_scheduling import Api, Scheduler, node, pod, running, status
+from peer import Tap, differs, eventually
+
+EVICTION = "/api/v1/namespaces/d/pods/{}/eviction"
+
+
+def budget(name, allowed, **labels):
+    return {"metadata": {"name": name, "namespace": "d"}, "spec": {"selector": {"matchLabels": labels}},
+            "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2 - allowed}}
+
+
+class Evictions:
+    """Notes who is asked to go, in order; a budget that has nothing left says no, as the API server does."""
+
+    def __init__(self, api):
+        self.api, self.tried, self.gone = api, [], []
+        for name in list(api.pods):
+            api.rules["POST", EVICTION.format(name)] = lambda request, name=name: self.answer(request, name)
+
+    def answer(self, request, name):
+        is_dry = "dryRun" in json.loads(request.body)["deleteOptions"]
+        entry = self.api.pods[name]
+        held = [b for b in self.api.budgets if b["spec"]["selector"]["matchLabels"].items()
+                <= entry["metadata"]["labels"].items()]
+        self.tried.append(name)
+        if any(b["status"]["disruptionsAllowed"] < 1 for b in held):
+            request.reply(429, status(429, "TooManyRequests", "the disruption budget says no"))
+            return
+        if not is_dry:
+            for one in held:
+                one["status"]["disruptionsAllowed"] -= 1
+            self.gone.append(name)
+            self.api.tell("DELETED", entry)
+        request.reply(201, {})
+
+
+def pair(allowed):
+    """Two on the first card under one budget, and on the second card one that is worth more."""
+    return Api([node("n", cards=2)], [
+        running("one", 20000, "n", 10, {"app": "pair"}), running("two", 20000, "n", 10, {"app": "pair"}),
+        running("third", 40000, "n", 50, {}, card=1)], [budget("other", 0, app="x"), budget("pair", allowed, app="pair")])
+
+
+def asks(api, scheduler, memory=40000):
+    """A pod that needs a whole card; True when it has its room."""
+    high = pod("high", memory, 1000)
+    api.tell("ADDED", high)
+    scheduler.filter(high)
+    return eventually(lambda: scheduler.filter(high) == ["n"])
+
+
+def together(tap, bin_dir):
+    api = pair(1)
+    evictions = Evictions(api)
+    with Scheduler(bin_dir, api) as scheduler:
+        tap.check("two under a budget that can spare one do not go: another set is found",
+                  "" if asks(api, scheduler) else "there is no room")
+        tap.check("neither of them was asked", differs((evictions.gone, set(evictions.tried)), (["third"], {"third"})))
+    api = pair(2)
+    evictions = Evictions(api)
+    with Scheduler(bin_dir, api) as scheduler:
+        tap.check("a budget that can spare both lets both go", differs(
+            (asks(api, scheduler), sorted(evictions.gone)), (True, ["one", "two"])))
+    api = pair(1)
+    evictions = Evictions(api)
+    with Scheduler(bin_dir, api) as scheduler:
+        tap.check("one of them alone may go", differs(
+            (asks(api, scheduler, 20000), len(evictions.gone), "third" in evictions.gone), (True, 1, False)))
+
+
+def nobody(tap, bin_dir):
+    api = pair(1)
+    api.tell("DELETED", api.pods["third"])
+    api.nodes[0] = node("n")
+    evictions = Evictions(api)
+    with Scheduler(bin_dir, api) as scheduler:
+        high = pod("high", 40000, 1000)
+        api.tell("ADDED", high)
+        scheduler.filter(high)
+        events = "/api/v1/namespaces/d/events"
+        tap.check("where no other set is, the pod is told which budget", "" if eventually(
+            lambda: api.count("POST", events)) else "no Event")
+        tap.check("and nobody goes", differs((evictions.tried, scheduler.filter(high)), ([], [])))
+        with api.lock:
+            api.budgets[1]["status"]["disruptionsAllowed"] = 2
+        tap.check("when the budget has grown, it is tried again", "" if eventually(
+            lambda: scheduler.filter(high) == ["n"] and sorted(evictions.gone) == ["one", "two"], 60) else "it is not")
+
+
+def taken(tap, bin_dir):
+    """Between the trial and the eviction somebody else uses the budget up."""
+    api = Api([node("n", cards=2)], [
+        running("guarded", 20000, "n", 10, {"app": "a"}), running("free", 20000, "n", 10),
+        running("third", 40000, "n", 50, {}, card=1)], [budget("a", 1, app="a")])
+    evictions = Evictions(api)
+
+    def used_up(request):
+        evictions.answer(request, "guarded")
+        api.budgets[0]["status"]["disruptionsAllowed"] = 0
+    api.rules["POST", EVICTION.format("guarded")] = used_up
+    with Scheduler(bin_dir, api) as scheduler:
+        tap.check("who is under a budget goes first, so that nobody goes in vain", differs(
+            (asks(api, scheduler), evictions.gone), (True, ["third"])))
+
+
+def blind(tap, bin_dir):
+    api = pair(2)
+    evictions = Evictions(api)
+    api.rules["GET", "/apis/policy/v1/namespaces/d/poddisruptionbudgets"] = lambda request: request.reply(
+        403, status(403, "Forbidden", "not yours"))
+    with Scheduler(bin_dir, api) as scheduler:
+        tap.check("where budgets may not be read, the API server's word on each one holds", differs(
+            (asks(api, scheduler), sorted(evictions.gone)), (True, ["one", "two"])))
+
+
+def main(bin_dir):
+    tap = Tap()
+    for case in (together, nobody, taken, blind):
+        case(tap, bin_dir)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
