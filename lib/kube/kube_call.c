@@ -55,7 +55,9 @@ static void call_done(struct kube_call *call, const char *trouble)
         const char *reason = json_string_value(json_object_get(body, "reason"));
         const char *message = json_string_value(json_object_get(body, "message"));
         char text[300];
-        struct kube_answer answer = { .status = call->status, .body = body };
+        struct kube_answer answer = { .status = call->status,
+                                      .body = body,
+                                      .text = call->answer.text ? call->answer.text : "" };
 
         snprintf(text, sizeof text, "the API server answers %d", call->status);
         answer.reason = is_failure && reason ? reason : "";

@@ -31,6 +31,7 @@ struct kube_request {
 struct kube_answer {
         int status;          /* of HTTP; 0: none came, or the last try got no whole one */
         const json_t *body;  /* NULL: none, or no JSON */
+        const char *text;    /* the same as it came; "" for none */
         const char *reason;  /* of a Status: "NotFound", "Conflict" …; else "" */
         const char *message; /* one sentence where it failed, else "" */
 };

@@ -33,6 +33,8 @@ struct question {
         bool is_over;
         int result;
         json_t *body;
+        char *text; /* instead of the body, where is_text */
+        bool is_text;
         struct err *e;
         int (*visit)(void *owner, const json_t *object);
         void *owner;
@@ -55,6 +57,8 @@ static void on_answer(void *owner, const struct kube_answer *answer)
         question->result = status_result(answer);
         if (question->result < 0)
                 err_set(question->e, question->result, "%s", answer->message);
+        else if (question->is_text)
+                question->text = strdup(answer->text);
         else if (answer->body)
                 question->body = json_deep_copy(answer->body);
 }
@@ -79,6 +83,24 @@ int cluster_session_call(struct cluster_session *session, const char *method, co
         question_wait(session, &question);
         *ret_body = question.body;
         return question.result;
+}
+
+int cluster_session_text(struct cluster_session *session, const char *path, unsigned timeout_ms,
+                         char **ret_text, struct err *e)
+{
+        const struct kube_request request = {
+                .method = "GET", .path = path, .timeout_ms = timeout_ms, .tries = 1
+        };
+        struct question question = { .e = e, .is_text = true };
+        struct kube_call *call;
+
+        if (kube_client_call(session->client, &request, on_answer, &question, &call) < 0)
+                return err_set(e, -ENOMEM, "out of memory");
+        question_wait(session, &question);
+        if (question.result < 0)
+                return question.result;
+        *ret_text = question.text;
+        return question.text ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
 static void on_object(void *owner, enum kube_change change, const struct kube_name *name,

@@ -10,6 +10,7 @@
 #include "cluster_options.h"
 #include "cluster_session.h"
 #include "explain.h"
+#include "explain_live.h"
 #include "node_told.h"
 #include "pod_allocation.h"
 #include "resource.h"
@@ -101,6 +102,13 @@ static int absent_say(struct cluster_session *session, const char *namespace_nam
                                 namespace_name, hint);
 }
 
+static int cluster_read(struct cluster_session *session, struct picture *picture, struct err *e)
+{
+        const int r = cluster_session_each(session, "/api/v1/nodes", on_node, picture, e);
+
+        return r < 0 ? r : cluster_session_each(session, "/api/v1/pods", on_pod, picture, e);
+}
+
 static int explain(struct cluster_session *session, const json_t *pod, struct picture *picture,
                    bool is_json)
 {
@@ -110,16 +118,16 @@ static int explain(struct cluster_session *session, const json_t *pod, struct pi
                                              .with_gpu = picture->with_gpu };
         enum explain_verdict verdict;
         struct err e = { 0 };
-        int r = cluster_session_each(session, "/api/v1/nodes", on_node, picture, &e);
+        /* A pod that is placed is its node's: what others have and hold says nothing of it. */
+        int r = *text_at(pod, "spec", "nodeName") ? 0 : cluster_read(session, picture, &e);
 
-        if (r == 0)
-                r = cluster_session_each(session, "/api/v1/pods", on_pod, picture, &e);
         if (r < 0)
                 return cluster_complain(CLUSTER_FAILED, "%s", e.text[0] ? e.text : strerror(-r));
         json_t *explanation = explain_make(&facts, &verdict);
 
         if (!explanation)
                 return cluster_complain(CLUSTER_FAILED, "out of memory");
+        explain_live(session, explanation);
         if (is_json) {
                 json_dumpf(explanation, stdout, JSON_INDENT(2));
                 putchar('\n');

@@ -1,4 +1,5 @@
 /* An explanation as text. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,16 +42,33 @@ static void memory_add(struct table *table, const json_t *row)
                 table_add(table, "%lld%%", number_of(row, "memory_percent"));
 }
 
-/* What containers ask for, or have. */
+/* What it holds and uses of a card, as vgpu-node knows it. */
+static void use_add(struct table *table, const json_t *row)
+{
+        if (json_object_get(row, "memory_used_mib"))
+                table_add(table, "%lld MiB", number_of(row, "memory_used_mib"));
+        else
+                table_add(table, "-");
+        if (json_object_get(row, "cores_used"))
+                table_add(table, "%lld%%", number_of(row, "cores_used"));
+        else
+                table_add(table, "-");
+}
+
+/* What containers ask for, or have; and hold and use, if that is known of one. */
 static void containers_print(const json_t *rows, bool are_cards)
 {
-        const char *const titles[] = { "CONTAINER", are_cards ? "GPU" : "ASKS FOR", "MEMORY",
-                                       "CORES" };
+        const char *const titles[] = { "CONTAINER", are_cards ? "GPU" : "ASKS FOR",
+                                       "MEMORY",    "CORES",
+                                       "HOLDS",     "USES" };
+        bool is_live = false;
         struct table table;
         json_t *row;
         size_t i;
 
-        table_init(&table, titles, 4);
+        json_array_foreach((json_t *)rows, i, row) is_live |=
+                json_object_get(row, "memory_used_mib") != NULL;
+        table_init(&table, titles, is_live ? 6 : 4);
         json_array_foreach((json_t *)rows, i, row)
         {
                 table_add(&table, "%s", text_of(row, "container"));
@@ -61,6 +79,8 @@ static void containers_print(const json_t *rows, bool are_cards)
                                   number_of(row, "gpus") == 1 ? "" : "s");
                 memory_add(&table, row);
                 cores_add(&table, row);
+                if (is_live)
+                        use_add(&table, row);
         }
         putchar('\n');
         table_print(&table);
@@ -117,6 +137,7 @@ void explain_print(const json_t *explanation)
 {
         const json_t *nodes = json_object_get(explanation, "nodes");
         const char *said = text_of(explanation, "scheduler_said");
+        const char *unknown = text_of(explanation, "use_unknown");
 
         printf("pod %s/%s: %s\n", text_of(explanation, "namespace"), text_of(explanation, "name"),
                text_of(explanation, "sentence"));
@@ -126,6 +147,8 @@ void explain_print(const json_t *explanation)
                 containers_print(json_object_get(explanation, "asks"), false);
         if (nodes)
                 nodes_print(nodes, json_object_get(explanation, "room"));
+        if (*unknown)
+                printf("\n%c%s.\n", toupper((unsigned char)*unknown), unknown + 1);
         if (*said)
                 printf("\nkube-scheduler said: %s\n", said);
 }

@@ -1,0 +1,7 @@
+/* Explain, live: adds to an explanation of a running pod what its containers hold and use now, or says why that
+ * is not known ("use_unknown"). */
+#pragma once
+
+#include "cluster_session.h"
+
+void explain_live(struct cluster_session *session, json_t *explanation);
