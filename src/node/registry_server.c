@@ -1,6 +1,7 @@
 /* One packet in, one out, and the connection is over. Peers are tenants: whoever says nothing is sent
- * away after a while or when its place is needed, and how many are heard in a second is bounded, so that
- * a flood takes a part of one core at most. */
+ * away after a while or when its place is needed, and how often each is heard in a second is bounded, so
+ * that a flood takes a part of one core at most, and nobody else's turn. All wait in one queue of the kernel's:
+ * it is short, and who asks too much is sent away at the door, so that it moves. */
 #include "registry_server.h"
 
 #include <errno.h>
@@ -13,17 +14,21 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "kube_known.h"
 #include "list.h"
 #include "log.h"
+#include "peer_budget.h"
 #include "process.h"
 #include "scope.h"
 
 enum {
         CONNECTIONS_MOST = 64,
         PATIENCE_MS = 2000, /* for a peer that is connected and says nothing */
-        HEARD_MOST = 1000,  /* at once … */
-        HEARD_PER_S = 2000, /* … and every second after that */
-        BREAK_MS = 20,      /* until the next look, when that was too much */
+        QUEUE = 128,        /* a second's patience is worth thousands of places in front */
+        MET_MOST = 1000,    /* at the door at once … */
+        MET_PER_S = 10000,  /* … and every second after that */
+        BREAK_MS = 5,       /* until the next look, when that was too much */
+        SAID_S = 60,        /* between words about tenants who ask too much */
         VERSION_1_BYTES = 344,
 };
 
@@ -34,8 +39,10 @@ struct registry_server {
         struct registry_service service;
         struct list connections; /* the oldest first */
         unsigned count;
-        double budget; /* how many may be heard now */
+        double budget; /* how many may be met at the door now */
         uint64_t budget_ns;
+        struct peer_budgets tenants;
+        uint64_t said_ns; /* when it was said that one asks too much */
         struct sockaddr_un address;
         bool has_warned; /* of pids that cannot be seen */
 };
@@ -88,24 +95,30 @@ static int group_find(pid_t pid, const struct connection *connection, uint64_t s
         return process_start_time(pid) == start ? 0 : -EACCES;
 }
 
+static pid_t peer_pid(int fd)
+{
+        struct ucred credentials = { 0 };
+        socklen_t length = sizeof credentials;
+
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0 ? -1
+                                                                                  : credentials.pid;
+}
+
 static int peer_find(const struct connection *connection, const struct registry_request *request,
                      struct registry_peer *ret_peer)
 {
         struct registry_server *server = connection->server;
-        struct ucred credentials = { 0 };
-        socklen_t length = sizeof credentials;
+        const pid_t pid = peer_pid(connection->watch.fd);
 
-        if (getsockopt(connection->watch.fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
-                return -errno;
-        if (credentials.pid <= 0) {
+        if (pid <= 0) {
                 if (!server->has_warned)
                         log_warn("a process registers whose pid cannot be seen from here: "
                                  "vgpu-node needs the host's pid namespace");
                 server->has_warned = true;
                 return -EACCES;
         }
-        ret_peer->pid = credentials.pid;
-        return group_find(credentials.pid, connection, request->start_time, &ret_peer->group);
+        ret_peer->pid = pid;
+        return group_find(pid, connection, request->start_time, &ret_peer->group);
 }
 
 static void answer(struct connection *connection, struct registry_request *request)
@@ -159,9 +172,12 @@ static void connection_begin(struct registry_server *server, int fd)
                 return;
         }
         list_append(&server->connections, &connection->link);
-        if (++server->count > CONNECTIONS_MOST)
+        server->count++;
+        /* Most have said all by now: a crowd of those who have not does not push them out. */
+        on_packet(&connection->watch, EPOLLIN);
+        if (server->count > CONNECTIONS_MOST)
                 connection_end(container_of(server->connections.next, struct connection, link));
-        if (server->count == 1)
+        if (server->count > 0 && !server->sweep.place)
                 loop_timer_set(server->loop, &server->sweep, PATIENCE_MS * NS_PER_MS);
 }
 
@@ -185,10 +201,10 @@ static bool budget_take(struct registry_server *server)
 {
         const uint64_t now_ns = clock_now_ns();
 
-        server->budget += (double)(now_ns - server->budget_ns) * HEARD_PER_S / (double)NS_PER_S;
+        server->budget += (double)(now_ns - server->budget_ns) * MET_PER_S / (double)NS_PER_S;
         server->budget_ns = now_ns;
-        if (server->budget > HEARD_MOST)
-                server->budget = HEARD_MOST;
+        if (server->budget > MET_MOST)
+                server->budget = MET_MOST;
         if (server->budget < 1)
                 return false;
         server->budget -= 1;
@@ -208,6 +224,26 @@ static void on_resume(struct timer *timer)
         loop_watch_change(&server->watch, EPOLLIN);
 }
 
+/* The pod is the tenant, or the container without one. All of whom nothing is known have one budget: those
+ * who have gone already, for the most part. */
+static bool is_heard(struct registry_server *server, int fd)
+{
+        struct control_group group = { 0 };
+        const char *name = "";
+        const uint64_t now_ns = clock_now_ns();
+
+        if (control_group_of(peer_pid(fd), &group) == 0)
+                name = *group.pod_uid ? group.pod_uid : group.container_id;
+        if (peer_budgets_take(&server->tenants, kube_digest(name), now_ns))
+                return true;
+        if (!server->said_ns || now_ns - server->said_ns > SAID_S * NS_PER_S) {
+                log_warn("%s '%s' registers processes too often: it is heard %d times a second",
+                         *group.pod_uid ? "pod" : "container", name, PEER_BUDGET_PER_S);
+                server->said_ns = now_ns;
+        }
+        return false;
+}
+
 static void on_connection(struct loop_watch *watch, uint32_t events)
 {
         struct registry_server *server = container_of(watch, struct registry_server, watch);
@@ -219,8 +255,10 @@ static void on_connection(struct loop_watch *watch, uint32_t events)
         }
         const int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        if (fd >= 0)
+        if (fd >= 0 && is_heard(server, fd))
                 connection_begin(server, fd);
+        else if (fd >= 0)
+                close(fd);
         else if (errno != EAGAIN && errno != ECONNABORTED)
                 listen_pause(server); /* no descriptors left: waiting helps */
 }
@@ -245,7 +283,7 @@ static int socket_listen(struct sockaddr_un *address, const char *folder, int *r
         memcpy(born.sun_path, made, strlen(made) + 1);
         if (unlink(made) < 0 && errno != ENOENT)
                 return -errno;
-        if (bind(fd, (struct sockaddr *)&born, sizeof born) < 0 || listen(fd, SOMAXCONN) < 0 ||
+        if (bind(fd, (struct sockaddr *)&born, sizeof born) < 0 || listen(fd, QUEUE) < 0 ||
             chmod(made, 0666) < 0 || chmod(folder, 0755) < 0 || rename(made, address->sun_path) < 0)
                 return -errno;
         *ret_fd = steal_fd(fd);
@@ -266,7 +304,7 @@ int registry_server_new(struct loop *loop, const char *folder,
                 return err_set(e, r, "cannot listen in '%.100s': %s", folder, strerror(-r));
         server->loop = loop;
         server->service = *service;
-        server->budget = HEARD_MOST;
+        server->budget = MET_MOST;
         server->budget_ns = clock_now_ns();
         list_init(&server->connections);
         server->watch.on_event = on_connection;
