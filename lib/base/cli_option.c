@@ -20,6 +20,12 @@ static int scan_unknown(const struct cli_scan *scan, const char *name, struct er
         return CLI_BAD;
 }
 
+/* What begins with two dashes is the next option, or their end; --name=--value says otherwise. */
+static bool has_value(const struct cli_scan *scan)
+{
+        return scan->index < scan->argc && strncmp(scan->argv[scan->index], "--", 2) != 0;
+}
+
 static int scan_value(struct cli_scan *scan, int index, const char *equals, struct err *e)
 {
         const struct cli_option *row = &scan->rows[index];
@@ -28,7 +34,7 @@ static int scan_value(struct cli_scan *scan, int index, const char *equals, stru
                 err_set(e, -EINVAL, "'--%s' takes no value", row->name);
                 return CLI_BAD;
         }
-        if (row->argument && !equals && scan->index >= scan->argc) {
+        if (row->argument && !equals && !has_value(scan)) {
                 err_set(e, -EINVAL, "'--%s' needs a value: --%s %s", row->name, row->name,
                         row->argument);
                 return CLI_BAD;
@@ -88,13 +94,39 @@ int cli_scan_next(struct cli_scan *scan, struct err *e)
         return scan_option(scan, word + 2, e);
 }
 
+/* Where summaries begin, and where they must end. */
+enum { LEFT_COLUMNS = 29, RIGHT_COLUMNS = 90 };
+
+/* Word by word, so that no terminal breaks a word; the next lines are indented. */
+static void summary_print(const char *text)
+{
+        int column = LEFT_COLUMNS;
+
+        while (*text) {
+                const int length = (int)strcspn(text, " ");
+
+                if (column > LEFT_COLUMNS && column + 1 + length > RIGHT_COLUMNS) {
+                        printf("\n%*s", LEFT_COLUMNS, "");
+                        column = LEFT_COLUMNS;
+                }
+                column += printf("%s%.*s", column > LEFT_COLUMNS ? " " : "", length, text);
+                text += length + (text[length] == ' ');
+        }
+        printf("\n");
+}
+
 void cli_option_print(const struct cli_option *rows)
 {
         for (; rows->name; rows++) {
                 char left[64];
+                const int length =
+                        snprintf(left, sizeof left, "  --%s%s%s", rows->name,
+                                 rows->argument ? " " : "", rows->argument ? rows->argument : "");
 
-                snprintf(left, sizeof left, "--%s%s%s", rows->name, rows->argument ? " " : "",
-                         rows->argument ? rows->argument : "");
-                printf("  %-26s %s\n", left, rows->summary);
+                if (length < LEFT_COLUMNS)
+                        printf("%-*s", LEFT_COLUMNS, left);
+                else
+                        printf("%s\n%*s", left, LEFT_COLUMNS, "");
+                summary_print(rows->summary);
         }
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "scope.h"
@@ -179,9 +180,10 @@ static int take_all(const json_t *root, const char *folder, struct kube_config *
         const json_t *cluster, *user;
         int r;
 
+        if (!current)
+                return err_set(e, -EINVAL, "this is no kubeconfig: it has no current-context");
         if (!context)
-                return err_set(e, -EINVAL, "the current context '%.80s' is not there",
-                               current ? current : "");
+                return err_set(e, -EINVAL, "the current context '%.80s' is not there", current);
         cluster = find_named(root, "clusters", text_of(context, "cluster"), "cluster");
         user = find_named(root, "users", text_of(context, "user"), "user");
         r = take_cluster(cluster, folder, config, e);
@@ -270,5 +272,11 @@ int kube_config_load(const char *path, struct kube_config *ret_config, struct er
                 usual = NULL;
                 return err_set(e, -ENOENT, "no kubeconfig, and not in a pod");
         }
+        if (access(usual, F_OK) < 0)
+                return err_set(
+                        e, -ENOENT,
+                        "there is no kubeconfig '%.150s'; name one with --kubeconfig FILE or "
+                        "KUBECONFIG",
+                        usual);
         return load_file(usual, ret_config, e);
 }

@@ -14,34 +14,23 @@ static const struct command commands[] = {
           .usage_exit = EXIT_RUN_FAILED,
           .summary = "run a program on a simulated or real GPU",
           .details =
-                  "The program keeps its own process id, exit status, signals, terminal and "
-                  "output.\n"
-                  "vgpu itself speaks on standard error only and exits with 125 when it fails,\n"
-                  "126 when the program cannot be executed, 127 when there is no such program.\n"
-                  "Without --sim and --machine, the machine in the environment variable "
-                  "VGPU_SIM is\n"
-                  "used, else the real driver.\n\n"
-                  "With --memory the program and all it starts form a share: together they cannot "
-                  "hold\n"
-                  "more than SIZE on each GPU, and see a GPU of that size. What is over the limit "
-                  "is\n"
-                  "refused as out of memory. A context counts as well (100 to 500 MiB on many "
-                  "cards);\n"
-                  "--context-memory=exempt leaves it out. 'vgpu ps' shows who holds what, 'vgpu "
-                  "set'\n"
-                  "changes the limit while the program runs. This guards against accidents: a "
-                  "program\n"
-                  "of your own user that wants to can leave its share.\n\n"
-                  "Virtual memory: with --memory-ratio 2 half of the SIZE is on the GPU and the "
-                  "rest "
-                  "on the\n"
-                  "host. With --oversold all of it is on the GPU (without --memory: the whole "
-                  "GPU), "
-                  "and what\n"
-                  "comes after goes to the host. The program takes it all for GPU memory; what is "
-                  "on "
-                  "the\n"
-                  "host is reached over the link, and slower.\n\n"
+                  "The program keeps its own process id, exit status, signals, terminal and\n"
+                  "output. vgpu itself speaks on standard error only and exits with 125 when it\n"
+                  "fails, 126 when the program cannot be executed, 127 when there is no such\n"
+                  "program. Without --sim and --machine, the machine in the environment\n"
+                  "variable VGPU_SIM is used, else the real driver.\n\n"
+                  "With --memory the program and all it starts form a share: together they\n"
+                  "cannot hold more than SIZE on each GPU, and see a GPU of that size. What is\n"
+                  "over the limit is refused as out of memory. A context counts as well (100 to\n"
+                  "500 MiB on many cards); --context-memory=exempt leaves it out. 'vgpu ps'\n"
+                  "shows who holds what, 'vgpu set' changes the limit while the program runs.\n"
+                  "This guards against accidents: a program of your own user that wants to can\n"
+                  "leave its share.\n\n"
+                  "Virtual memory: with --memory-ratio 2 half of the SIZE is on the GPU and the\n"
+                  "rest on the host. With --oversold all of it is on the GPU (without --memory:\n"
+                  "the whole GPU), and what comes after goes to the host. The program takes it\n"
+                  "all for GPU memory; what is on the host is reached over the link, and\n"
+                  "slower.\n\n"
                   "Examples:\n"
                   "  vgpu run --sim=a100-40gb:2 -- nvidia-smi\n"
                   "  vgpu run --sim=a100-40gb --memory 2g -- nvidia-smi\n"
@@ -55,11 +44,9 @@ static const struct command commands[] = {
           .run = command_set,
           .options = set_options,
           .summary = "change the limits of a share in use",
-          .details = "The new limit holds for running programs from their next allocation on. "
-                     "Below what\n"
-                     "they hold, nothing is taken away: new memory is refused until it fits. "
-                     "Prints what\n"
-                     "is held now.\n\n"
+          .details = "The new limit holds for running programs from their next allocation on.\n"
+                     "Below what they hold, nothing is taken away: new memory is refused until it\n"
+                     "fits. Prints what is held now.\n\n"
                      "Examples:\n"
                      "  vgpu run --memory 200Mi --name train -- python3 train.py &\n"
                      "  vgpu set train --memory 300Mi\n"
@@ -69,13 +56,10 @@ static const struct command commands[] = {
           .run = command_ps,
           .options = ps_options,
           .summary = "show shares, their processes and the memory they hold",
-          .details = "One line per process and GPU: all it holds, then for what (device memory, "
-                     "managed\n"
-                     "memory, contexts and modules, other), and the limit of the share. A share "
-                     "whose\n"
-                     "program has not used a GPU yet has dashes. What dead processes held is "
-                     "given back\n"
-                     "first; shares without a living process are removed.\n\n"
+          .details = "One line per process and GPU: all it holds, then for what (device memory,\n"
+                     "managed memory, contexts and modules, other), and the limit of the share. A\n"
+                     "share whose program has not used a GPU yet has dashes. What dead processes\n"
+                     "held is given back first; shares without a living process are removed.\n\n"
                      "Examples:\n"
                      "  vgpu ps\n"
                      "  vgpu ps --json | jq '.shares[] | {name, held: .gpus[].held_bytes}'\n" },
@@ -84,15 +68,14 @@ static const struct command commands[] = {
           .run = command_top,
           .options = top_options,
           .summary = "watch what the shares use, as it happens",
-          .details = "On a terminal: each GPU with its shares, memory and compute as bars with "
-                     "their limits,\n"
-                     "and a minute of the past. Keys: q leave, c m n sort, / filter, ? help. "
-                     "Elsewhere:\n"
-                     "--once for a table, --json for an object per look.\n\n"
-                     "Examples:\n"
-                     "  vgpu top\n"
-                     "  vgpu top --once --sort memory\n"
-                     "  vgpu top --json --once | jq '.shares[] | {share, cores_used_ratio}'\n" },
+          .details =
+                  "On a terminal: each GPU with its shares, memory and compute as bars with\n"
+                  "their limits, and a minute of the past. Keys: q leave, c m n sort, / filter,\n"
+                  "? help. Elsewhere: --once for a table, --json for an object per look.\n\n"
+                  "Examples:\n"
+                  "  vgpu top\n"
+                  "  vgpu top --once --sort memory\n"
+                  "  vgpu top --json --once | jq '.shares[] | {share, cores_used_ratio}'\n" },
         { .name = "doctor",
           .usage = "[OPTION]…",
           .run = command_doctor,
@@ -103,19 +86,22 @@ static const struct command commands[] = {
           .usage = "[OPTION]…",
           .run = command_sim_create,
           .options = sim_create_options,
-          .summary = "make a simulated machine" },
+          .summary = "make a simulated machine",
+          .details = "Examples:\n"
+                     "  vgpu sim create --machine /dev/shm/lab --preset h100-80gb --gpus 8\n"
+                     "  VGPU_SIM=/dev/shm/lab vgpu run -- nvidia-smi\n" },
         { .name = "sim list",
           .usage = "[OPTION]…",
           .run = command_sim_list,
           .options = sim_list_options,
           .summary = "list the presets and the machines in use" },
         { .name = "sim show",
-          .usage = "[OPTION]…",
+          .usage = "[OPTION]… [PATH]",
           .run = command_sim_show,
           .options = sim_show_options,
           .summary = "show a machine's GPUs, links and instances" },
         { .name = "sim stat",
-          .usage = "[OPTION]…",
+          .usage = "[OPTION]… [PATH]",
           .run = command_sim_stat,
           .options = sim_stat_options,
           .summary = "show memory, load, processes and counters of a machine" },
@@ -134,9 +120,13 @@ static const struct command commands[] = {
                   "  lose GPU            the GPU falls off the bus\n"
                   "  restore GPU         it comes back\n"
                   "  outsider GPU SIZE   memory taken by nobody we know; 0 gives it back\n"
-                  "  clear               no more faults, all GPUs restored, outsiders gone\n" },
+                  "  clear               no more faults, all GPUs restored, outsiders gone\n\n"
+                  "Examples:\n"
+                  "  vgpu sim inject fail cuMemAlloc --result 2 --times 1\n"
+                  "  vgpu sim inject lose 0\n"
+                  "  vgpu sim inject clear\n" },
         { .name = "sim destroy",
-          .usage = "[OPTION]…",
+          .usage = "[OPTION]… [PATH]",
           .run = command_sim_destroy,
           .options = sim_destroy_options,
           .summary = "remove a machine that nobody uses" },
@@ -145,26 +135,22 @@ static const struct command commands[] = {
           .run = command_cluster,
           .options = explain_pod_options,
           .summary = "say why a pod waits for its GPUs, or where it went",
-          .details =
-                  "Looks at the pod, the nodes' cards and what other pods hold of them, and says "
-                  "at which\n"
-                  "station the pod is: admission, a queue, the scheduler, its node. Exits with 0 "
-                  "when it\n"
-                  "has its cards or needs none, with 3 when it waits.\n\n"
-                  "Examples:\n"
-                  "  vgpu explain pod train-0 -n team\n"
-                  "  vgpu explain pod train-0 --json | jq -r '.nodes[].reason'\n" },
+          .details = "Looks at the pod, the nodes' cards and what other pods hold of them, and\n"
+                     "says at which station the pod is: admission, a queue, the scheduler, its\n"
+                     "node. Exits with 0 when it has its cards or needs none, with 3 when it\n"
+                     "waits.\n\n"
+                     "Examples:\n"
+                     "  vgpu explain pod train-0 -n team\n"
+                     "  vgpu explain pod train-0 --json | jq -r '.nodes[].reason'\n" },
         { .name = "kueue config",
           .usage = "[OPTION]…",
           .run = command_cluster,
           .options = kueue_config_options,
           .summary = "print what Kueue needs to queue for GPUs",
-          .details = "A ResourceFlavor, a ClusterQueue with what the nodes have as its quota, a "
-                     "LocalQueue, and,\n"
-                     "as a comment, the part of Kueue's own configuration that makes its counting "
-                     "right. Asks\n"
-                     "the cluster; with --resource it asks nobody, and --quota says how much there "
-                     "is.\n\n"
+          .details = "A ResourceFlavor, a ClusterQueue with what the nodes have as its quota, a\n"
+                     "LocalQueue, and, as a comment, the part of Kueue's own configuration that\n"
+                     "makes its counting right. Asks the cluster; with --resource it asks nobody,\n"
+                     "and --quota says how much there is.\n\n"
                      "Examples:\n"
                      "  vgpu kueue config --namespace team | kubectl apply -f -\n"
                      "  vgpu kueue config --quota gpu.das.com/mem=50\n"
@@ -176,11 +162,10 @@ static const struct command commands[] = {
           .run = command_cluster,
           .options = kueue_check_options,
           .summary = "check that Kueue counts GPUs, and each once",
-          .details = "Offers a pod and a Job to the API server without making them, and holds what "
-                     "admission\n"
-                     "makes of them against Kueue's configuration and queues. Exits with 1 when "
-                     "something\n"
-                     "counts twice, or not at all, or is never admitted.\n" },
+          .details =
+                  "Offers a pod and a Job to the API server without making them, and holds what\n"
+                  "admission makes of them against Kueue's configuration and queues. Exits with\n"
+                  "1 when something counts twice, or not at all, or is never admitted.\n" },
         { .name = "completion",
           .usage = "bash",
           .run = command_completion,

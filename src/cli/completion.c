@@ -126,6 +126,11 @@ int command_completion(const struct command *command, int argc, char **argv)
         if (option != SCAN_WORD || strcmp(scan.value, "bash") != 0)
                 return complain(EXIT_USAGE, "for which shell? Only bash is known: "
                                             "vgpu completion bash");
+        option = scan_next(&scan);
+        if (option != SCAN_END)
+                return option == SCAN_WORD ? complain(EXIT_USAGE, "'%s bash' takes no '%s'",
+                                                      scan.program, scan.value)
+                                           : scan_exit(&scan, option);
         print_script();
         return EXIT_OK;
 }

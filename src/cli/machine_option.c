@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
 #include "nearest.h"
 #include "preset.h"
 #include "quantity.h"
+#include "scan.h"
 #include "slot.h"
 #include "str.h"
 
@@ -22,17 +22,42 @@ const char *machine_option_path(const char *path)
         return NULL;
 }
 
-bool machine_option_open(const char *path, struct machine *ret_machine)
+int machine_option_open(const char *path, struct machine *ret_machine)
 {
         struct err e = { 0 };
 
         path = machine_option_path(path);
         if (!path)
-                return false;
-        if (machine_open(path, ret_machine, &e) == 0)
-                return true;
-        complain(0, "%s", e.text);
-        return false;
+                return EXIT_USAGE;
+        if (machine_open(path, ret_machine, &e) < 0)
+                return complain(EXIT_FAILED, "%s", e.text);
+        return EXIT_OK;
+}
+
+bool machine_option_scan(const struct command *command, int argc, char **argv, bool *flags,
+                         const char **ret_path, int *ret_exit)
+{
+        const char *path = NULL;
+        struct scan scan;
+        int option;
+
+        scan_init(&scan, command, argc, argv);
+        while ((option = scan_next(&scan)) >= 0 || option == SCAN_WORD) {
+                if (option >= 0 && !command->options[option].argument) {
+                        flags[option] = true;
+                        continue;
+                }
+                if (path) {
+                        *ret_exit = complain(EXIT_USAGE, "one machine at a time: '%s' or '%s'?",
+                                             path, scan.value);
+                        return false;
+                }
+                path = scan.value;
+        }
+        if (option != SCAN_END)
+                *ret_exit = scan_exit(&scan, option);
+        *ret_path = path;
+        return option == SCAN_END;
 }
 
 int machine_option_kernel(char *text, struct vec *kernels, struct err *e)

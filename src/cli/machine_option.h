@@ -1,6 +1,7 @@
 /* What several commands ask for alike: a machine, kernel times. */
 #pragma once
 
+#include "command.h"
 #include "err.h"
 #include "machine.h"
 #include "vec.h"
@@ -8,8 +9,13 @@
 /* The path given, else VGPU_SIM's; NULL after saying that there is none. */
 const char *machine_option_path(const char *path);
 
-/* Opens the machine of machine_option_path(); false after saying why not. */
-bool machine_option_open(const char *path, struct machine *ret_machine);
+/* Opens the machine of machine_option_path(). The exit code: EXIT_OK, another after saying why not. */
+int machine_option_open(const char *path, struct machine *ret_machine);
+
+/* The options of a command on one machine: "--machine PATH", or PATH alone, and flags by their rows.
+ * True: it goes on, the path may be NULL; false: it exits with this code. */
+bool machine_option_scan(const struct command *command, int argc, char **argv, bool *flags,
+                         const char **ret_path, int *ret_exit);
 
 /* Adds "NAME=MICROSECONDS" to a vec of struct machine_kernel_time. Cuts the text at the '='. */
 int machine_option_kernel(char *text, struct vec *kernels, struct err *e);

@@ -134,6 +134,10 @@ int run_share_take(const struct run_limits *limits, const char *machine_path, co
         if (r < 0)
                 return r;
         r = share_describe(limits, &gpus, program, &copy, e);
+        if (r == 0 && !limits->name && !share_place_limits(&copy))
+                return err_set(e, -EINVAL,
+                               "nothing would be limited; give --memory SIZE or --cores PERCENT, "
+                               "from 1 to 100");
         if (r == 0)
                 r = share_place_take(&copy, &gpus, ret_path, e);
         if (r < 0)

@@ -339,14 +339,19 @@ static int region_make(struct share_copy *copy, struct err *e)
         return 0;
 }
 
+bool share_place_limits(const struct share_copy *wanted)
+{
+        return wanted->device_count == 0 || wanted->devices[0].limit_bytes != SHARE_UNLIMITED ||
+               share_cap_percent(&wanted->devices[0]);
+}
+
 static int share_make(const char *path, const struct share_copy *wanted,
                       const struct gpu_list *gpus, struct err *e)
 {
         char folder[SHARE_TEXT], grant[SHARE_TEXT], want[SHARE_TEXT];
         struct share_copy copy;
 
-        if (wanted->device_count > 0 && wanted->devices[0].limit_bytes == SHARE_UNLIMITED &&
-            !share_cap_percent(&wanted->devices[0]))
+        if (!share_place_limits(wanted))
                 return err_set(e, -ENOENT,
                                "there is no share '%s' to join; --memory SIZE or --cores PERCENT "
                                "makes one",

@@ -28,6 +28,8 @@ void share_place_look(const char *root, struct vec *ret_paths);
 void share_place_list(struct vec *ret_paths);
 /* The share file of that name; false: there is none. */
 bool share_place_find(const char *name, char ret_path[SHARE_TEXT]);
+/* Whether it limits anything: only then a share is made. */
+bool share_place_limits(const struct share_copy *wanted);
 /* The name in a share file's path, into a buffer of the copy's size. */
 void share_place_name(const char *path, char ret_name[64]);
 

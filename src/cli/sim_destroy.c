@@ -4,11 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
 #include "machine_option.h"
-#include "scan.h"
 
-enum { MACHINE, FORCE };
+enum { MACHINE, FORCE, ROWS };
 
 const struct cli_option sim_destroy_options[] = {
         [MACHINE] = { "machine", "PATH", "the machine; default: VGPU_SIM", "file" },
@@ -43,20 +41,12 @@ static int destroy_machine(const char *path, bool is_forced)
 
 int command_sim_destroy(const struct command *command, int argc, char **argv)
 {
-        const char *path = NULL;
-        bool is_forced = false;
-        struct scan scan;
-        int option;
+        bool flags[ROWS] = { false };
+        const char *path;
+        int code;
 
-        scan_init(&scan, command, argc, argv);
-        while ((option = scan_next(&scan)) != SCAN_END) {
-                if (option == SCAN_BAD || option == SCAN_HELP)
-                        return scan_exit(&scan, option);
-                if (option == FORCE)
-                        is_forced = true;
-                else
-                        path = scan.value;
-        }
+        if (!machine_option_scan(command, argc, argv, flags, &path, &code))
+                return code;
         path = machine_option_path(path);
-        return path ? destroy_machine(path, is_forced) : EXIT_USAGE;
+        return path ? destroy_machine(path, flags[FORCE]) : EXIT_USAGE;
 }

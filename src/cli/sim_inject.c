@@ -230,8 +230,10 @@ static int inject_run(struct injection *injection, const char *path, int word_co
 
         if (action < 0)
                 return complain(EXIT_USAGE, "%s", e.text);
-        if (!machine_option_open(path, &injection->machine))
-                return EXIT_FAILED;
+        const int code = machine_option_open(path, &injection->machine);
+
+        if (code)
+                return code;
         r = actions[action].has_gpu
                     ? machine_option_gpu(&injection->machine, injection->words[1], &gpu, &e)
                     : 0;

@@ -2,13 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "command.h"
 #include "json_out.h"
 #include "machine_option.h"
-#include "scan.h"
 #include "table.h"
 
-enum { MACHINE, JSON };
+enum { MACHINE, JSON, ROWS };
 
 const struct cli_option sim_show_options[] = {
         [MACHINE] = { "machine", "PATH", "the machine; default: VGPU_SIM", "file" },
@@ -205,24 +203,17 @@ static void show_json(const struct machine *machine)
 
 int command_sim_show(const struct command *command, int argc, char **argv)
 {
-        const char *path = NULL;
+        bool flags[ROWS] = { false };
         struct machine machine;
-        bool is_json = false;
-        struct scan scan;
-        int option;
+        const char *path;
+        int code;
 
-        scan_init(&scan, command, argc, argv);
-        while ((option = scan_next(&scan)) != SCAN_END) {
-                if (option == SCAN_BAD || option == SCAN_HELP)
-                        return scan_exit(&scan, option);
-                if (option == JSON)
-                        is_json = true;
-                else
-                        path = scan.value; /* --machine PATH, or just PATH */
-        }
-        if (!machine_option_open(path, &machine))
-                return EXIT_FAILED;
-        if (is_json) {
+        if (!machine_option_scan(command, argc, argv, flags, &path, &code))
+                return code;
+        code = machine_option_open(path, &machine);
+        if (code)
+                return code;
+        if (flags[JSON]) {
                 show_json(&machine);
         } else {
                 show_settings(&machine);

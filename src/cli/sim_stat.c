@@ -4,16 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
 #include "json_out.h"
 #include "machine_option.h"
-#include "scan.h"
 #include "slot.h"
 #include "table.h"
 #include "timeline.h"
 #include "unit_memory.h"
 
-enum { MACHINE, JSON, WATCH };
+enum { MACHINE, JSON, WATCH, ROWS };
 
 #define WINDOW_NS UINT64_C(1000000000)
 
@@ -247,29 +245,20 @@ static void stat_print(struct machine *machine, bool is_json, bool is_watch)
 
 int command_sim_stat(const struct command *command, int argc, char **argv)
 {
-        bool is_json = false, is_watch = false;
-        const char *path = NULL;
+        bool flags[ROWS] = { false };
         struct machine machine;
-        struct scan scan;
-        int option;
+        const char *path;
+        int code;
 
-        scan_init(&scan, command, argc, argv);
-        while ((option = scan_next(&scan)) != SCAN_END) {
-                if (option == SCAN_BAD || option == SCAN_HELP)
-                        return scan_exit(&scan, option);
-                if (option == JSON)
-                        is_json = true;
-                else if (option == WATCH)
-                        is_watch = true;
-                else
-                        path = scan.value;
-        }
-        if (!machine_option_open(path, &machine))
-                return EXIT_FAILED;
-        stat_print(&machine, is_json, is_watch);
-        while (is_watch && fflush(stdout) == 0) {
+        if (!machine_option_scan(command, argc, argv, flags, &path, &code))
+                return code;
+        code = machine_option_open(path, &machine);
+        if (code)
+                return code;
+        stat_print(&machine, flags[JSON], flags[WATCH]);
+        while (flags[WATCH] && fflush(stdout) == 0) {
                 sleep(1);
-                stat_print(&machine, is_json, is_watch);
+                stat_print(&machine, flags[JSON], flags[WATCH]);
         }
         machine_close(&machine);
         return EXIT_OK;

@@ -50,6 +50,27 @@ class Words(Case):
         self.refuses(vgpu("sim", "stat", "--json=1"), 2, "takes no value")
         self.refuses(vgpu("sim", "create", "-g"), 2, "two dashes")
 
+        self.refuses(vgpu("run", "--sim", "--", "true"), 125, "--sim PRESET[:COUNT]")
+        self.refuses(vgpu("sim", "create", "--gpus", "--seed", "3"), 2, "--gpus N")
+        self.refuses(vgpu("completion", "bash", "zsh"), 2, "takes no 'zsh'")
+
+    def test_no_machine_and_two_are_usage_errors(self):
+        for command in (["show"], ["stat"], ["destroy"], ["inject", "clear"]):
+            self.refuses(vgpu("sim", *command), 2, "which machine?")
+        for command in ("show", "stat", "destroy"):
+            self.refuses(vgpu("sim", command, "/a", "/b"), 2, "one machine at a time: '/a' or '/b'")
+            self.refuses(vgpu("sim", command, "--machine", "/a", "/b"), 2, "one machine at a time")
+
+    def test_limits_that_limit_nothing_are_refused_without_a_name_that_nobody_gave(self):
+        self.refuses(vgpu("run", "--sim=a100-40gb", "--cores", "0", "--", "true"), 125, "nothing would be limited")
+
+    def test_help_is_laid_out_in_two_columns(self):
+        for name in ("run", "sim create", "kueue config"):
+            options = vgpu("help", *name.split()).stdout.split("Options:\n")[1].splitlines()
+            self.assertLessEqual(max(map(len, options)), 90)
+            for line in options:  # a summary, or what of it did not fit, begins in column 29
+                self.assertRegex(line, r"^(?=.{28} \S|  --\S+ \S+$)(  --.*| {29}.*)$")
+
     def test_a_full_output_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([VGPU, "--help"], stdout=full, stderr=subprocess.PIPE, text=True,

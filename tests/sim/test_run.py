@@ -159,7 +159,7 @@ class Run(Case):
                             (("--memory-ratio", "0.5"), "--memory-ratio"),
                             (("--oversold", "--oversold-host-memory", "0"), "more than 0"),
                             (("--oversold-host-memory", "1g"), "give --oversold too"),
-                            (("--memory", "-1"), "not a size"), (("--memory",), "not a size"),
+                            (("--memory", "-1"), "not a size"), (("--memory",), "needs a value"),
                             (("--context-memory", "maybe", "--memory", "1g"), "'maybe'"),
                             (("--context-memory", "count"), "--memory SIZE"),
                             (("--name", "a b"), "letters")):

@@ -95,6 +95,8 @@ TEST(what_is_wrong_is_said)
         } rows[] = {
                 { "current-context: two", "current-context: three",
                   "the current context 'three' is not there" },
+                { "current-context: two", "preferences: {}",
+                  "this is no kubeconfig: it has no current-context" },
                 { "https://[fd00::1]:6443/k8s/c1", "ftp://x",
                   "the server 'ftp://x' is no https:// address" },
                 { "https://[fd00::1]:6443/k8s/c1", "https:///x",

@@ -26,6 +26,9 @@ TEST(the_nearest_wins_and_the_far_are_not_offered)
         nearest_offer(&nearest, "creat", "create");
         CHECK_STR(nearest.word, "treat"); /* first among equals */
         CHECK_STR(nearest_text(&nearest, "--", text, sizeof text), " (did you mean '--treat'?)");
+        nearest = (struct nearest){ 0 };
+        nearest_offer(&nearest, "foo", "top"); /* of three letters one is the same */
+        assert_null(nearest.word);
 }
 
 TEST(a_beginning_is_near_to_the_whole)
