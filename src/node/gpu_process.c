@@ -20,15 +20,14 @@ static void busy_put(struct vec *processes, const char *uuid,
         }
 }
 
-static void device_read(const struct nvml *nvml, const struct gpu *gpu, struct vec *processes)
+static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char *uuid,
+                        struct vec *processes)
 {
         static nvmlProcessInfo_t infos[PROCESSES_MOST]; /* one thread talks to the driver */
         static nvmlProcessUtilizationSample_t samples[SAMPLES_MOST];
         unsigned count = PROCESSES_MOST, sample_count = SAMPLES_MOST;
-        nvmlDevice_t device;
 
-        if (nvml->handle(gpu->index, &device) != NVML_SUCCESS ||
-            nvml->processes(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
+        if (nvml->processes(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
                 return;
         for (unsigned i = 0; i < count; i++) {
                 struct gpu_process process = { .pid = infos[i].pid };
@@ -36,19 +35,44 @@ static void device_read(const struct nvml *nvml, const struct gpu *gpu, struct v
                 /* "Not available" is all ones. */
                 if (infos[i].usedGpuMemory != UINT64_MAX)
                         process.bytes = infos[i].usedGpuMemory;
-                str_copy(process.uuid, sizeof process.uuid, gpu->uuid);
+                str_copy(process.uuid, sizeof process.uuid, uuid);
                 vec_push(processes, &process);
         }
         if (count == 0 || !nvml->process_use ||
             nvml->process_use(device, samples, &sample_count, 0) != NVML_SUCCESS)
                 return;
         for (unsigned i = 0; i < sample_count && i < SAMPLES_MOST; i++)
-                busy_put(processes, gpu->uuid, &samples[i]);
+                busy_put(processes, uuid, &samples[i]);
+}
+
+/* Indices may have gaps. How busy a part is the driver does not tell by process. */
+static void parts_read(const struct nvml *nvml, nvmlDevice_t card, struct vec *processes)
+{
+        unsigned int most = 0;
+
+        if (nvml->mig_count(card, &most) != NVML_SUCCESS)
+                return;
+        for (unsigned i = 0; i < most; i++) {
+                char uuid[sizeof((struct gpu_process *)NULL)->uuid];
+                nvmlDevice_t part;
+
+                if (nvml->mig_handle(card, i, &part) == NVML_SUCCESS &&
+                    nvml->uuid(part, uuid, sizeof uuid) == NVML_SUCCESS)
+                        device_read(nvml, part, uuid, processes);
+        }
 }
 
 void gpu_process_read(const struct nvml *nvml, const struct gpu_set *set, struct vec *processes)
 {
-        for (unsigned i = 0; nvml->processes && i < set->count; i++)
-                if (!set->gpus[i].is_mig && set->gpus[i].is_healthy)
-                        device_read(nvml, &set->gpus[i], processes);
+        for (unsigned i = 0; nvml->processes && i < set->count; i++) {
+                const struct gpu *gpu = &set->gpus[i];
+                nvmlDevice_t device;
+
+                if (!gpu->is_healthy || nvml->handle(gpu->index, &device) != NVML_SUCCESS)
+                        continue;
+                if (!gpu->is_mig)
+                        device_read(nvml, device, gpu->uuid, processes);
+                else if (nvml->mig)
+                        parts_read(nvml, device, processes);
+        }
 }
