@@ -154,13 +154,14 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
 {
         struct state *state = owner;
         const struct cluster_node *node = cluster_node_find(&state->cluster, name->name);
-        const bool was_away = node && node->is_away;
+        const uint64_t said = node ? node->said : 0;
         struct err e = { 0 };
 
         if (node_told(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e) < 0)
                 log_warn("node %s: %s", name->name, e.text);
         node = cluster_node_find(&state->cluster, name->name);
-        if (was_away && node && !node->is_away)
+        /* kube-scheduler asks again when it sees this, perhaps before we did. */
+        if (node && !node->is_away && node->said != said)
                 room_appeared(state, node);
 }
 

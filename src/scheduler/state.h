@@ -32,9 +32,9 @@ void state_note_pod(struct state *state, const json_t *pod);
 void state_await(struct state *state, const char *uid, const char *namespace_name, const char *pod);
 void state_await_not(struct state *state, const char *uid); /* it is decided anew */
 
-/* A pod found no node. kube-scheduler tries it again when a pod goes, often before we hear of that, and
- * then not for minutes: so where room appears just after a refusal, its node is touched, which makes
- * kube-scheduler ask again. */
+/* A pod found no node. kube-scheduler tries it again when a pod goes or a node tells of cards, often
+ * before we hear of that, and then not for minutes: so where room appears just after a refusal, its
+ * node is touched, which makes kube-scheduler ask again. */
 void state_note_refusal(struct state *state);
 /* Nothing is written while it is false (at first it is true). */
 void state_set_active(struct state *state, bool is_active);

@@ -32,12 +32,14 @@ SHAPES = (
 
 
 class Line(threading.Thread):
-    """Connections to the API server that can be broken."""
+    """Connections to the API server that can be broken, or told nothing for a while."""
 
     def __init__(self):
         super().__init__(daemon=True)
         self.listener = socket.create_server(("127.0.0.1", BREAKABLE))
         self.open = []
+        self.tells = threading.Event()
+        self.tells.set()
         self.start()
 
     def run(self):
@@ -60,7 +62,18 @@ class Line(threading.Thread):
                     data = source.recv(65536)
                     if not data:
                         return
+                    if source is outside:
+                        self.tells.wait()
                     pair[source].sendall(data)
+
+    @contextlib.contextmanager
+    def held(self):
+        """What the API server says is told after the block."""
+        self.tells.clear()
+        try:
+            yield
+        finally:
+            self.tells.set()
 
     def cut(self):
         """All at once, without a farewell."""
@@ -71,6 +84,7 @@ class Line(threading.Thread):
         self.open.clear()
 
     def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)        # or who waits for a caller would keep the port
         self.listener.close()
         self.cut()
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 
+import tumult
 from lab import ApiError, case, expect, pod
 from cases.test_placement import EXTENDER, allocation, bound, scheduler
 
@@ -134,3 +135,30 @@ def follows(cluster):
         first = bound(cluster)[0]["metadata"]["name"]
         cluster.delete("v1", "Pod", first, cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("the third follows to what is given back", lambda: len(bound(cluster)) == 2, 60)
+
+
+def refusals(cluster):
+    """How many times kube-scheduler has said that a pod fits nowhere."""
+    return sum((entry.get("series") or entry).get("count") or 1
+               for entry in cluster.list("v1", "Event", cluster.namespace) if entry["reason"] == "FailedScheduling")
+
+
+@case("a pod follows to cards of which kube-scheduler heard before vgpu-scheduler", profile="light")
+def heard_late(cluster):
+    line = tumult.Line()
+    name, = cluster.add_nodes(1, {}, prefix=cluster.namespace)
+    with contextlib.closing(line), cluster.scheduler_config(extenders=EXTENDER):
+        late = tumult.scheduler(cluster)
+        try:
+            ask(cluster, "early", {"nvidia.com/vgpu": "1"})
+            refused(cluster, "early", "no GPU is registered")
+            with line.held():
+                before = refusals(cluster)
+                cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
+                    "nvidia.com/node-device-register": cards(name)}}})
+                cluster.wait("kube-scheduler has asked again", lambda: refusals(cluster) > before, 30)
+            # By itself kube-scheduler would ask after five minutes.
+            expect(len(placed(cluster, "early")) == 1, "one card")
+        finally:
+            late.end()
+            cluster.remove_nodes([name])

@@ -5,8 +5,15 @@ from lab import case, expect, pod
 
 @case("pods fill the GPUs of bare nodes, and the one too many says why it waits", profile="light")
 def bare_nodes(cluster):
-    cluster.add_nodes(25, {"nvidia.com/vgpu-number": "8"})
-    expect(len(cluster.list("v1", "Node")) == 25, "nodes are missing")
+    names = cluster.add_nodes(25, {"nvidia.com/vgpu-number": "8"})
+    try:
+        expect(len(cluster.list("v1", "Node")) == 25, "nodes are missing")
+        fill(cluster)
+    finally:
+        cluster.remove_nodes(names)         # or other cases' pods would go there
+
+
+def fill(cluster):
     for number in range(26):
         cluster.create(pod(f"pod-{number}", limits={"nvidia.com/vgpu-number": "8"}))
 
