@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from places import DATA, ID, LOGS, NODE, NODE_IP, PATH, PYTHON, RUN, SERVICE_IP, STATE, Trouble
+from places import DATA, ID, LOGS, NODE, NODE_IP, PATH, PYTHON, RUN, SERVICE_IP, STATE, Trouble, id_of
 
 INSIDE = "VGPU_E2E_INSIDE"
 # kubelet would set these on the machine; inside it finds them as it wants them.
@@ -112,22 +112,22 @@ def open_capsule(stays):
             raise Trouble(f"no capsule: {file.read().strip()}")
 
 
-def members():
-    """The processes that this cluster started, containers apart; no file has to be right for it."""
+def members(state=STATE):
+    """The processes that a cluster started, containers apart; no file has to be right for it."""
     found = []
     for path in glob.glob("/proc/[0-9]*"):
         try:
             with open(f"{path}/environ", "rb") as file:
-                if f"{INSIDE}={STATE}".encode() in file.read().split(b"\0"):
+                if f"{INSIDE}={state}".encode() in file.read().split(b"\0"):
                     found.append(int(path[6:]))
         except OSError:
             pass                # gone meanwhile
     return found
 
 
-def first_pid():
+def first_pid(state=STATE):
     """The capsule's first process, by its number out here; None if there is no capsule."""
-    for pid in members():
+    for pid in members(state):
         try:
             with open(f"/proc/{pid}/status", encoding="utf-8") as file:
                 numbers = next(line.split()[1:] for line in file if line.startswith("NSpid:"))
@@ -146,15 +146,15 @@ def enter(*words):
     return ["nsenter", "--target", str(pid), "--mount", "--net", "--pid", "--ipc", "--uts", *words]
 
 
-def close_capsule(seconds=30):
+def close_capsule(state=STATE, seconds=30):
     """Ends everything that is inside and waits until it has gone."""
-    pid = first_pid()
+    pid = first_pid(state)
     if pid:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + seconds
-    while leftovers() and time.monotonic() < deadline:
-        cgroups_remove()
+    while leftovers(state) and time.monotonic() < deadline:
+        cgroups_remove(state)
         time.sleep(0.1)
 
 
@@ -179,26 +179,26 @@ def cgroups_make():
                 shutil.copyfile(f"{hierarchy}/{name}", f"{group}/{name}")
 
 
-def cgroups_remove():
+def cgroups_remove(state):
     for hierarchy in cgroup_hierarchies():
-        for folder, _, _ in os.walk(os.path.join(hierarchy, ID), topdown=False):
+        for folder, _, _ in os.walk(os.path.join(hierarchy, id_of(state)), topdown=False):
             try:
                 os.rmdir(folder)
             except OSError:
                 pass            # a process in it is still dying
 
 
-def leftovers():
-    """What there is outside of the state folder because of this cluster, one line each."""
+def leftovers(state=STATE):
+    """What there is outside of the state folder because of a cluster, one line each."""
     found = []
-    for pid in members():
+    for pid in members(state):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read().replace(b"\0", b" ").decode("utf-8", "replace")
             found.append(f"process {pid}: {words[:120]}")
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
-        found += [f"mount {line.split()[4]}" for line in file if f"{STATE}/" in line or ID in line]
+        found += [f"mount {line.split()[4]}" for line in file if f"{state}/" in line or id_of(state) in line]
     for hierarchy in cgroup_hierarchies():
-        for folder, _, _ in os.walk(os.path.join(hierarchy, ID)):
+        for folder, _, _ in os.walk(os.path.join(hierarchy, id_of(state))):
             found.append(f"control group {folder}")
             with open(f"{folder}/cgroup.procs", encoding="ascii") as file:
                 found += [f"process {pid} in {folder}" for pid in file.read().split()]

@@ -20,7 +20,7 @@ import yaml
 import pki
 import process
 from kube import ApiError, Kube
-from places import BUILD, DATA, STATE, Trouble
+from places import BUILD, DATA, STATE, Trouble, say
 
 BUSYBOX = "docker.io/library/busybox:latest"
 CASES = []
@@ -148,7 +148,7 @@ class Cluster(Kube):
             self.request("DELETE", self.path("v1", "Pod", name), gracePeriodSeconds=0)
             self.delete("v1", "Namespace", name)
         except ApiError as error:
-            print(f"e2e: {name} stays: {error}", flush=True)
+            say(f"e2e: {name} stays: {error}")
 
     # In a pod
 

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import capsule
-from places import FAILED, HERE, LOGS, PYTHON, STATE, Trouble
+from places import FAILED, HERE, LOGS, PYTHON, STATE, Trouble, say
 
 
 def inside(*words, check=True):
@@ -61,12 +61,12 @@ def bring_up_inside(profile):
     for name in components.PROFILES[profile]:
         started = time.monotonic()
         process.start(name)
-        print(f"e2e: {name}: ready after {time.monotonic() - started:.1f} s", flush=True)
+        say(f"e2e: {profile}: {name}: ready after {time.monotonic() - started:.1f} s")
 
 
-def take_down():
+def take_down(state=STATE):
     """Ends it; whatever is left afterwards is a fault of ours."""
-    capsule.close_capsule()
-    left = capsule.leftovers()
+    capsule.close_capsule(state)
+    left = capsule.leftovers(state)
     if left:
         raise Trouble("the cluster left something:\n" + "\n".join(left))

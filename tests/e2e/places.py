@@ -1,5 +1,6 @@
 """places: where the test cluster keeps what it downloads, builds, runs and writes."""
 
+import fcntl
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -52,13 +53,21 @@ VOLCANO = module_folder("volcano")
 HELM = module_folder("helm")
 
 STATE = os.path.abspath(os.environ.get("VGPU_E2E_STATE") or os.path.join(BUILD, "e2e"))
-# Two clusters of two trees run side by side; what has a name outside the tree carries this one.
-ID = "vgpu-e2e-" + hashlib.sha256(STATE.encode()).hexdigest()[:8]
+
+
+# Clusters run side by side, of two trees or of one; what has a name outside the state folder carries this one.
+def id_of(state):
+    return "vgpu-e2e-" + hashlib.sha256(state.encode()).hexdigest()[:8]
+
+
+ID = id_of(STATE)
 LOGS = os.path.join(STATE, "logs")
 DATA = os.path.join(STATE, "data")      # in memory, seen from inside only
 PKI = os.path.join(STATE, "pki")
 RUN = os.path.join(STATE, "run")
 FAILED = os.path.join(STATE, "failed")  # the logs of a run that did not end well
+# The tests run the cases of each profile on a cluster, or beside any, with a state folder of its own.
+PROFILE_STATES = {name: os.path.join(STATE, name) for name in ("full", "light", "outside")}
 
 NODE = "node-1"
 NODE_IP = "10.95.0.1"
@@ -80,6 +89,16 @@ def tool(name):
 
 class Trouble(Exception):
     """Something that a person must read about; its text is the whole message."""
+
+
+def say(text):
+    """Prints lines that stay together, though others print too."""
+    folder = os.open(HERE, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        print(text, flush=True)
+    finally:
+        os.close(folder)
 
 
 def write(path, text):

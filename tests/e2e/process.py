@@ -74,7 +74,7 @@ def start(name):
     wait_ready(name)
 
 
-def stop(name, number=signal.SIGTERM, seconds=8):
+def stop(name, number=signal.SIGTERM, seconds=3):
     """Ends a component by a signal, and by SIGKILL if that does not help soon: an API server would
     wait a minute for those who watch."""
     deadline = time.monotonic() + seconds

@@ -18,7 +18,7 @@ COMMAND = os.path.join(HERE, "cluster")
 
 
 def run(state, pattern, is_made=True):
-    """A run of the cases in faults/, by make or directly."""
+    """A run of the cases in faults/, by make or directly; what it says is read from it."""
     words = ["make", "-s", "-C", TOP, f"BUILD={BUILD}", "e2e", f"CASES={pattern}"]
     environment = {**os.environ, "VGPU_E2E_STATE": state, "VGPU_E2E_CASES": "faults"}
     environment.pop("MAKEFLAGS", None)          # of the make that started us
@@ -42,10 +42,14 @@ def mentions(state):
 
 
 def cgroups(state):
-    name = "vgpu-e2e-" + hashlib.sha256(state.encode()).hexdigest()[:8]
-    done = subprocess.run(["find", "/sys/fs/cgroup", "-type", "d", "-name", name], text=True,
-                          stdout=subprocess.PIPE, check=False)
-    return done.stdout.split()
+    """Those of all clusters of a run."""
+    found = []
+    for profile in ("full", "light"):
+        name = "vgpu-e2e-" + hashlib.sha256(os.path.join(state, profile).encode()).hexdigest()[:8]
+        done = subprocess.run(["find", "/sys/fs/cgroup", "-type", "d", "-name", name], text=True,
+                              stdout=subprocess.PIPE, check=False)
+        found += [(profile, path) for path in done.stdout.split()]
+    return found
 
 
 def expect_nothing(state, seconds=10):
@@ -56,11 +60,11 @@ def expect_nothing(state, seconds=10):
     expect(not cgroups(state), cgroups(state))
 
 
-def read_until(process, line):
+def read_until(process, *lines):
     seen = []
     for text in process.stdout:
         seen.append(text)
-        if text.strip() == line:
+        if set(lines) <= {entry.strip() for entry in seen}:
             return
     raise AssertionError("".join(seen))
 
@@ -74,11 +78,21 @@ def folder():
 def failing():
     with folder() as state:
         process = run(state, "fails while")
-        text = process.communicate(timeout=300)[0]
+        try:
+            text = process.communicate(timeout=300)[0]
+        finally:
+            end(process)
         expect(process.returncode != 0 and "\n0 passed, 1 failed, 0 skipped\n" in text, text)
         expect_nothing(state)
         expect(os.listdir(state) == ["failed"], os.listdir(state))
         expect("kubelet.log" in os.listdir(os.path.join(state, "failed", "full")), "no log of kubelet")
+
+
+def end(process):
+    """Whoever interrupts us leaves nothing either: a run cleans up after SIGTERM."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+    process.communicate()
 
 
 def interrupt(name, number, is_for_all):
@@ -87,8 +101,9 @@ def interrupt(name, number, is_for_all):
         with folder() as state:
             process = run(state, "waits until", is_made=number != signal.SIGKILL)
             try:
-                read_until(process, "waiting")
-                expect(mentions(state) and cgroups(state), "what runs is not found: the proof is blind")
+                read_until(process, "waiting with a pod", "waiting without")     # on two clusters
+                expect(mentions(state) and {profile for profile, _ in cgroups(state)} == {"full", "light"},
+                       "what runs is not found: the proof is blind")
                 (os.killpg if is_for_all else os.kill)(process.pid, number)
                 text = process.communicate(timeout=60)[0]
                 expect(process.returncode != 0 and "passed" not in text, f"status {process.returncode}\n{text}")
@@ -99,8 +114,7 @@ def interrupt(name, number, is_for_all):
                     expect(os.listdir(state) == ["failed"], os.listdir(state))
                 expect_nothing(state)
             finally:
-                process.kill()
-                process.wait()
+                end(process)
 
 
 interrupt("Ctrl-C", signal.SIGINT, is_for_all=True)

@@ -271,7 +271,11 @@ def last_log(entry):
 @case("forty pods with a GPU start at kubelet's own pace, and the agent stays small")
 def forty(cluster):
     count = int(os.environ.get("VGPU_E2E_CROWD", "40"))
-    sizes = []
+    sizes, pairs = [], []
+
+    def is_own_pace():
+        plain, gpu = pairs[-1]
+        return gpu < 1.5 * plain + 5
 
     def started(node, make):
         began = time.monotonic()
@@ -279,20 +283,19 @@ def forty(cluster):
             cluster.create(make(number))
         cluster.wait(f"{count} pods run", lambda: running(cluster) == count, 300)
         took = time.monotonic() - began
-        time.sleep(5)
         sizes.append(node.rss_kb())
         cluster.request("DELETE", cluster.path("v1", "Pod", cluster.namespace), gracePeriodSeconds=0)
         cluster.wait("they are gone", lambda: not cluster.list("v1", "Pod", cluster.namespace), 180)
         return took
     with whole.whole(cluster, "a100-40gb", 8) as node:
-        # The machine may be busy otherwise: the better of two pairs, each of two that follow each other.
-        pairs = [(started(node, lambda n: pod(f"plain-{n}", image=UBUNTU)),
-                  started(node, lambda n: gpu_pod(f"gpu-{n}", "sleep 3600", memory=1000, cores=5)))
-                 for _ in range(2)]
-        plain, gpu = min(pairs, key=lambda pair: pair[1] / pair[0])
+        # The machine may be busy otherwise: one of two pairs, each of two that follow each other, tells of our pace.
+        while len(pairs) < 2 and not (pairs and is_own_pace()):
+            pairs.append((started(node, lambda n: pod(f"plain-{n}", image=UBUNTU)),
+                          started(node, lambda n: gpu_pod(f"gpu-{n}", "sleep 3600", memory=1000, cores=5))))
+        plain, gpu = pairs[-1]
         print(f"e2e: {count} pods: {plain:.1f} s without a GPU, {gpu:.1f} s with; vgpu-node has {sizes[0]} kB "
               f"without them and {sizes[-1]} kB with", flush=True)
-        expect(gpu < 1.5 * plain + 5, pairs)
+        expect(is_own_pace(), pairs)
         expect(max(sizes) < 8192, f"{sizes} kB")
 
 

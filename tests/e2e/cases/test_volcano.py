@@ -125,7 +125,8 @@ def admitted(cluster):
 
 @case("a pod and a Volcano Job get the shares that Volcano's scheduler decided on, and are held to them")
 def shares(cluster):
-    with admitted(cluster), volcano_node(cluster, 2), volcano(cluster, "volcano-controllers"):
+    # Volcano first: it hears of the GPUs when they are registered, and not at the Node's next change after that.
+    with admitted(cluster), volcano(cluster, "volcano-controllers"), volcano_node(cluster, 2):
         cluster.create(share_pod("plain", 3000))
         job = yaml.safe_load(JOB)
         job["spec"]["tasks"] = [{"name": "worker", "replicas": 2, "template": {"spec": share_pod("x", 2000)["spec"]}}]
@@ -140,7 +141,7 @@ def shares(cluster):
 
 @case("vgpu-scheduler and Volcano's scheduler see what the other gave, and share a card between them")
 def beside(cluster):
-    with admitted(cluster), volcano_node(cluster), volcano(cluster, "volcano-controllers"), scheduler(), \
+    with admitted(cluster), volcano(cluster, "volcano-controllers"), volcano_node(cluster), scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER, profiles=PROFILES):
         cluster.create(share_pod("theirs", 20000))
         cluster.wait_phase("theirs", "Running", seconds=90)

@@ -16,5 +16,31 @@ def fails(cluster):
 def waits(cluster):
     cluster.apply(pod("left"))
     cluster.wait_phase("left", "Running")
-    print("waiting", flush=True)
+    print("waiting with a pod", flush=True)
     time.sleep(600)
+
+
+@case("a case without pods that waits until somebody interrupts it", profile="light")
+def waits_light(_cluster):
+    print("waiting without", flush=True)
+    time.sleep(600)
+
+
+@case("a case that fails twice", profile="outside")
+def fails_twice():
+    expect(False, "each time\nthe same")
+
+
+TRIED = set()
+
+
+def first_time(number):
+    @case(f"number {number} of those that fail the first time only", profile="outside")
+    def fails_once():
+        is_first = number not in TRIED
+        TRIED.add(number)
+        expect(not is_first, "the first time\nbut not the next")
+
+
+for each in range(7):
+    first_time(each)
