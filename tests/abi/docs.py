@@ -8,7 +8,8 @@ import sys
 from tap import Tap
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
-PATH = re.compile(r"`((?:api|lib|src|tests|tools|docs)/[\w./-]+)`")
+PATH = re.compile(r"`((?:api|bench|deploy|docs|lib|src|tests|tools)/[\w./-]+)`")
+FILE = re.compile(r"`(?:\w+/)*(\w[\w.-]*\.(?:c|h|py|sh|tbl|proto))`")
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
 TEXT = {".c", ".h", ".py", ".md", ".sh", ".tbl", ".build", ""}
 
@@ -34,6 +35,9 @@ def main(source):
     tap.check("every path that a page names exists", [
         f"{page.name}: {path}" for page in pages for path in PATH.findall(texts[page])
         if "*" not in path and not pathlib.Path(source, path).exists()])
+    names = {file.name for file in tracked(source)}
+    tap.check("every source file that a page names exists", [
+        f"{page.name}: {name}" for page in pages for name in FILE.findall(texts[page]) if name not in names])
 
     commands = set(re.findall(r"^([a-z-]+):.*##", pathlib.Path(source, "Makefile").read_text(
         encoding="utf-8"), re.M))
