@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Prints one view of a symbol table: generate.py VIEW TABLE TYPES... > OUTPUT
+"""Views of a symbol table: generate.py VIEW[=OUTPUT]... TABLE TYPES...
 
+Several at once cost one reading; a view without OUTPUT is printed.
 TABLE is cuda.tbl or nvml.tbl (its header comment documents the columns), TYPES are the headers
 that define types. `generate.py` alone lists the views.
 """
 
 import copy
+import itertools
 import os
 import re
 import sys
@@ -438,16 +440,32 @@ VIEWS = {
 }
 
 
+def wanted(argument):
+    """Of VIEW[:FAMILIES][=OUTPUT] the view, the families whose hooks are written, and the output."""
+    what, _, output = argument.partition("=")
+    view, _, families = what.partition(":")
+    return view, families.split(","), output
+
+
+def view_text(table, view, families):
+    table.families = families
+    mark = "" if view in ("exports", "symbols") else f"/* Made by generate.py {view} from {table.library}.tbl. */\n"
+    return mark + "\n".join(VIEWS[view](table)) + "\n"
+
+
 def main(arguments):
-    view, _, families = arguments[0].partition(":") if arguments else ("", "", "")
-    if len(arguments) < 2 or view not in VIEWS:
+    views = [wanted(a) for a in itertools.takewhile(lambda a: wanted(a)[0] in VIEWS, arguments)]
+    if not views or len(arguments) == len(views):
         listing = "\n".join(f"  {name:15} {view.__doc__}" for name, view in VIEWS.items())
         sys.exit(f"{__doc__}\nViews:\n{listing}")
-    path, *headers = arguments[1:]
+    path, *headers = arguments[len(views):]
     table = Table(path, headers)
-    table.families = families.split(",")
-    mark = "" if view in ("exports", "symbols") else f"/* Made by generate.py {view} from {table.library}.tbl. */\n"
-    print(mark + "\n".join(VIEWS[view](table)))
+    for view, families, output in views:
+        if output:
+            with open(output, "w", encoding="utf-8") as out:
+                out.write(view_text(table, view, families))
+        else:
+            sys.stdout.write(view_text(table, view, families))
 
 
 if __name__ == "__main__":

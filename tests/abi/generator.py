@@ -40,6 +40,19 @@ def complaint(folder, row):
     return run.returncode, run.stderr.strip().replace(str(folder), "")
 
 
+def check_outputs(tap, folder):
+    """Several views at once, into files, are what each is alone."""
+    def run(*views):
+        return subprocess.run([sys.executable, generate.__file__, *views, folder / "cuda.tbl", folder / "cuda_types.h"],
+                              capture_output=True, text=True, check=True).stdout
+
+    alone = {view: run(view) for view in ("preload-index:memory", "exports", "preload-index:copy")}
+    printed = run(*(f"{view}={folder}/{number}" for number, view in enumerate(alone)))
+    together = [(folder / str(number)).read_text(encoding="utf-8") for number in range(len(alone))]
+    tap.check("views are the same alone and together", [] if together == [*alone.values()] and not printed else together)
+    tap.check("families belong to their own view", [] if together[0] != together[2] else together)
+
+
 def lacks(text, *parts):
     return [f"no {part!r} in:\n{text}" for part in parts if part not in text]
 
@@ -120,6 +133,7 @@ def main():
         (folder / "cuda.tbl").write_text(TABLE, encoding="utf-8")
         (folder / "cuda_types.h").write_text("#pragma once" + TYPES, encoding="utf-8")
         check_compiles(tap, folder, check_views(tap, folder))
+        check_outputs(tap, folder)
         check_moves(tap, folder)
         tap.check("a row that is none is named with its line",
                   [] if complaint(folder, "\nhook memory cuTake\n") ==
