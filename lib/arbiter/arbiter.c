@@ -15,8 +15,8 @@
 
 enum {
         TENANTS = BELLS_MOST - 1, /* one bell is the members' */
-        GPUS = SHARE_DEVICES,
-        REPEATS = 4, /* close, see it drained, grant: a step each */
+        GPUS = 256,               /* MIG devices are some, too */
+        REPEATS = 4,              /* close, see it drained, grant: a step each */
 };
 
 struct gpu { /* one GPU of one machine, and who shares it */
@@ -28,6 +28,7 @@ struct gpu { /* one GPU of one machine, and who shares it */
 struct arbiter {
         const _Atomic uint32_t *members;
         bool is_off;
+        int high; /* places of tenants ever used */
         struct tenant *tenants[TENANTS];
         struct gpu *gpus[GPUS];
 };
@@ -96,7 +97,7 @@ static void gpu_leave(struct arbiter *arbiter, int index, int id)
 }
 
 /* Whoever was there before us may have let it in: it drains before the first turn. */
-static void device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned device)
+static bool device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned device)
 {
         const char *uuid = share_current(&tenant->share)->devices[device].uuid;
         struct turns_limits limits;
@@ -106,15 +107,16 @@ static void device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned
         if (gpu < 0)
                 gpu = gpu_make(arbiter, tenant, device);
         if (gpu < 0)
-                return;
+                return false;
         tenant_limits(tenant, device, &limits);
         const int id = turns_add(&arbiter->gpus[gpu]->turns, &limits, true, clock_now_ns());
         if (id < 0)
-                return;
+                return false;
         tenant->places[device].gpu = gpu;
         tenant->places[device].id = id;
         tenant->places[device].number_base -= arbiter->gpus[gpu]->turns.tenants[id].number;
         tenant_counts(tenant, device, &arbiter->gpus[gpu]->turns.tenants[id]);
+        return true;
 }
 
 static void tenant_drop(struct arbiter *arbiter, int index)
@@ -134,7 +136,7 @@ void arbiter_free(struct arbiter *arbiter)
 {
         if (!arbiter)
                 return;
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i])
                         tenant_drop(arbiter, i);
         free(arbiter);
@@ -142,7 +144,7 @@ void arbiter_free(struct arbiter *arbiter)
 
 static int tenant_find(const struct arbiter *arbiter, const char *share_path)
 {
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i] && strcmp(arbiter->tenants[i]->path, share_path) == 0)
                         return i;
         return -1;
@@ -176,15 +178,18 @@ int arbiter_add(struct arbiter *arbiter, const char *share_path, struct err *e)
         if (r < 0)
                 return r;
         for (unsigned i = 0; i < tenant->device_count; i++)
-                device_join(arbiter, tenant, i);
+                if (!device_join(arbiter, tenant, i))
+                        r = err_set(e, -EUSERS, "more than %d containers share GPU %.47s",
+                                    TURNS_TENANTS, share_current(&tenant->share)->devices[i].uuid);
         arbiter->tenants[index] = steal(tenant);
-        return 0;
+        arbiter->high = index >= arbiter->high ? index + 1 : arbiter->high;
+        return r;
 }
 
 void arbiter_sweep(struct arbiter *arbiter, bool (*is_gone)(const char *share_path, void *user),
                    void *user)
 {
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i] && is_gone(arbiter->tenants[i]->path, user))
                         tenant_drop(arbiter, i);
 }
@@ -193,7 +198,7 @@ unsigned arbiter_tenant_count(const struct arbiter *arbiter)
 {
         unsigned count = 0;
 
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < arbiter->high; i++)
                 count += arbiter->tenants[i] != NULL;
         return count;
 }
@@ -227,7 +232,7 @@ void arbiter_observe(struct arbiter *arbiter, const char *share_path, unsigned d
 
 void arbiter_rest(struct arbiter *arbiter)
 {
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i])
                         tenant_rest(arbiter->tenants[i]);
 }
@@ -238,7 +243,7 @@ static void read_all(struct arbiter *arbiter)
         struct turns_report report;
         struct turns_limits limits;
 
-        for (int i = 0; i < TENANTS; i++) {
+        for (int i = 0; i < arbiter->high; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
 
                 if (!tenant)
@@ -275,7 +280,7 @@ static uint64_t step_all(struct arbiter *arbiter, uint64_t now_ns)
 /* Whoever has no limit takes turns only where somebody beside it was given a part. */
 static void turns_ask_for(const struct arbiter *arbiter)
 {
-        for (int i = 0; i < TENANTS; i++) {
+        for (int i = 0; i < arbiter->high; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
                 bool are_needed = false;
 
@@ -293,7 +298,7 @@ static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
 {
         bool has_changed = false;
 
-        for (int i = 0; i < TENANTS; i++) {
+        for (int i = 0; i < arbiter->high; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
 
                 for (unsigned j = 0; tenant && j < tenant->device_count; j++) {
@@ -333,7 +338,7 @@ void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns, uint32_t members_s
         unsigned count = 0;
 
         bells[count++] = (struct bell){ arbiter->members, members_seen };
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i])
                         bells[count++] = (struct bell){ &arbiter->tenants[i]->wants->bell,
                                                         arbiter->tenants[i]->bell_seen };

@@ -23,7 +23,7 @@ void arbiter_free(struct arbiter *arbiter);
 
 /* Takes the tenant of this share in: its pages lie beside the share and the account (gpu_page.h). One
  * that is known stays as it is, unless its files are others now. -EUSERS: more than there is room
- * for. */
+ * for; where that is so of one GPU alone, it takes turns on the others. */
 int arbiter_add(struct arbiter *arbiter, const char *share_path, struct err *e);
 void arbiter_remove(struct arbiter *arbiter, const char *share_path);
 /* Removes every tenant of which `is_gone` says so. */

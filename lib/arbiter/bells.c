@@ -1,4 +1,4 @@
-/* bells: one system call for all of them, or a thread for each. */
+/* bells: one system call for all of them, with a thread for every hundred more; or a thread for each. */
 #include "bells.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "futex.h"
+#include "ringer.h"
 
 struct listener {                             /* a thread that waits for one word */
         const _Atomic uint32_t *_Atomic word; /* NULL: none */
@@ -13,10 +14,17 @@ struct listener {                             /* a thread that waits for one wor
         pthread_t thread;
 };
 
+/* Each has its words; the sleeper has the rest. */
+enum {
+        RINGERS = (BELLS_MOST + RINGER_WORDS - 1) / RINGER_WORDS,
+        BLIND_MS = 10, /* between looks at words for which nobody waits */
+};
+
 static struct {
         bool has_threads;
         _Atomic uint32_t any; /* futex: some word changed */
         struct listener listeners[BELLS_MOST];
+        struct ringer ringers[RINGERS];
 } bells_state;
 
 void bells_use_threads(bool is_on)
@@ -64,6 +72,9 @@ void bells_forget(const _Atomic uint32_t *word)
 {
         struct listener *listener = listener_find(word);
 
+        for (unsigned i = 0; i < RINGERS; i++)
+                if (ringer_has(&bells_state.ringers[i], word))
+                        ringer_end(&bells_state.ringers[i]);
         if (!listener)
                 return;
         atomic_store(&listener->is_over, true);
@@ -95,22 +106,56 @@ static void wait_by_threads(const struct bell *bells, unsigned count, uint64_t u
         }
 }
 
-void bells_wait(const struct bell *bells, unsigned count, uint64_t until_ns)
+/* false: some have nobody who waits for them. */
+static bool ringers_arm(const struct bell *bells, unsigned count)
 {
-        struct futex_waitv waits[BELLS_MOST];
+        bool is_whole = true;
+
+        for (unsigned i = 0; i < RINGERS; i++) {
+                const unsigned words = count < RINGER_WORDS ? count : RINGER_WORDS;
+
+                if (words)
+                        is_whole &=
+                                ringer_arm(&bells_state.ringers[i], bells, words, &bells_state.any);
+                else
+                        ringer_end(&bells_state.ringers[i]);
+                bells += words;
+                count -= words;
+        }
+        return is_whole;
+}
+
+/* false: the kernel cannot. */
+static bool wait_by_kernel(const struct bell *bells, unsigned count, uint64_t until_ns)
+{
+        /* Before the ringers are looked at: one that rings afterwards ends the wait. */
+        const uint32_t any = atomic_load(&bells_state.any);
+        const bool is_many = count > BELLS_KERNEL_MOST;
+        const unsigned own = is_many ? BELLS_KERNEL_MOST - 1 : count;
+        struct futex_waitv waits[BELLS_KERNEL_MOST];
+        unsigned waiting = 0;
+
+        if (!ringers_arm(bells + own, count - own) &&
+            until_ns > clock_now_ns() + BLIND_MS * NS_PER_MS)
+                until_ns = clock_now_ns() + BLIND_MS * NS_PER_MS;
         const struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
                                         .tv_nsec = (long)(until_ns % NS_PER_S) };
 
-        for (unsigned i = 0; i < count; i++)
-                waits[i] = (struct futex_waitv){
-                        .val = bells[i].seen,
-                        .uaddr = (uint64_t)(uintptr_t)bells[i].word,
-                        .flags = FUTEX_32,
-                };
-        if (!bells_state.has_threads &&
-            syscall(SYS_futex_waitv, waits, count, 0, until_ns == UINT64_MAX ? NULL : &until,
-                    CLOCK_MONOTONIC) < 0)
-                bells_state.has_threads = errno == ENOSYS;
+        for (; waiting < own; waiting++)
+                waits[waiting] = bell_waitv(&bells[waiting]);
+        if (is_many)
+                waits[waiting++] = bell_waitv(&(struct bell){ &bells_state.any, any });
+        return syscall(SYS_futex_waitv, waits, waiting, 0, until_ns == UINT64_MAX ? NULL : &until,
+                       CLOCK_MONOTONIC) >= 0 ||
+               errno != ENOSYS;
+}
+
+void bells_wait(const struct bell *bells, unsigned count, uint64_t until_ns)
+{
+        if (!bells_state.has_threads && !wait_by_kernel(bells, count, until_ns)) {
+                bells_state.has_threads = true;
+                ringers_arm(NULL, 0);
+        }
         if (bells_state.has_threads)
                 wait_by_threads(bells, count, until_ns);
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TURNS_TENANTS = 256, TURNS_NOBODY = -1 };
+enum { TURNS_TENANTS = 1024, TURNS_NOBODY = -1 };
 #define TURNS_NEVER UINT64_MAX
 
 enum turns_state {

@@ -15,11 +15,12 @@
 #include "share.h"
 #include "unit.h"
 
-enum { TENANTS = 2 };
+enum { TENANTS = 2, MANY = 300 };
 
 struct bench {
-        char folders[TENANTS][64];
-        struct gpu_turn turns[TENANTS];
+        int count;
+        char folders[MANY][64];
+        struct gpu_turn turns[MANY];
         struct arbiter *arbiter;
         _Atomic uint32_t members; /* changes: the thread ends */
         pthread_t thread;
@@ -37,6 +38,7 @@ static void tenant_make(struct bench *bench, int tenant)
         const struct gpu_card card = { 0 };
         struct err e = { 0 };
 
+        bench->count = tenant + 1;
         snprintf(bench->folders[tenant], sizeof bench->folders[tenant], "/tmp/vgpu-arbiter-XXXXXX");
         assert_non_null(mkdtemp(bench->folders[tenant]));
         path_in(bench, tenant, "share", share);
@@ -60,14 +62,19 @@ static void *arbitrate(void *argument)
         return NULL;
 }
 
-static void bench_open(struct bench *bench)
+static void bench_open_with(struct bench *bench, int count)
 {
         memset(bench, 0, sizeof *bench);
         bench->arbiter = arbiter_new(&bench->members);
-        for (int i = 0; i < TENANTS; i++)
+        for (int i = 0; i < count; i++)
                 tenant_make(bench, i);
         arbiter_step(bench->arbiter);
         assert_int_equal(pthread_create(&bench->thread, NULL, arbitrate, bench), 0);
+}
+
+static void bench_open(struct bench *bench)
+{
+        bench_open_with(bench, TENANTS);
 }
 
 static void bench_remove(struct bench *bench)
@@ -77,7 +84,7 @@ static void bench_remove(struct bench *bench)
 
         arbiter_free(bench->arbiter);
         bells_forget(&bench->members);
-        for (int i = 0; i < TENANTS; i++) {
+        for (int i = 0; i < bench->count; i++) {
                 gpu_turn_close(&bench->turns[i]);
                 for (int j = 0; j < 3; j++) {
                         path_in(bench, i, names[j], path);
@@ -94,13 +101,18 @@ static void bench_close(struct bench *bench)
         bench_remove(bench);
 }
 
-/* Both ask, one after the other has ended; none of them goes on for want of an answer. */
-static void take_turns(struct bench *bench)
+/* They ask, one after the other has ended; none of them goes on for want of an answer. */
+static void take_turns(struct bench *bench, int first, int beyond)
 {
-        for (int i = 0; i < 6; i++) {
-                struct gpu_turn *turn = &bench->turns[i % TENANTS];
+        for (int i = first; i < beyond; i++) {
+                struct gpu_turn *turn = &bench->turns[i % bench->count];
 
                 gpu_turn_begin(turn);
+                /* A machine that is busy answers late; one that does not hear a bell, never. */
+                for (int again = 0; turn->until_ns && again < 20; again++) {
+                        gpu_turn_end(turn, false);
+                        gpu_turn_begin(turn);
+                }
                 CHECK_EQ(turn->until_ns, 0);
                 CHECK_EQ(turn->number & GPU_STATE_MASK, GPU_OPEN);
                 gpu_turn_end(turn, false);
@@ -112,7 +124,29 @@ TEST(tenants_get_their_turns_when_they_ask)
         struct bench bench;
 
         bench_open(&bench);
-        take_turns(&bench);
+        take_turns(&bench, 0, 6);
+        bench_close(&bench);
+}
+
+/* More than the kernel takes in one call: the last ones ring as well as the first, also when one of them has
+ * gone. */
+TEST(hundreds_of_tenants_get_their_turns_when_they_ask)
+{
+        struct bench bench;
+        char path[128];
+
+        bench_open_with(&bench, MANY);
+        CHECK_EQ(arbiter_tenant_count(bench.arbiter), MANY);
+        take_turns(&bench, 0, MANY);
+        take_turns(&bench, MANY - 3, MANY + 3);
+        futex_ring(&bench.members);
+        pthread_join(bench.thread, NULL);
+        path_in(&bench, 200, "share", path);
+        arbiter_remove(bench.arbiter, path);
+        atomic_store(&bench.members, 0);
+        arbiter_step(bench.arbiter);
+        assert_int_equal(pthread_create(&bench.thread, NULL, arbitrate, &bench), 0);
+        take_turns(&bench, 201, MANY);
         bench_close(&bench);
 }
 
@@ -170,7 +204,7 @@ TEST(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle)
 
         bells_use_threads(true);
         bench_open(&bench);
-        take_turns(&bench);
+        take_turns(&bench, 0, 6);
         bench_close(&bench);
         bells_use_threads(false);
 }
@@ -200,6 +234,7 @@ TEST(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses)
 int main(void)
 {
         return RUN(CASE(tenants_get_their_turns_when_they_ask),
+                   CASE(hundreds_of_tenants_get_their_turns_when_they_ask),
                    CASE(one_without_a_limit_takes_turns_while_one_beside_it_has_one),
                    CASE(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle),
                    CASE(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses));
