@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "container_place.h"
+#include "scope.h"
+#include "str.h"
 
 enum { WAIT_MS = 5000, ANSWER_BYTES = 16 << 20 };
 
@@ -18,9 +22,16 @@ static const char *socket_path(void)
         return chosen && *chosen ? chosen : NODE_SOCKET_PATH;
 }
 
+/* An agent that was killed leaves its socket behind, at which nobody listens. */
 bool node_client_is_there(void)
 {
-        return access(socket_path(), W_OK) == 0;
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd < 0 || strlen(socket_path()) >= sizeof address.sun_path)
+                return access(socket_path(), W_OK) == 0;
+        str_copy(address.sun_path, sizeof address.sun_path, socket_path());
+        return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN;
 }
 
 int node_client_ask(const char *method, const ProtobufCMessage *request,

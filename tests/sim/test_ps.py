@@ -3,6 +3,7 @@
 
 import os
 import pty
+import socket
 import subprocess
 import time
 
@@ -25,6 +26,19 @@ class Ps(ShareCase):
 
     def test_nobody(self):
         self.assertEqual(self.rows(), [])
+
+    def test_a_socket_that_a_killed_agent_left_is_nobodys(self):
+        path = os.path.join(self.folder, "node.sock")
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(path)
+            left.listen()
+        around = {"XDG_RUNTIME_DIR": self.runtime, "VGPU_NODE_SOCKET": path}
+        for words in (["ps"], ["ps", "--json"], ["top", "--once"]):
+            done = vgpu(*words, environment=around)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = vgpu("set", "nobody", "--memory", "1g", environment=around)
+        self.assertEqual(done.returncode, 1)
+        self.assertNotIn("vgpu-node", done.stderr)
 
     def test_who_holds_what(self):
         self.create("--preset", "t4-16gb", "--gpus", "2")
