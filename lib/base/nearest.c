@@ -46,7 +46,8 @@ void nearest_offer(struct nearest *nearest, const char *typed, const char *candi
         /* "a100" means a100-40gb although half of it is missing. */
         if (length >= 2 && strncmp(typed, candidate, length) == 0)
                 distance = 1;
-        if (length > WORD_LIMIT || distance > 1 + length / 4)
+        /* Of three letters two must be right. */
+        if (length > WORD_LIMIT || distance > 1 + (length > 3 ? length / 3 : 0))
                 return;
         if (!nearest->word || distance < nearest->distance) {
                 nearest->word = candidate;

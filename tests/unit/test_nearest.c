@@ -29,6 +29,8 @@ TEST(the_nearest_wins_and_the_far_are_not_offered)
         nearest = (struct nearest){ 0 };
         nearest_offer(&nearest, "foo", "top"); /* of three letters one is the same */
         assert_null(nearest.word);
+        nearest_offer(&nearest, "deviceSplitCont", "device-split-count");
+        CHECK_STR(nearest.word, "device-split-count");
 }
 
 TEST(a_beginning_is_near_to_the_whole)
