@@ -119,6 +119,16 @@ class Connection(threading.Thread):
             self.server.requests.put(self.requests.pop(event.stream_id))
 
 
+CONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{{name: c, context: {{cluster: k, user: u{namespace}}}}}]
+clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
+users: [{{name: u, user: {{{user}}}}}]
+"""
+
+
 class FakeApi:
     """Requests are taken from a queue by the test, which answers them as it likes."""
 
@@ -128,6 +138,12 @@ class FakeApi:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
+
+    def write_config(self, path, user="token: t", namespace=None):
+        """A kubeconfig that leads here."""
+        where = f", namespace: {namespace}" if namespace else ""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(port=self.port, user=user, namespace=where))
 
     def accept(self):
         while True:

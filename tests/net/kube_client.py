@@ -11,15 +11,6 @@ from fake_api import FakeApi, event, page, status, thing
 from kube_watcher import Watcher
 from peer import Tap, differs
 
-CONFIG = """
-apiVersion: v1
-kind: Config
-current-context: c
-contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
-clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{tokenFile: token}}}}]
-"""
-
 
 def first_list(tap, api, watcher):
     request = api.next()
@@ -199,7 +190,7 @@ def main(peer):
         folder = pathlib.Path(name)
         (folder / "token").write_text("first\n", encoding="utf-8")
         config = folder / "config"
-        config.write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        api.write_config(config, user="tokenFile: token")
         watcher = Watcher(peer, config, "/api/v1/pods", "fieldSelector=a%3Db", 2)
         request = first_list(tap, api, watcher)
         request = events(tap, api, watcher, request)

@@ -7,13 +7,6 @@ import threading
 
 from fake_api import FakeApi, event, page
 
-CONFIG = """
-current-context: c
-contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
-clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-"""
-
 
 def allocation(uid, node, parts):
     """parts: (container, device's UUID, MiB, cores)."""
@@ -41,7 +34,7 @@ class FakeCluster:
         threading.Thread(target=self.run, daemon=True).start()
 
     def write_config(self, path):
-        path.write_text(CONFIG.format(port=self.api.port), encoding="utf-8")
+        self.api.write_config(path)
 
     def annotation(self, name):
         return self.node["metadata"]["annotations"].get(name)

@@ -15,13 +15,6 @@ from fake_api import FakeApi, page  # noqa: E402
 from fake_kubelet import FakeKubelet  # noqa: E402
 from peer import Messages, Tap, differs, eventually  # noqa: E402
 
-CONFIG = """
-current-context: c
-contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
-clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-"""
-
 
 class Registered:
     """Answers the API server's part, and keeps what the Node was last told."""
@@ -51,6 +44,50 @@ class Registered:
                                                           "resourceVersion": "1"}}]))
 
 
+class Slots:
+    """The slots that kubelet is told of."""
+
+    def __init__(self, kubelet):
+        self.kubelet = kubelet
+
+    def plugin(self):
+        return self.kubelet.endpoints.get("nvidia.com/vgpu")
+
+    def healthy(self):
+        end = self.plugin()
+        return end and end.lists and sum(health == "Healthy" for health in end.lists[-1].values())
+
+    def become(self, count, seconds=20):
+        return [] if eventually(lambda: self.healthy() == count, seconds) else [f"{self.healthy()} healthy"]
+
+
+def faults(tap, sim, slots, node_told):
+    tap.check("all GPUs are healthy", slots.become(40))
+    sim("inject", "xid", "1", "79")
+    tap.check("an Xid of the card takes its slots away, and no others", slots.become(30))
+    tap.check("… the Node says which", [] if eventually(
+        lambda: node_told.healthy == [True, False, True, True]) else [str(node_told.healthy)])
+    tap.check("… and when it was quiet for a while they come back", slots.become(40))
+    before = len(slots.plugin().lists)
+    sim("inject", "xid", "2", "31")
+    eventually(lambda: slots.healthy() != 40, 3)
+    tap.check("an Xid of a program takes nothing away", differs(
+        (slots.healthy(), len(slots.plugin().lists)), (40, before)))
+    sim("inject", "ecc", "0", "uncorrected")
+    tap.check("an uncorrected ECC error takes the card's slots away", slots.become(30))
+    tap.check("… and they come back", slots.become(40))
+    sim("inject", "lose", "3")
+    tap.check("a GPU that fell off the bus takes its slots away", slots.become(30))
+    sim("inject", "restore", "3")
+    tap.check("… and back on it, they come back", slots.become(40))
+    sim("inject", "hang", "nvmlDeviceGetMemoryInfo")
+    tap.check("a driver that hangs makes all GPUs sick", slots.become(0))
+    answer = slots.plugin().allocate(["vgpu-1"])
+    tap.check("… while kubelet is still answered", differs(len(answer.container_responses), 1))
+    sim("inject", "clear")
+    tap.check("… and well again when it moves on", slots.become(40))
+
+
 def main(bin_dir, lib_dir, descriptors):
     tap = Tap()
     with tempfile.TemporaryDirectory() as name:
@@ -64,7 +101,7 @@ def main(bin_dir, lib_dir, descriptors):
         sim("create", "--preset", "a100-40gb", "--gpus", "4")
         api = FakeApi()
         node_told = Registered(api)
-        (folder / "config").write_text(CONFIG.format(port=api.port), encoding="utf-8")
+        api.write_config(folder / "config")
         kubelet = FakeKubelet(Messages(descriptors), folder)
         kubelet.start()
         log = open(folder / "log", "w+", encoding="utf-8")
@@ -73,38 +110,7 @@ def main(bin_dir, lib_dir, descriptors):
              "--driver-timeout=2", "--resource-name=nvidia.com/vgpu", "--node-name=n1",
              f"--kubeconfig={folder}/config", f"--state-dir={folder}/state",
              f"--run-dir={folder}/run"], env=environment, stderr=log)
-
-        def healthy():
-            end = kubelet.endpoints.get("nvidia.com/vgpu")
-            return end and end.lists and sum(h == "Healthy" for h in end.lists[-1].values())
-
-        def becomes(count, seconds=20):
-            return [] if eventually(lambda: healthy() == count, seconds) else [f"{healthy()} healthy"]
-
-        tap.check("all GPUs are healthy", becomes(40))
-        sim("inject", "xid", "1", "79")
-        tap.check("an Xid of the card takes its slots away, and no others", becomes(30))
-        tap.check("… the Node says which", [] if eventually(
-            lambda: node_told.healthy == [True, False, True, True]) else [str(node_told.healthy)])
-        tap.check("… and when it was quiet for a while they come back", becomes(40))
-        before = len(kubelet.endpoints["nvidia.com/vgpu"].lists)
-        sim("inject", "xid", "2", "31")
-        eventually(lambda: healthy() != 40, 3)
-        tap.check("an Xid of a program takes nothing away", differs(
-            (healthy(), len(kubelet.endpoints["nvidia.com/vgpu"].lists)), (40, before)))
-        sim("inject", "ecc", "0", "uncorrected")
-        tap.check("an uncorrected ECC error takes the card's slots away", becomes(30))
-        tap.check("… and they come back", becomes(40))
-        sim("inject", "lose", "3")
-        tap.check("a GPU that fell off the bus takes its slots away", becomes(30))
-        sim("inject", "restore", "3")
-        tap.check("… and back on it, they come back", becomes(40))
-        sim("inject", "hang", "nvmlDeviceGetMemoryInfo")
-        tap.check("a driver that hangs makes all GPUs sick", becomes(0))
-        answer = kubelet.endpoints["nvidia.com/vgpu"].allocate(["vgpu-1"])
-        tap.check("… while kubelet is still answered", differs(len(answer.container_responses), 1))
-        sim("inject", "clear")
-        tap.check("… and well again when it moves on", becomes(40))
+        faults(tap, sim, Slots(kubelet), node_told)
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
         log.seek(0)

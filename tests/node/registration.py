@@ -10,13 +10,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
 from fake_api import FakeApi, event, page  # noqa: E402
 from peer import Tap, differs  # noqa: E402
 
-CONFIG = """
-current-context: c
-contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
-clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-"""
-
 
 def node(version, annotations):
     return {"metadata": {"name": "n1", "uid": "u", "resourceVersion": str(version),
@@ -66,7 +59,7 @@ def volcano_of(bin_dir, first, *options):
         machine, config = f"{folder}/machine", pathlib.Path(folder) / "config"
         subprocess.run([f"{bin_dir}/vgpu", "sim", "create", "--machine", machine, "--preset", "gtx-1050ti"], check=True,
                        stdout=subprocess.DEVNULL)
-        config.write_text(CONFIG.format(port=fake.port), encoding="utf-8")
+        fake.write_config(config)
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu-node", f"--device-plugin-path={folder}", "--node-name=n1", f"--kubeconfig={config}",
              f"--state-dir={folder}/state", f"--run-dir={folder}/run", *options], stderr=subprocess.DEVNULL, env={
@@ -94,7 +87,7 @@ def links_of(bin_dir, card):
     api = Nodes(fake)
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name) / "config"
-        config.write_text(CONFIG.format(port=fake.port), encoding="utf-8")
+        fake.write_config(config)
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", f"--sim={card}:4", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
@@ -119,14 +112,27 @@ def links(tap, bin_dir):
         links_of(bin_dir, "t4-16gb")[0], [[0, 1, 20], [2, 3, 20]]))
 
 
-def main(bin_dir):
-    tap = Tap()
-    links(tap, bin_dir)
+def volcano(tap, bin_dir):
+    told, (path, capacity) = volcano_of(bin_dir, {}, "--volcano")
+    uuid = json.loads(told["nvidia.com/node-device-register"])[0]["uuid"]
+    tap.check("Volcano is told in its own words", differs(
+        told["volcano.sh/node-vgpu-register"], f"{uuid},10,4096,NVIDIA GeForce GTX 1050 Ti,true,hami-core:"))
+    tap.check("… and does not ask again", differs(
+        told["volcano.sh/node-vgpu-handshake"], "Requesting_9999.12.31 23:59:00"))
+    tap.check("… with capacity of memory and cores", differs(
+        (path, capacity), ("/api/v1/nodes/n1/status", CAPACITY)))
+    left = {name: told[name] for name in VOLCANO}
+    told, (path, capacity) = volcano_of(bin_dir, left)
+    tap.check("what an agent before told Volcano is taken back", differs(
+        [told[name] for name in VOLCANO] + list(capacity.values()), [None] * 4))
+
+
+def written(tap, bin_dir):
     fake = FakeApi()
     api = Nodes(fake)
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name) / "config"
-        config.write_text(CONFIG.format(port=fake.port), encoding="utf-8")
+        fake.write_config(config)
         process = subprocess.Popen(
             [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:1", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
@@ -166,18 +172,13 @@ def main(bin_dir):
         tap.check("a card alone has no links", differs(annotations.get("vgpu.io/node-links"), None))
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
-    told, (path, capacity) = volcano_of(bin_dir, {}, "--volcano")
-    uuid = json.loads(told["nvidia.com/node-device-register"])[0]["uuid"]
-    tap.check("Volcano is told in its own words", differs(
-        told["volcano.sh/node-vgpu-register"], f"{uuid},10,4096,NVIDIA GeForce GTX 1050 Ti,true,hami-core:"))
-    tap.check("… and does not ask again", differs(
-        told["volcano.sh/node-vgpu-handshake"], "Requesting_9999.12.31 23:59:00"))
-    tap.check("… with capacity of memory and cores", differs(
-        (path, capacity), ("/api/v1/nodes/n1/status", CAPACITY)))
-    left = {name: told[name] for name in VOLCANO}
-    told, (path, capacity) = volcano_of(bin_dir, left)
-    tap.check("what an agent before told Volcano is taken back", differs(
-        [told[name] for name in VOLCANO] + list(capacity.values()), [None] * 4))
+
+
+def main(bin_dir):
+    tap = Tap()
+    links(tap, bin_dir)
+    written(tap, bin_dir)
+    volcano(tap, bin_dir)
     tap.done()
 
 

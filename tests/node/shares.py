@@ -18,12 +18,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
 from fake_api import FakeApi, event, page, status  # noqa: E402
 from peer import Messages, Tap, differs, eventually  # noqa: E402
 
-CONFIG = """
-current-context: c
-contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
-clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-"""
 MIB = 1 << 20
 CROWD = 100
 CARD_MIB = 40960
@@ -91,9 +85,9 @@ class Api:
 
 
 class Node:
-    def __init__(self, bin_dir, lib_dir, folder, port):
+    def __init__(self, bin_dir, lib_dir, folder, api):
         self.folder, self.lib_dir, self.bin_dir = folder, lib_dir, bin_dir
-        (folder / "config").write_text(CONFIG.format(port=port), encoding="utf-8")
+        api.write_config(folder / "config")
         subprocess.run([f"{bin_dir}/vgpu", "sim", "create", "--machine", folder / "machine", "--preset",
                         "a100-40gb", "--gpus", "8"], check=True, stdout=subprocess.DEVNULL)
         listed = subprocess.run([f"{bin_dir}/vgpu", "sim", "stat", "--machine", folder / "machine", "--json"],
@@ -304,7 +298,7 @@ def main(bin_dir, lib_dir, descriptors, how):
     tap = Tap()
     api = Api()
     with tempfile.TemporaryDirectory() as name:
-        node = Node(bin_dir, lib_dir, pathlib.Path(name), api.fake.port)
+        node = Node(bin_dir, lib_dir, pathlib.Path(name), api.fake)
         atexit.register(lambda: node.process.kill())
         runtime = Runtime(Messages(descriptors), node)
         for number in range(CROWD):

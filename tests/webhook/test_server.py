@@ -23,14 +23,6 @@ from fake_api import FakeApi, status  # noqa: E402
 
 WEBHOOK = sys.argv[1]
 IS_MEASURED = sys.argv[2] == "measured"  # a sanitizer keeps what is freed
-CONFIG = """
-apiVersion: v1
-kind: Config
-current-context: c
-contexts: [{{name: c, context: {{cluster: k, user: u, namespace: vgpu-system}}}}]
-clusters: [{{name: k, cluster: {{server: "http://127.0.0.1:{port}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-"""
 
 
 class Store:
@@ -98,8 +90,7 @@ class Server(unittest.TestCase):
 
     def start(self, store, *words):
         path = os.path.join(self.folder, "config")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(port=store.api.port))
+        store.api.write_config(path, namespace="vgpu-system")
         webhook = Webhook(self, "--kubeconfig", path, *words)
         webhook.port = int(webhook.until(r"serves on port (\d+)")[1])
         webhook.until("the API server knows")
