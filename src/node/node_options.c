@@ -1,6 +1,7 @@
 /* The command line of vgpu-node. */
 #include "node_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,13 +355,28 @@ static const int config_rows[] = { SPLIT_COUNT,   MEMORY_SCALING, CORES_SCALING,
                                    MEMORY_FACTOR, EXCLUDE,        MIG_STRATEGY,
                                    MEMORY_UNITS,  QUIET,          HANG };
 
+/* "deviceSplitCount" as an option writes it: what differs is the slip then, and not the way of writing. */
+static void key_dash(const char *key, char *ret_text, size_t bytes)
+{
+        size_t length = 0;
+
+        for (; *key && length + 2 < bytes; key++) {
+                if (isupper((unsigned char)*key) || *key == '_')
+                        ret_text[length++] = '-';
+                if (*key != '_')
+                        ret_text[length++] = (char)tolower((unsigned char)*key);
+        }
+        ret_text[length] = '\0';
+}
+
 static int refuse_key(const char *key, struct err *e)
 {
         struct nearest nearest = { 0 };
-        char hint[80];
+        char hint[80], typed[64];
 
+        key_dash(key, typed, sizeof typed);
         for (size_t i = 0; i < sizeof config_rows / sizeof *config_rows; i++)
-                nearest_offer(&nearest, key, rows[config_rows[i]].name);
+                nearest_offer(&nearest, typed, rows[config_rows[i]].name);
         return err_set(e, -EINVAL, "unknown key '%.60s'%s", key,
                        nearest_text(&nearest, "", hint, sizeof hint));
 }
