@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "container_place.h"
 #include "log.h"
 #include "mig_share.h"
@@ -95,10 +96,21 @@ static int reply_fill(struct reply *reply, const struct allocations_service *opt
         return options->driver ? machine_put(reply, options, share_current(&held->share)) : 0;
 }
 
+/* The container starts: what it starts with is not what the next one of its pod starts with. */
+static void start_settle(const struct allocations_service *service, const struct held_share *held)
+{
+        const struct share_copy *copy = share_current(&held->share);
+
+        for (unsigned i = 0; service->starts && i < copy->device_count; i++)
+                mig_starts_forget(service->starts, copy->devices[i].uuid);
+}
+
 static void answer_with(const struct allocations_service *service, struct grpc_call *call,
                         struct held_share *held)
 {
         struct reply reply = { 0 };
+
+        start_settle(service, held);
 
         if (reply_fill(&reply, service, held) < 0)
                 grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
@@ -255,7 +267,9 @@ static void on_listed(void *owner, const V1__ListPodResourcesResponse *list, con
         struct held_share *held = NULL;
         struct share_copy content;
         struct err e = { 0 };
-        int r = list ? mig_share_make(list, &who, service->gpus, &content, cards, &e) : 0;
+        int r = list ? mig_share_make(list, service->starts, clock_now_ns(), &who, service->gpus,
+                                      &content, cards, &e)
+                     : 0;
 
         grpc_on_gone(listing->call, NULL, NULL);
         if (r > 0) {

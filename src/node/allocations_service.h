@@ -4,6 +4,7 @@
 
 #include "allocation_fallback.h"
 #include "grpc_server.h"
+#include "mig_starts.h"
 #include "pod_resources.h"
 #include "pod_watch.h"
 #include "share_book.h"
@@ -13,6 +14,7 @@ struct allocations_service {
         struct pod_watch *pods;                     /* NULL: the GPUs are not known yet */
         const struct allocation_fallback *fallback; /* NULL: nobody else is asked */
         struct pod_resources *pod_resources;        /* says which MIG devices a container has */
+        struct mig_starts *starts;                  /* and an init container, which is starting */
         const struct gpu_set *gpus;                 /* as they are now */
         bool speaks_own_pids;                       /* as share_content.h has it */
         const char *run_folder;                     /* in it the registry of processes */

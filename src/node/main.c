@@ -50,6 +50,7 @@ struct node {
         struct hearsay hearsay;
         struct pod_resources *pod_resources;
         struct pre_start *pre_start;
+        struct mig_starts starts;
         struct pod_watch *pods;       /* NULL until the GPUs are known */
         struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
@@ -98,7 +99,9 @@ static int start_sharing(struct node *node, struct err *e)
 /* The GPUs are known: kubelet and the API server are told of them. */
 static int start_telling(struct node *node, struct err *e)
 {
-        const struct offers_peers peers = { node->pre_start, node->pod_resources };
+        const struct offers_peers peers = { .pre_start = node->pre_start,
+                                            .starts = node->shares ? &node->starts : NULL,
+                                            .pod_resources = node->pod_resources };
         int r = offers_new(node->loop, &node->options, &peers, &node->offers);
 
         if (r == 0)
@@ -241,6 +244,7 @@ static int serve_shares(struct node *node, struct err *e)
 {
         int r = pod_resources_new(node->loop, node->options.pod_resources, &node->pod_resources);
 
+        mig_starts_init(&node->starts);
         if (r == 0)
                 r = pre_start_new(node->loop, node->pod_resources, node->shares, &node->hearsay,
                                   &node->pre_start);
@@ -258,6 +262,7 @@ static int serve_shares(struct node *node, struct err *e)
         node->allocations = (struct allocations_service){
                 .shares = node->shares,
                 .pod_resources = node->pod_resources,
+                .starts = &node->starts,
                 .gpus = &node->set,
                 .speaks_own_pids = node->options.has_open_modules,
                 .fallback = node->options.scheduler.length ? &node->fallback : NULL,
@@ -381,6 +386,7 @@ static void node_end(struct node *node)
         node_services_free(node->services);
         pre_start_free(node->pre_start);
         pod_resources_free(node->pod_resources);
+        mig_starts_done(&node->starts);
         share_book_close(node->shares);
         kube_client_free(node->client);
         gpu_watch_free(node->gpus);

@@ -67,16 +67,40 @@ static const V1__ContainerResources *container_find(const V1__ListPodResourcesRe
         return NULL;
 }
 
-int mig_share_make(const V1__ListPodResourcesResponse *list, const struct mig_share_owner *owner,
-                   const struct gpu_set *gpus, struct share_copy *ret_copy,
-                   struct gpu_card ret_cards[static SHARE_DEVICES], struct err *e)
+/* Of an init container: what is put together. */
+struct beginning {
+        const struct gpu_set *gpus;
+        struct share_copy *copy;
+        struct gpu_card *cards;
+        struct err *e;
+        int result;
+};
+
+static void on_start(void *owner, const char *id)
+{
+        struct beginning *beginning = owner;
+
+        if (beginning->result == 0 && str_starts_with(id, "MIG-"))
+                beginning->result = device_put(beginning->gpus, id, beginning->copy,
+                                               beginning->cards, beginning->e);
+}
+
+int mig_share_make(const V1__ListPodResourcesResponse *list, const struct mig_starts *starts,
+                   uint64_t now_ns, const struct mig_share_owner *owner, const struct gpu_set *gpus,
+                   struct share_copy *ret_copy, struct gpu_card ret_cards[static SHARE_DEVICES],
+                   struct err *e)
 {
         const V1__ContainerResources *container = container_find(list, owner);
         struct share_copy copy = { 0 };
-        int r = container ? container_put(container, gpus, &copy, ret_cards, e) : 0;
+        struct beginning beginning = { .gpus = gpus, .copy = &copy, .cards = ret_cards, .e = e };
 
-        if (r < 0 || copy.device_count == 0)
-                return r;
+        if (container)
+                beginning.result = container_put(container, gpus, &copy, ret_cards, e);
+        else
+                mig_starts_each(starts, list, owner->pod_namespace, owner->pod, now_ns, on_start,
+                                &beginning);
+        if (beginning.result < 0 || copy.device_count == 0)
+                return beginning.result;
         str_copy(copy.pod_uid, sizeof copy.pod_uid, owner->pod_uid);
         str_copy(copy.pod_namespace, sizeof copy.pod_namespace, owner->pod_namespace);
         str_copy(copy.pod_name, sizeof copy.pod_name, owner->pod);

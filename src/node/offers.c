@@ -49,6 +49,7 @@ static void on_taken(void *owner)
 static int offer_add(struct offers *offers, const struct offer *offer)
 {
         const struct plugin_counsel counsel = { .pre_start = offers->peers.pre_start,
+                                                .starts = offers->peers.starts,
                                                 .claims = &offers->claims,
                                                 .on_taken = on_taken,
                                                 .owner = offers };

@@ -11,7 +11,8 @@
 struct offers;
 
 struct offers_peers {
-        struct pre_start *pre_start; /* as plugin_service.h has it */
+        struct pre_start *pre_start; /* as plugin_service.h has these two */
+        struct mig_starts *starts;
         struct pod_resources
                 *pod_resources; /* says which MIG devices are held; NULL: nobody does */
 };

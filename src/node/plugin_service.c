@@ -32,7 +32,8 @@ void plugin_service_done(struct plugin_service *service)
 
 bool plugin_service_wants_pre_start(const struct plugin_service *service)
 {
-        return service->counsel.pre_start && service->kind == OFFER_VGPU;
+        return (service->kind == OFFER_VGPU && service->counsel.pre_start) ||
+               (service->kind == OFFER_MIG && service->counsel.starts);
 }
 
 bool plugin_service_is_heard(const struct plugin_service *service)
@@ -237,11 +238,13 @@ static void serve_pre_start(void *owner, struct grpc_call *call, const ProtobufC
         const V1beta1__PreStartContainerResponse answer =
                 V1BETA1__PRE_START_CONTAINER_RESPONSE__INIT;
 
-        if (plugin_service_wants_pre_start(service))
-                pre_start_serve(service->counsel.pre_start, call, service->resource,
-                                request->devices_ids, request->n_devices_ids);
-        else
-                grpc_answer(call, &answer.base);
+        if (service->kind == OFFER_VGPU && service->counsel.pre_start)
+                return pre_start_serve(service->counsel.pre_start, call, service->resource,
+                                       request->devices_ids, request->n_devices_ids);
+        if (service->kind == OFFER_MIG && service->counsel.starts)
+                mig_starts_note(service->counsel.starts, service->resource, request->devices_ids,
+                                request->n_devices_ids, clock_now_ns());
+        grpc_answer(call, &answer.base);
 }
 
 const struct grpc_method plugin_service_methods[] = {

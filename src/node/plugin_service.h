@@ -5,6 +5,7 @@
 
 #include "grpc_server.h"
 #include "mig_claims.h"
+#include "mig_starts.h"
 #include "offer_list.h"
 #include "pre_start.h"
 
@@ -13,6 +14,7 @@ enum { WATCHERS_MOST = 4 }; /* kubelet has one, and one more while it restarts *
 /* Who has a say in what is handed out. */
 struct plugin_counsel {
         struct pre_start *pre_start;   /* is asked before a container starts; NULL: nobody is */
+        struct mig_starts *starts;     /* is told of MIG devices then; NULL: nobody wants to know */
         struct mig_claims *claims;     /* of all resources; NULL: nobody looks after them */
         void (*on_taken)(void *owner); /* the claims are others now */
         void *owner;

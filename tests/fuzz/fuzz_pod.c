@@ -65,12 +65,16 @@ static void try_list(const V1__ListPodResourcesResponse *list)
         static const struct mig_share_owner owner = { "uid", "space", "pod", "main" };
         char *ids[] = { (char *)"vgpu-1" };
         struct gpu_card cards[SHARE_DEVICES];
+        struct mig_starts starts;
         struct mig_claims claims;
         struct share_copy copy;
         struct err e;
 
-        if (mig_share_make(list, &owner, &gpus, &copy, cards, &e) > 0)
+        mig_starts_init(&starts);
+        mig_starts_note(&starts, "nvidia.com/mig-1g.5gb", ids, 1, 0);
+        if (mig_share_make(list, &starts, 0, &owner, &gpus, &copy, cards, &e) > 0)
                 check_share(&copy);
+        mig_starts_done(&starts);
         mig_claims_init(&claims);
         mig_claims_refresh(&claims, list, 1);
         mig_claims_refresh(&claims, list, 2 * MIG_CLAIM_GRACE_NS);

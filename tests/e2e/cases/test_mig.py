@@ -64,6 +64,34 @@ def devices(cluster):
         expect(page.value("vgpu_container_processes", pod="first") is not None, page.samples)
 
 
+@case("an init container has a MIG device, and the container after it has the same one")
+def inits(cluster):
+    def device(name, container):
+        return [labels["device_uuid"] for sample, labels, _ in metrics().samples
+                if sample == "vgpu_container_memory_limit_bytes" and (
+                    labels["pod"], labels["container"]) == (name, container)]
+
+    with whole.whole(cluster, "a100-40gb", 1, f"--metrics-listen={METRICS}") as node:
+        mig.cut(LIB, node.machine, 0, [1, 1])
+        cluster.wait("two devices", lambda: allocatable(cluster, NAMES[0]) == 2)
+        made = {}
+        for name in ("one", "two"):     # at the same instant: each has its own
+            made[name] = mig_pod(name, NAMES[0])
+            made[name]["spec"]["initContainers"] = [
+                {**made[name]["spec"]["containers"][0], "name": "first", "command": ["sh", "-c", "look"]},
+                {"name": "plain", "image": UBUNTU, "command": ["sh", "-c", "test ! -e /etc/vgpu/share"]}]
+        for entry in made.values():
+            cluster.apply(entry)
+        seen = []
+        for name in made:
+            cluster.wait_phase(name, "Running", seconds=90)
+            early = re.findall(r"^gpu (\S+) cuda (\d+)", cluster.logs(name, "first"), re.M)
+            expect(early == [seen_device(cluster, name)], f"first {early}, then {seen_device(cluster, name)}")
+            expect(device(name, "first") == device(name, "main"), metrics().samples)
+            seen += device(name, "main")
+        expect(sorted(seen) == sorted(mig.devices(LIB, node.machine, 0)), seen)
+
+
 @case("the metrics tell of each container what it may have and what it has")
 def figures(cluster):
     with whole.whole(cluster, "gtx-1050ti", 1, f"--metrics-listen={METRICS}"):
