@@ -1,5 +1,5 @@
 #!/bin/sh
-# find_new FIND_NEW_LIB LIBCUDA LIBNVML: what the table lacks is named, and only that.
+# find_new FIND_NEW_LIB LIBCUDA LIBNVML: what the table lacks is named, and only that; and build.sh beside it builds.
 set -u
 find_new=$1 libcuda=$2 libnvml=$3
 folder=$(mktemp -d)
@@ -29,5 +29,9 @@ check "and one sentence" "$(cat "$folder/out")" "find_new_lib: cannot read '$fol
 check "what is no library is refused" "$? $(cat "$folder/out")" "2 find_new_lib: '/etc/passwd' is not a library"
 "$find_new" >"$folder/out" 2>&1
 check "so are missing arguments" "$?" 2
+top=$(dirname "$find_new")
+check "build.sh does what make does, wherever it is called" \
+        "$(cd / && env -u MAKELEVEL MAKEFLAGS=n "$top/build.sh")" \
+        "$(env -u MAKELEVEL MAKEFLAGS=n make -C "$top" --no-print-directory)"
 echo "1..$count"
 exit $failed

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
+from cases.test_kueue import GPU_POD
 from documents import BURN as DEPLOYMENT, OVERSOLD
 from installation import ANNOTATIONS, DEPLOY, NAMESPACE, installed, kubectl, manifests
 from lab import case, expect, pod
@@ -117,6 +119,37 @@ def container_engine(cluster):
         expect(text in dumped, f"{text} is not in\n{dumped}")
 
 
+# As their document has it: a line is added to the command, in an editor.
+EDIT = ("KUBE_EDITOR=\"sed -i 's/^\\( *\\)- deviceplugin$/&\\n\\1- --device-memory-scaling=2.0 # Set the memory scaling "
+        "ratio to 2 times/'\" kubectl edit ds -n kube-system vgpu-manager-device-plugin")
+REGISTERED = (r"nvidia.com/node-device-register: '\[\{\"id\":0,\"type\":\"NVIDIA GeForce GTX 1050 Ti\",\"uuid\":\"GPU-[0-9a-f-]+\","
+              r"\"core\":100,\"memory\":8192,\"number\":10,\"numa\":0,\"mig\":false,\"busId\":\"[0-9A-F:.]+\","
+              r"\"capability\":6.1,\"healthy\":true\}\]'")
+
+
+def typed(line):
+    """A line of a document, as one types it; what it says."""
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, timeout=180)
+    expect(done.returncode == 0, f"{line}: {done.stdout}")
+    return done.stdout
+
+
+def memory_is_queued(cluster):
+    """The document on Kueue: how to see that GPU memory is advertised, and put into pods."""
+    cluster.wait("GB are advertised", lambda: "gpu.das.com/mem" in cluster.node(NODE)["status"]["allocatable"])
+    told = typed(f"kubectl describe node {NODE} | grep gpu.das.com/mem")
+    expect(re.search(r"gpu.das.com/mem: +4$", told, re.M), told)
+    told = typed("kubectl logs -n das-operator -l app.kubernetes.io/name=das-operator-daemonset")
+    expect("gpu.das.com/mem: registered with kubelet, 4 of them" in told, told)
+    told = typed("kubectl logs -n das-operator -l app.kubernetes.io/name=das-operator-webhook")
+    expect("the API server knows our certificate" in told, told)
+    cluster.apply(GPU_POD)
+    told = typed(f"kubectl get pod gpu-example -n {cluster.namespace} -o yaml | grep gpu.das.com/mem")
+    expect(told.count('gpu.das.com/mem: "10"') == 2, told)
+    cluster.delete("v1", "Pod", "gpu-example", cluster.namespace, gracePeriodSeconds=0)
+
+
 @case("Helm installs it under the names users know, their document's edit doubles the memory, and nothing is left of it")
 def with_helm(cluster):
     values = ("seedLabels=true,simulated.enabled=true,simulated.preset=gtx-1050ti,simulated.gpus=1,"
@@ -138,13 +171,14 @@ def with_helm(cluster):
                     "--timeout", "4m")
         expect("is installed in das-operator" in told, told)
         cluster.wait("the card is registered", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 4096)])
-        is_done, text = kubectl("patch", "ds", "-n", "kube-system", "vgpu-manager-device-plugin", "--type=json", "-p",
-                                json.dumps([{"op": "add", "path": "/spec/template/spec/containers/0/command/-",
-                                             "value": "--device-memory-scaling=2.0"}]))
-        expect(is_done, text)
+        typed(EDIT)
         cluster.wait("its memory is twice as much", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 8192)])
-        told = kubectl("logs", "-n", "das-operator", "-l", "app.kubernetes.io/name=das-operator-webhook")[1]
-        expect("the API server knows our certificate" in told, told)
+        told = typed(f"kubectl get node {NODE} -o yaml | grep node-device-register")
+        expect(re.search(REGISTERED, told), told)
+        # Its other document has the node's part in the namespace of the rest.
+        helm("upgrade", *release, f"{DEPLOY}/helm/vgpu", "--reuse-values", "--set", "node.namespace=das-operator", "--wait",
+             "--timeout", "4m")
+        memory_is_queued(cluster)
     finally:
         helm("uninstall", *release, "--wait", "--timeout", "2m")
         cluster.delete("v1", "Namespace", "das-operator")

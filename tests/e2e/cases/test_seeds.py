@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import subprocess
 import time
@@ -89,7 +90,23 @@ COMPUTE = "export CUDA_DEVICE_SM_LIMIT=10\n"
 MEMORY = """export CUDA_DEVICE_MEMORY_LIMIT_0=300m
 export CUDA_DEVICE_MEMORY_SHARED_CACHE=/usr/local/vgpu/d.cache
 """
-SECONDS = 10  # the steps have a minute
+
+
+def typed(cluster, name, *lines):
+    """What a terminal shows when these lines are typed into `kubectl exec -it`."""
+    main, side = pty.openpty()
+    with subprocess.Popen(["kubectl", "-n", cluster.namespace, "exec", "-it", name, "--", "/bin/bash"], stdin=side,
+                          stdout=side, stderr=side) as process:
+        os.close(side)
+        os.write(main, "".join(f"{line}\n" for line in (*lines, "exit")).encode())
+        shown = b""
+        try:
+            while chunk := os.read(main, 4096):
+                shown += chunk
+        except OSError:
+            pass        # the other side is closed
+    os.close(main)
+    return shown.decode(errors="replace")
 
 
 @case("seed 001: the exports of the exec steps hold with --env-ceiling=card, and are refused without")
@@ -107,7 +124,24 @@ def steps(cluster):
             cluster.wait("it is gone", lambda: not cluster.list("v1", "Pod", cluster.namespace), 60)
 
 
-@case("seed 001: its exec steps as they are written, in the container's own environment")
+@case("seeds 000 and 001: the manifests with the namespace that they name, by kubectl apply")
+def named(cluster):
+    cluster.namespace = "default"       # for admission, too
+    with whole.whole(cluster, "gtx-1050ti", 1):
+        for text, name, condition in ((OVERSOLD, "gpu-example", "Ready"), (BURN, "gpu-burn-test", "Available")):
+            entry = yaml.safe_load(text)
+            text = text.replace(f"  name: {name}\n", f"  name: {name}\n  namespace: default\n", 1)
+            try:
+                subprocess.run(["kubectl", "apply", "-f", "-"], input=text, text=True, check=True)
+                cluster.wait(f"{name} is well", lambda: any(
+                    told["type"] == condition and told["status"] == "True" for told in cluster.get(
+                        entry["apiVersion"], entry["kind"], name, "default")["status"].get("conditions", [])), 90)
+            finally:
+                subprocess.run(["kubectl", "delete", "-f", "-", "--ignore-not-found"], input=text, text=True, check=True)
+                cluster.wait("nothing is left", lambda: not cluster.list("v1", "Pod", "default"), 90)
+
+
+@case("seed 001: its exec steps as they are written, typed into a terminal in the container")
 def steps_burn(cluster):
     with whole.whole(cluster, "gtx-1050ti", 1, "--env-ceiling=card") as node:
         # Long kernels: with a thousandth of a CPU the program launches few.
@@ -117,7 +151,7 @@ def steps_burn(cluster):
         parts = []
         for exports in (MEMORY, COMPUTE):
             busy, began = busy_s(node), time.monotonic()
-            log = cluster.exec(name, "/bin/bash", "-c", f"{exports}./gpu_burn {SECONDS}")
+            log = typed(cluster, name, *exports.splitlines(), "./gpu_burn 60")
             parts.append((busy_s(node) - busy) / (time.monotonic() - began))
             expect("GPU 0: OK" in log, log)
         print(f"e2e: of the GPU {parts[0]:.0%}, with 10 % of compute {parts[1]:.0%}", flush=True)
