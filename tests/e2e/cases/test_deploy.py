@@ -113,8 +113,14 @@ def least_privilege(cluster):
         cluster.wait("the second waits", lambda: any("too few GPUs" in text for text in cluster.events("second")), 60)
         cluster.delete("v1", "Pod", "first", cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("it follows", lambda: cluster.pod("second")["spec"].get("nodeName"), 60)
+        cluster.delete("v1", "Pod", "second", cluster.namespace, gracePeriodSeconds=0)
+        # Two victims: their PodDisruptionBudgets are asked for.
+        for name in ("one", "two"):
+            cluster.create(pod(name, limits={"nvidia.com/vgpu": "1"}))
+        cluster.wait("each has a card", lambda: all(cluster.pod(name)["spec"].get("nodeName") for name in ("one", "two")),
+                     60)
         cluster.create(pod("urgent", limits=whole, priorityClassName="system-cluster-critical"))
-        cluster.wait("it is sent away for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)
+        cluster.wait("they are sent away for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)
         for account in ("vgpu-webhook", "vgpu-scheduler", "vgpu-node"):
             expect(not made.refused(account), f"{account} was refused: {made.refused(account)}")
             idle = None
@@ -125,6 +131,17 @@ def least_privilege(cluster):
                 time.sleep(0.5)
             expect(not idle, f"{account} may and never does: {sorted(idle)}")
         own_node_alone(cluster)
+        scheduler_is_scraped(cluster)
+
+
+def scheduler_is_scraped(cluster):
+    """Figures can be had of each replica, and nothing else of its extender."""
+    for entry in cluster.list("v1", "Pod", NAMESPACE, labelSelector="app.kubernetes.io/name=vgpu-scheduler"):
+        place = f"/api/v1/namespaces/{NAMESPACE}/pods/{entry['metadata']['name']}:9395/proxy"
+        is_done, text = kubectl("get", "--raw", f"{place}/metrics")
+        expect(is_done and "vgpu_scheduler_ready 1\n" in text, text)
+        is_done, text = kubectl("get", "--raw", f"{place}/filter")
+        expect(not is_done, text)
 
 
 def own_node_alone(cluster):

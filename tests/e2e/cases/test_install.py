@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 from cases.test_kueue import GPU_POD
+from daemons import KUBECONFIG
 from documents import BURN as DEPLOYMENT, OVERSOLD
 from installation import ANNOTATIONS, DEPLOY, NAMESPACE, installed, kubectl, manifests
 from lab import case, expect, pod
@@ -47,6 +48,7 @@ def installed_whole(cluster):
             before = cluster.wait_phase("share", "Running")
             expect_share(cluster)
             node_is_well()
+            use_is_told(cluster)
             for kind, name in (("daemonset", "vgpu-node"), ("deployment", "vgpu-scheduler"),
                                ("deployment", "vgpu-webhook")):
                 is_done, text = kubectl("-n", NAMESPACE, "rollout", "restart", f"{kind}/{name}")
@@ -85,6 +87,14 @@ def node_is_well():
     done = subprocess.run([f"{BUILD}/bin/vgpu", "doctor", "--json"], stdout=subprocess.PIPE, text=True, check=False)
     found = [row for row in json.loads(done.stdout)["checks"] if row["subject"] == "node"]
     expect([row["verdict"] for row in found] == ["ok"], found)
+
+
+def use_is_told(cluster):
+    """From an operator's own machine: what a pod holds, by the agent of its node, through the API server."""
+    done = subprocess.run([f"{BUILD}/bin/vgpu", "explain", "pod", "share", "-n", cluster.namespace, "--json",
+                           "--kubeconfig", KUBECONFIG], stdout=subprocess.PIPE, text=True, check=True)
+    card = json.loads(done.stdout)["cards"][0]
+    expect(card.get("memory_used_mib") == 0 and card.get("cores_used") == 0, done.stdout)
 
 
 @case("containerd takes the image that `make image` writes, and the configuration that vgpu-runtime adds to its own")
@@ -137,7 +147,9 @@ def typed(line):
 
 def memory_is_queued(cluster):
     """The document on Kueue: how to see that GPU memory is advertised, and put into pods."""
-    cluster.wait("GB are advertised", lambda: "gpu.das.com/mem" in cluster.node(NODE)["status"]["allocatable"])
+    cluster.wait("the node's part is there", lambda: "gpu.das.com/mem: registered" in kubectl(
+        "logs", "-n", "das-operator", "-l", "app.kubernetes.io/name=das-operator-daemonset")[1])
+    cluster.wait("GB are advertised", lambda: cluster.node(NODE)["status"]["allocatable"].get("gpu.das.com/mem") == "4")
     told = typed(f"kubectl describe node {NODE} | grep gpu.das.com/mem")
     expect(re.search(r"gpu.das.com/mem: +4$", told, re.M), told)
     told = typed("kubectl logs -n das-operator -l app.kubernetes.io/name=das-operator-daemonset")
@@ -176,7 +188,7 @@ def with_helm(cluster):
         told = typed(f"kubectl get node {NODE} -o yaml | grep node-device-register")
         expect(re.search(REGISTERED, told), told)
         # Its other document has the node's part in the namespace of the rest.
-        helm("upgrade", *release, f"{DEPLOY}/helm/vgpu", "--reuse-values", "--set", "node.namespace=das-operator", "--wait",
+        helm("upgrade", *release, f"{DEPLOY}/helm/vgpu", "--set", f"{values},node.namespace=das-operator", "--wait",
              "--timeout", "4m")
         memory_is_queued(cluster)
     finally:
