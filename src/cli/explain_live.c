@@ -50,7 +50,8 @@ static int agent_find(struct cluster_session *session, const char *node, char pa
 
         snprintf(path, 640,
                  "/api/v1/pods?fieldSelector=spec.nodeName%%3D%.253s%%2Cstatus.phase%%3DRunning&"
-                 "labelSelector=app.kubernetes.io%%2Fpart-of%%3Dvgpu",
+                 "labelSelector=app.kubernetes.io%%2Fpart-of%%3Dvgpu%%2C"
+                 "app.kubernetes.io%%2Fname%%20in%%20%%28vgpu-node%%2Cdas-operator-daemonset%%29",
                  node);
         r = cluster_session_call(session, "GET", path, NULL, &list, e);
         json_array_foreach(json_object_get(list, "items"), i, pod)

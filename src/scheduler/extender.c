@@ -187,13 +187,19 @@ static void verb_run(struct extender *extender, size_t verb, struct http_exchang
         json_decref(args);
 }
 
+int extender_print_metrics(const struct extender *extender, struct str *to)
+{
+        const int r = scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
+                                              state_is_synced(extender->state), to);
+
+        return r < 0 ? r : preempting_print(extender->preempting, to);
+}
+
 static void metrics_reply(struct extender *extender, struct http_exchange *exchange)
 {
         struct str text = { 0 };
 
-        if (scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
-                                    state_is_synced(extender->state), &text) == 0 &&
-            preempting_print(extender->preempting, &text) == 0)
+        if (extender_print_metrics(extender, &text) == 0)
                 http_reply(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", text.text,
                            text.length);
         else

@@ -21,6 +21,8 @@ struct extender_options {
 int extender_new(struct loop *loop, struct state *state, struct kube_client *client,
                  const struct extender_options *options, struct extender **ret_extender,
                  struct err *e);
+/* What /metrics says. 0 or -ENOMEM. */
+int extender_print_metrics(const struct extender *extender, struct str *to);
 unsigned extender_port(const struct extender *extender);
 void extender_drain(struct extender *extender, void (*on_drained)(void *owner), void *owner);
 void extender_free(struct extender *extender); /* NULL is fine */

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "loop_process.h"
 #include "settings_scheduler.h"
+#include "status_server.h"
 
 /* The program: one of each. */
 struct scheduler {
@@ -27,6 +28,7 @@ struct scheduler {
         struct certificates *certificates;
         struct extender *extender;
         struct allocations *allocations; /* NULL: nobody asks */
+        struct status_server *status;    /* NULL: not asked for */
         struct lease *lease;             /* NULL: it is the only one */
         bool has_failed;
 };
@@ -100,6 +102,35 @@ static void on_signal(struct loop_signals *signals, int number)
                 on_drained(scheduler);
 }
 
+static int print_metrics(void *owner, struct str *out)
+{
+        return extender_print_metrics(((struct scheduler *)owner)->extender, out);
+}
+
+static bool is_ready(void *owner, struct str *reasons)
+{
+        const bool is_synced = state_is_synced(((struct scheduler *)owner)->state);
+
+        if (!is_synced)
+                str_append(reasons, "the cluster is not known yet\n");
+        return is_synced;
+}
+
+/* What is told without a verb may be told to everybody. */
+static int status_start(struct scheduler *scheduler, struct err *e)
+{
+        const struct status_source source = { print_metrics, is_ready, scheduler };
+        struct address address;
+        int r;
+
+        if (!scheduler->settings.metrics_listen)
+                return 0;
+        r = address_parse(scheduler->settings.metrics_listen, &address, e);
+        if (r == 0 && status_server_new(scheduler->loop, &address, &source, &scheduler->status) < 0)
+                r = err_set(e, -ENOMEM, "out of memory");
+        return r;
+}
+
 static int extender_start(struct scheduler *scheduler, struct tls_context *tls, struct err *e)
 {
         struct extender_options extending = { .with_gpu = scheduler->settings.with_gpu,
@@ -116,7 +147,7 @@ static int extender_start(struct scheduler *scheduler, struct tls_context *tls, 
                                  &scheduler->extender, e);
         if (r == 0)
                 log_info("serves on port %u", extender_port(scheduler->extender));
-        return r;
+        return r < 0 ? r : status_start(scheduler, e);
 }
 
 static int allocations_start(struct scheduler *scheduler, struct err *e)
@@ -178,6 +209,7 @@ static int start(struct scheduler *scheduler, struct err *e)
 
 static void finish(struct scheduler *scheduler)
 {
+        status_server_free(scheduler->status);
         extender_free(scheduler->extender);
         allocations_free(scheduler->allocations);
         certificates_free(scheduler->certificates);

@@ -15,6 +15,7 @@ enum {
         CERTIFICATE,
         KEY,
         PLAIN,
+        METRICS_LISTEN,
         ALLOCATIONS,
         CLIENT_AUTHORITY,
         SERVICE,
@@ -40,6 +41,10 @@ static const struct cli_option options[] = {
                           "file" },
         [KEY] = { "key", "FILE", "its key", "file" },
         [PLAIN] = { "plain", NULL, "HTTP without TLS, on loopback only", NULL },
+        [METRICS_LISTEN] = { "metrics-listen", "ADDRESS",
+                             "where /metrics, /healthz and /readyz are, and no verbs, over HTTP; "
+                             "default: beside the verbs only",
+                             NULL },
         [ALLOCATIONS] = { "allocations", "ADDRESS",
                           "where nodes ask what was decided, over mutual TLS; default: nowhere",
                           NULL },
@@ -100,6 +105,8 @@ static const char **text_of(struct scheduler_settings *settings, int option)
                 return &settings->certificate_path;
         case KEY:
                 return &settings->key_path;
+        case METRICS_LISTEN:
+                return &settings->metrics_listen;
         case ALLOCATIONS:
                 return &settings->allocations;
         case CLIENT_AUTHORITY:
@@ -197,8 +204,10 @@ static int address_check(const char *option, const char *text)
 
 static int settings_check(const struct scheduler_settings *settings)
 {
-        const int code = address_check("--listen", settings->listen);
+        int code = address_check("--listen", settings->listen);
 
+        if (code < 0)
+                code = address_check("--metrics-listen", settings->metrics_listen);
         if (code >= 0)
                 return code;
         if (!settings->certificate_path != !settings->key_path)

@@ -5,7 +5,8 @@
 
 struct scheduler_settings { /* texts point into argv or are constants; NULL: not given */
         const char *listen;
-        const char *allocations; /* where nodes ask; NULL: nowhere */
+        const char *metrics_listen; /* NULL: nowhere else */
+        const char *allocations;    /* where nodes ask; NULL: nowhere */
         const char *certificate_path, *key_path, *clients_path;
         const char *service, *secret, *client_secret; /* of certificates of our own */
         const char *kubeconfig, *namespace_name;

@@ -14,7 +14,7 @@ WRONG = {
                   ("memory-units", "x"), ("metrics-listen", "x"), ("health-recovery", "0"),
                   ("driver-timeout", "x"), ("env-ceiling", "x"), ("cheat-policy", "x"), ("scheduler", "x"),
                   ("oversold-host-memory", "x"), ("context-memory", "x")],
-    "vgpu-scheduler": [("listen", "x"), ("allocations", "x"), ("node-policy", "x"), ("assume-for", "0")],
+    "vgpu-scheduler": [("listen", "x"), ("allocations", "x"), ("node-policy", "x"), ("assume-for", "0"), ("metrics-listen", "x")],
     "vgpu-webhook": [("listen", "x")],
 }
 

@@ -1,6 +1,8 @@
 """binding BIN: what becomes of decisions whose Binding fails, is lost, or is never seen."""
 
+import http.client
 import json
+import socket
 import sys
 
 from fake_scheduling import Api, Scheduler, node, pod, status
@@ -130,9 +132,28 @@ def by_hand(tap, bin_dir):
                   "" if eventually(lambda: scheduler.filter(second) == ["n"]) else "its room is lost")
 
 
+def told_apart(tap, bin_dir):
+    """Figures for whoever gathers them, at an address where nothing else is."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def get(path):
+        link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        link.request("GET", path)
+        answer = link.getresponse()
+        return answer.status, answer.read().decode()
+    with Scheduler(bin_dir, Api([node("n")]), f"--metrics-listen=127.0.0.1:{port}"):
+        status_code, text = get("/metrics")
+        tap.check("metrics are at an address of their own", differs(
+            (status_code, "vgpu_scheduler_ready 1\n" in text, "vgpu_scheduler_decides 1\n" in text), (200, True, True)))
+        tap.check("with what kubelet asks, and no verbs", differs(
+            [get(path)[0] for path in ("/healthz", "/readyz", "/filter", "/bind", "/simulate")],
+            [200, 200, 404, 404, 404]))
+
+
 def main(bin_dir):
     tap = Tap()
-    for case in (refused, lost, never_seen, bound_unseen, by_hand):
+    for case in (refused, lost, never_seen, bound_unseen, by_hand, told_apart):
         case(tap, bin_dir)
     tap.done()
 

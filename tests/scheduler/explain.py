@@ -66,7 +66,8 @@ def live(tap, bin_dir):
     tap.check("only pods of ours on its node are asked for, and no nodes", differs(
         (lab.queries[0], lab.api.count("GET", "/api/v1/nodes")),
         ("fieldSelector=spec.nodeName%3Dn%2Cstatus.phase%3DRunning&labelSelector="
-         "app.kubernetes.io%2Fpart-of%3Dvgpu", 0)))
+         "app.kubernetes.io%2Fpart-of%3Dvgpu%2Capp.kubernetes.io%2Fname%20in%20%28vgpu-node%2Cdas-operator-daemonset%29",
+         0)))
 
 
 def unknown(tap, bin_dir):
