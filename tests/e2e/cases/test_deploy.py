@@ -44,6 +44,14 @@ def schema():
         expect(done.returncode != 0 and text in done.stderr, f"{word}: {done.stderr}")
 
 
+@case("our own parts come up while nobody admits: their pods carry nothing that admission is asked about", profile="outside")
+def unasked():
+    for entry in charted("--set", "node.perNode[0].name=node-1,node.perNode[0].deviceSplitCount=4"):
+        template = entry.get("spec", {}).get("template", {})
+        names = template.get("metadata", {}).get("annotations", {})
+        expect(not [name for name in names if name.startswith(("vgpu.io/", "volcano.sh/"))], f"{name_of(entry)}: {names}")
+
+
 @case("names that users know are there on request", profile="outside")
 def familiar():
     made = by_name(charted("--set", "seedLabels=true", namespace="das-operator"))
