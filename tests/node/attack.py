@@ -69,6 +69,18 @@ def node_answers(m, path):
             return error.code() == grpc.StatusCode.PERMISSION_DENIED
 
 
+def registry_ask(path):
+    """What the registry answers to a stranger; empty: it does not listen to one that asks so much."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+        sock.settimeout(10)
+        try:
+            sock.connect(path)
+            sock.send(struct.pack("<QII", 0x7972747369676572, 1, os.getpid()).ljust(344, b"\0"))
+            return sock.recv(64)
+        except OSError:
+            return b""
+
+
 def registry_attacks(tap, path, counts):
     """Packets of every length, and connections without any."""
     socks = []
@@ -85,12 +97,9 @@ def registry_attacks(tap, path, counts):
             socks.pop(0).close()
     for sock in socks:
         sock.close()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
-        sock.settimeout(10)
-        sock.connect(path)
-        sock.send(struct.pack("<QII", 0x7972747369676572, 1, os.getpid()).ljust(344, b"\0"))
-        answer = sock.recv(64)
-    status = struct.unpack_from("<QIi", answer)[2] if len(answer) == 24 else None
+    answers = [b""]
+    eventually(lambda: answers.append(registry_ask(path)) or answers[-1], 20)  # its budget fills again
+    status = struct.unpack_from("<QIi", answers[-1])[2] if len(answers[-1]) == 24 else None
     tap.check("the registry: after packets of nonsense a stranger is refused as before",
               differs(status is not None and status < 0, True))
 
