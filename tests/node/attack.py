@@ -1,6 +1,7 @@
 """attack BIN DESCRIPTORS measured|sanitized|soak: vgpu-node under hostile clients of its sockets: refused,
 memory flat, and whoever behaves is served. soak: with the big counts."""
 
+import atexit
 import http.client
 import os
 import pathlib
@@ -167,6 +168,7 @@ def main(bin_dir, descriptors, how):
              f"--device-plugin-path={name}/plugins", f"--state-dir={name}/state", f"--run-dir={name}/run",
              "--node-name=n1", f"--kubeconfig={name}/config", f"--metrics-listen=127.0.0.1:{port}"],
             stderr=subprocess.DEVNULL)
+        atexit.register(process.kill)
         path = f"{name}/plugins/vgpu-nvidia.com-vgpu.sock"
         eventually(lambda: RESOURCE in kubelet.endpoints and is_up(port), 20)
         own = f"{name}/run/node.sock"
