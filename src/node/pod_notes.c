@@ -17,8 +17,9 @@ enum { PATH_BYTES = 512 };
 struct note {
         char what[64], path[PATH_BYTES];
         char container[64];
-        bool (*change)(json_t *annotations, const char *container, const struct share_copy *copy);
+        bool is_cut;
         struct share_copy copy;
+        struct share_given given[SHARE_DEVICES]; /* if it is cut */
 };
 
 static void on_done(void *owner, const struct kube_answer *answer)
@@ -31,17 +32,18 @@ static void on_done(void *owner, const struct kube_answer *answer)
 }
 
 /* What was decided is raised to what the share has, and what the share no longer has stays set aside for it;
- * or it is cut to that. */
-static bool part_change(struct allocation_part *part, const struct share_copy *copy, bool is_cut)
+ * or it is cut to that, and not below what was given at first. */
+static bool part_change(struct allocation_part *part, const struct share_device *row,
+                        const struct share_given *given)
 {
-        const int device = share_find_device(copy, part->uuid);
+        const bool is_cut = given;
+        const uint64_t limit = is_cut && given->limit_bytes > row->limit_bytes ? given->limit_bytes
+                                                                               : row->limit_bytes;
+        const unsigned cores = is_cut && given->cores_percent > row->cores_percent
+                                       ? given->cores_percent
+                                       : row->cores_percent;
+        const uint64_t mib = limit / MIB;
         bool has_changed = false;
-
-        if (device < 0)
-                return false;
-        const struct share_device *row = &copy->devices[device];
-        const uint64_t limit = row->limit_bytes, mib = limit / MIB;
-        const unsigned cores = row->cores_percent;
 
         if (limit != SHARE_UNLIMITED &&
             (is_cut ? mib < part->memory_mib : mib > part->memory_mib)) {
@@ -55,23 +57,23 @@ static bool part_change(struct allocation_part *part, const struct share_copy *c
         return has_changed;
 }
 
-/* An annotation by which the pod was resized before says the same as the decision. */
-static void resize_follow(json_t *annotations, const struct allocation_part *part)
+/* An annotation by which the pod was resized before says what the share has: by the decision it could grow. */
+static void resize_follow(json_t *annotations, const struct share_device *row)
 {
         char text[32];
 
-        if (json_object_get(annotations, "vgpu.io/memory")) {
-                snprintf(text, sizeof text, "%lluMi", (unsigned long long)part->memory_mib);
+        if (row->limit_bytes != SHARE_UNLIMITED && json_object_get(annotations, "vgpu.io/memory")) {
+                snprintf(text, sizeof text, "%lluMi", (unsigned long long)(row->limit_bytes / MIB));
                 json_object_set_new(annotations, "vgpu.io/memory", json_string(text));
         }
-        if (part->cores && json_object_get(annotations, "vgpu.io/cores")) {
-                snprintf(text, sizeof text, "%u", part->cores);
+        if (row->cores_percent && json_object_get(annotations, "vgpu.io/cores")) {
+                snprintf(text, sizeof text, "%u", row->cores_percent);
                 json_object_set_new(annotations, "vgpu.io/cores", json_string(text));
         }
 }
 
 static bool parts_change(json_t *annotations, const char *container, const struct share_copy *copy,
-                         bool is_cut)
+                         const struct share_given *given)
 {
         const char *text = json_string_value(json_object_get(annotations, ALLOCATION_ANNOTATION));
         struct allocation allocation;
@@ -81,11 +83,15 @@ static bool parts_change(json_t *annotations, const char *container, const struc
                 return false;
         for (size_t i = 0; i < allocation.parts.count; i++) {
                 struct allocation_part *part = vec_at(&allocation.parts, i);
+                const int device = strcmp(part->container, container) == 0
+                                           ? share_find_device(copy, part->uuid)
+                                           : -1;
 
-                if (strcmp(part->container, container) != 0 || !part_change(part, copy, is_cut))
+                if (device < 0 ||
+                    !part_change(part, &copy->devices[device], given ? &given[device] : NULL))
                         continue;
                 has_changed = true;
-                resize_follow(annotations, part);
+                resize_follow(annotations, &copy->devices[device]);
         }
         autofree char *raised = has_changed ? allocation_format(&allocation) : NULL;
         allocation_done(&allocation);
@@ -95,12 +101,13 @@ static bool parts_change(json_t *annotations, const char *container, const struc
 
 bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy)
 {
-        return parts_change(annotations, container, copy, false);
+        return parts_change(annotations, container, copy, NULL);
 }
 
-bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy)
+bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy,
+                   const struct share_given *given)
 {
-        return parts_change(annotations, container, copy, true);
+        return parts_change(annotations, container, copy, given);
 }
 
 static bool pod_change(void *owner, json_t *pod)
@@ -110,7 +117,8 @@ static bool pod_change(void *owner, json_t *pod)
         const char *uid = json_string_value(json_object_get(metadata, "uid"));
 
         return uid && strcmp(uid, note->copy.pod_uid) == 0 &&
-               note->change(json_object_get(metadata, "annotations"), note->container, &note->copy);
+               parts_change(json_object_get(metadata, "annotations"), note->container, &note->copy,
+                            note->is_cut ? note->given : NULL);
 }
 
 static struct note *note_new(const struct held_share *held, const char *what, const char *format)
@@ -149,10 +157,8 @@ void pod_notes_allocation(struct kube_client *client, const struct held_share *h
 {
         struct note *note = decision_note(held, "the scheduler is not told of a raised share");
 
-        if (!note)
-                return;
-        note->change = pod_notes_raise;
-        note_update(client, note);
+        if (note)
+                note_update(client, note);
 }
 
 void pod_notes_lower(struct kube_client *client, const struct held_share *held)
@@ -163,17 +169,8 @@ void pod_notes_lower(struct kube_client *client, const struct held_share *held)
 
         if (!note)
                 return;
-        /* What was decided stays set aside, whatever the share has. */
-        for (unsigned i = 0; i < note->copy.device_count; i++) {
-                struct share_device *device = &note->copy.devices[i];
-                const struct share_given *given = &held->given[i];
-
-                if (device->limit_bytes < given->limit_bytes)
-                        device->limit_bytes = given->limit_bytes;
-                if (device->cores_percent < given->cores_percent)
-                        device->cores_percent = given->cores_percent;
-        }
-        note->change = pod_notes_cut;
+        note->is_cut = true;
+        memcpy(note->given, held->given, note->copy.device_count * sizeof note->given[0]);
         note_update(client, note);
 }
 

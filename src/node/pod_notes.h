@@ -19,6 +19,8 @@ void pod_notes_event(struct kube_client *client, const struct held_share *held, 
 /* Through the Eviction API: its disruption budget holds. */
 void pod_notes_evict(struct kube_client *client, const struct held_share *held);
 
-/* What the first two do to the annotations of a pod; pure. True: something changed. */
+/* What the first two do to the annotations of a pod; pure. True: something changed. Annotations by which it was
+ * resized say what the share has then. `given`: a row per device. */
 bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy);
-bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy);
+bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy,
+                   const struct share_given *given);

@@ -119,6 +119,7 @@ TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
 TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
 {
         struct share_copy copy = { .device_count = 1 };
+        const struct share_given given = { .limit_bytes = 150 * MIB, .cores_percent = 5 };
         json_t *annotations = json_pack(
                 "{s:s, s:s}", "vgpu.io/allocation",
                 "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
@@ -128,15 +129,37 @@ TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 400 * MIB;
         copy.devices[0].cores_percent = 60;
-        CHECK(!pod_notes_cut(annotations, "main", &copy));
+        CHECK(!pod_notes_cut(annotations, "main", &copy, &given));
         copy.devices[0].limit_bytes = 200 * MIB;
         copy.devices[0].cores_percent = 10;
-        CHECK(pod_notes_cut(annotations, "main", &copy));
+        CHECK(pod_notes_cut(annotations, "main", &copy, &given));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":200,\"cores\":10"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
                             "200Mi");
-        CHECK(!pod_notes_cut(annotations, "main", &copy));
+        CHECK(!pod_notes_cut(annotations, "main", &copy, &given));
+        json_decref(annotations);
+}
+
+TEST(a_share_below_what_was_given_stays_so_when_its_decision_is_cut)
+{
+        struct share_copy copy = { .device_count = 1 };
+        const struct share_given given = { .limit_bytes = 500 * MIB, .cores_percent = 50 };
+        json_t *annotations = json_pack(
+                "{s:s, s:s, s:s}", "vgpu.io/allocation",
+                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
+                "\"GPU-1\",\"memory\":800,\"cores\":50}]}}",
+                "vgpu.io/memory", "5000Mi", "vgpu.io/cores", "40");
+
+        strcpy(copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = 450 * MIB;
+        copy.devices[0].cores_percent = 40;
+        CHECK(pod_notes_cut(annotations, "main", &copy, &given));
+        const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
+        assert_non_null(strstr(text, "\"memory\":500,\"cores\":50"));
+        assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
+                            "450Mi");
+        assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/cores")), "40");
         json_decref(annotations);
 }
 
@@ -197,5 +220,6 @@ int main(void)
                    CASE(a_throttled_share_gets_back_what_it_had_after_a_reboot_too),
                    CASE(what_was_kept_once_does_not_keep_a_share_from_being_throttled),
                    CASE(a_decision_is_cut_to_what_the_share_has_and_never_raised),
+                   CASE(a_share_below_what_was_given_stays_so_when_its_decision_is_cut),
                    CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));
 }

@@ -110,7 +110,12 @@ def resize(cluster):
         annotate(cluster, "user", memory="5000Mi")
         cluster.wait("kubectl says that a card of 4 GiB has no room", lambda: any(
             text.startswith("ResizeRefused: ") for text in cluster.events("user")), 10)
-        expect("cuda 450 nvml 450" in inside(cluster, "user", "look"), "the share changed")
+        cluster.wait("what it had at most is others' again", lambda: [
+            part["memory"] for part in whole.allocation(cluster.pod("user"))["main"]] == [500], 10)
+        cluster.wait("the pod asks for what it has", lambda: cluster.pod("user")["metadata"]["annotations"][
+            "vgpu.io/memory"] == "450Mi", 10)
+        log = inside(cluster, "user", "look")
+        expect("cuda 450 nvml 450" in log, f"the share changed: {log}")
         try:
             annotate(cluster, "user", memory="9001Mi")
             expect(False, "a resize over the ceiling was let through")
@@ -243,11 +248,11 @@ def outage(cluster):
         try:
             node.kill()
             node.start()
-            starts = len(log_files(entry))
+            before = log_files(entry)[-1]       # kubelet removes older ones
             deadline = time.monotonic() + 60
-            while len(log_files(entry)) < starts + 1 and time.monotonic() < deadline:
+            while log_files(entry)[-1] == before and time.monotonic() < deadline:
                 time.sleep(0.5)
-            expect(len(log_files(entry)) > starts, "it did not restart")
+            expect(log_files(entry)[-1] != before, f"it did not restart: {log_files(entry)}")
             deadline = time.monotonic() + 20
             while "GPUs" not in last_log(entry) and time.monotonic() < deadline:
                 time.sleep(0.2)
@@ -260,7 +265,7 @@ def log_files(entry):
     """kubelet's own, one per start of the container: the API server is not there to be asked."""
     metadata = entry["metadata"]
     folder = f"/var/log/pods/{metadata['namespace']}_{metadata['name']}_{metadata['uid']}/main"
-    return sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder), key=lambda name: int(name.split(".")[0]))]
 
 
 def last_log(entry):
