@@ -26,10 +26,6 @@ def vgpu(*words, check=True):
     return done
 
 
-def answers():
-    return vgpu("ps", check=False).returncode == 0
-
-
 def look(cluster, name):
     """What a program sees that is started in the pod while it runs. Such programs have the container's own
     environment, not what the runtime added for the simulated driver."""
@@ -64,6 +60,41 @@ def seen(cluster):
         expect("cuda 100 nvml 100" in look(cluster, "user"), "it does not shrink")
 
 
+@case("a share that grows while a pod is being placed beside it: no more than the card is handed out, whoever is first")
+def growing(cluster):
+    card, wide = 40960, 30000
+    with whole(cluster, "a100-40gb", 1, EXEMPT):
+        made = gpu_pod("grower", "sleep 3600", memory=1000)
+        made["metadata"]["annotations"] = {"vgpu.io/memory-max": f"{wide}Mi"}
+        cluster.apply(made)
+        cluster.wait_phase("grower", "Running", seconds=60)
+        cut = 0
+        for turn in range(5):
+            growth = subprocess.Popen(["sh", "-c", f"sleep 0.{turn}; exec \"$0\" set grower.main --memory {wide}Mi",
+                                       os.path.join(BUILD, "bin", "vgpu")], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            cluster.apply(gpu_pod(f"placed-{turn}", "sleep 3600", memory=20000))
+            growth.wait(20)
+            cluster.wait("it runs, or there is no room", lambda name=f"placed-{turn}": cluster.pod(name)[
+                "status"]["phase"] == "Running" or any(
+                    event.startswith("FailedScheduling: ") for event in cluster.events(name)), 60)
+            now = {name: share["gpus"][0]["limit_bytes"] // MIB for name, share in shares().items()}
+            expect(sum(now.values()) <= card, f"more than there is: {now}")
+            if f"placed-{turn}.main" in now:
+                expect(now[f"placed-{turn}.main"] == 20000, now)
+            cut += now["grower.main"] not in (1000, wide)
+            cluster.delete("v1", "Pod", f"placed-{turn}", cluster.namespace)
+            cluster.wait_gone(f"placed-{turn}", seconds=90)
+            cluster.wait("so is its share", lambda: list(shares()) == ["grower.main"], 30)
+            vgpu("set", "grower.main", "--memory", "1000Mi")
+            # As decided at first, for the next round: what a pod no longer has stays set aside for it.
+            decision = json.loads(cluster.pod("grower")["metadata"]["annotations"]["vgpu.io/allocation"])
+            decision["containers"]["main"][0]["memory"] = 1000
+            cluster.patch("v1", "Pod", "grower", {"metadata": {"annotations": {
+                "vgpu.io/allocation": json.dumps(decision)}}}, cluster.namespace)
+        print(f"e2e: growth gave way in {cut} of 5 rounds", flush=True)
+
+
 @case("pods on one card take turns by their cores, and go on when vgpu-node is killed")
 def turns(cluster):
     with whole(cluster, "a100-40gb", 1) as node:
@@ -93,7 +124,7 @@ def turns(cluster):
         node.kill()
         time.sleep(0.3)
         node.start()
-        cluster.wait("vgpu-node is back", answers, 20)
+        cluster.wait("vgpu-node is back", shares, 20)
         cluster.wait("the next arbiter gives turns", lambda: all(
             now > then + 5 for now, then in zip(counts(), counted)), 20)
         print(f"e2e: pods with 30 and 60 percent got {got[0] * 100:.1f} and {got[1] * 100:.1f}", flush=True)
