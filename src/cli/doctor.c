@@ -88,7 +88,8 @@ static void check_driver(struct doctor *doctor)
 
 static void check_simulator(struct doctor *doctor)
 {
-        autofree char *library = places_sim_library();
+        struct err e = { 0 };
+        autofree char *library = places_sim_library(&e);
 
         if (library)
                 doctor_say(doctor, VERDICT_OK, NULL, "the simulated driver is in '%s'", library);
@@ -96,18 +97,19 @@ static void check_simulator(struct doctor *doctor)
                 doctor_say(doctor, VERDICT_WRONG,
                            "set VGPU_SIM_LIB to the folder with the simulated libcuda.so.1, or "
                            "unset it and install vgpu again",
-                           "the simulated driver was not found");
+                           "%s", e.text);
 }
 
 static void check_library(struct doctor *doctor)
 {
-        autofree char *library = places_preload_library();
+        struct err e = { 0 };
+        autofree char *library = places_preload_library(&e);
         int major = 0, minor = 0;
 
         if (!library) {
                 doctor_say(doctor, VERDICT_WRONG,
                            "set VGPU_LIB to its path, or unset it and install vgpu again",
-                           "libvgpu.so was not found: limits cannot be held");
+                           "%s: limits cannot be held", e.text);
                 return;
         }
         sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);

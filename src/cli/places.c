@@ -1,6 +1,7 @@
 /* Where machines of `vgpu run --sim` live, and what lies next to this program. */
 #include "places.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -48,45 +49,70 @@ char *places_beside(const char *program)
         return own_folder(folder) && asprintf(&path, "%s/%s", folder, program) >= 0 ? path : NULL;
 }
 
-/* The first of the paths, relative to this program's folder, that `is_there` accepts. */
-static char *find_near(const char *const *relative, bool (*is_there)(const char *path))
-{
-        char self[PATH_MAX], path[PATH_MAX + 64];
-
-        if (!own_folder(self))
-                return NULL;
-        for (; *relative; relative++) {
-                snprintf(path, sizeof path, "%s/%s", self, *relative);
-                if (is_there(path))
-                        return realpath(path, NULL);
-        }
-        return NULL;
-}
-
-char *places_sim_library(void)
-{
-        /* The build tree, then installed layouts (lib, and Debian's lib/TRIPLET). */
-        static const char *const relative[] = { "../lib/sim", "../lib/vgpu/sim",
-                                                "../" VGPU_LIBDIR "/vgpu/sim", NULL };
-        const char *chosen = getenv("VGPU_SIM_LIB");
-
-        if (chosen && *chosen)
-                return has_library(chosen) ? realpath(chosen, NULL) : NULL;
-        return find_near(relative, has_library);
-}
-
 static bool is_readable(const char *path)
 {
         return access(path, R_OK) == 0;
 }
 
-char *places_preload_library(void)
-{
-        static const char *const relative[] = { "../lib/libvgpu.so", "../lib/vgpu/libvgpu.so",
-                                                "../" VGPU_LIBDIR "/vgpu/libvgpu.so", NULL };
-        const char *chosen = getenv("VGPU_LIB");
+/* Something that comes with this program: where the variable says, or near. */
+struct piece {
+        const char *name, *variable;
+        bool (*is_there)(const char *path);
+        const char *relative[4]; /* to this program's folder */
+};
 
-        if (chosen && *chosen)
-                return is_readable(chosen) ? realpath(chosen, NULL) : NULL;
-        return find_near(relative, is_readable);
+static char *piece_near(const struct piece *piece)
+{
+        char self[PATH_MAX], path[PATH_MAX + 64];
+
+        if (!own_folder(self))
+                return NULL;
+        for (const char *const *relative = piece->relative; *relative; relative++) {
+                snprintf(path, sizeof path, "%s/%s", self, *relative);
+                if (piece->is_there(path))
+                        return realpath(path, NULL);
+        }
+        return NULL;
+}
+
+/* `chosen` is what the variable says. */
+static char *piece_find(const struct piece *piece, const char *chosen, struct err *e)
+{
+        char *path;
+
+        if (chosen && *chosen) {
+                path = piece->is_there(chosen) ? realpath(chosen, NULL) : NULL;
+                if (!path)
+                        err_set(e, -ENOENT, "%s was not found where %s says: '%.150s'", piece->name,
+                                piece->variable, chosen);
+                return path;
+        }
+        path = piece_near(piece);
+        if (!path)
+                err_set(e, -ENOENT, "%s was not found next to vgpu; say where it is with %s",
+                        piece->name, piece->variable);
+        return path;
+}
+
+/* The build tree, then installed layouts (lib, and Debian's lib/TRIPLET). */
+char *places_sim_library(struct err *e)
+{
+        static const struct piece piece = { "the simulated libcuda.so.1",
+                                            "VGPU_SIM_LIB",
+                                            has_library,
+                                            { "../lib/sim", "../lib/vgpu/sim",
+                                              "../" VGPU_LIBDIR "/vgpu/sim" } };
+
+        return piece_find(&piece, getenv("VGPU_SIM_LIB"), e);
+}
+
+char *places_preload_library(struct err *e)
+{
+        static const struct piece piece = { "libvgpu.so",
+                                            "VGPU_LIB",
+                                            is_readable,
+                                            { "../lib/libvgpu.so", "../lib/vgpu/libvgpu.so",
+                                              "../" VGPU_LIBDIR "/vgpu/libvgpu.so" } };
+
+        return piece_find(&piece, getenv("VGPU_LIB"), e);
 }

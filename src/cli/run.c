@@ -142,13 +142,11 @@ static int sim_parse(char *text, struct machine_spec *spec, struct err *e)
 static int environment_set(const char *machine_path, struct err *e)
 {
         const char *old = getenv("LD_LIBRARY_PATH");
-        autofree char *library = places_sim_library(), *path = NULL;
+        autofree char *library = places_sim_library(e), *path = NULL;
         autofree char *machine = realpath(machine_path, NULL);
 
         if (!library)
-                return err_set(e, -1,
-                               "the simulated libcuda.so.1 was not found; set VGPU_SIM_LIB "
-                               "to its folder");
+                return -ENOENT;
         if (strchr(library, ':'))
                 return err_set(e, -1,
                                "the folder '%s' of the simulated driver has a ':' in its "

@@ -101,12 +101,10 @@ static int share_describe(const struct run_limits *limits, const struct gpu_list
 static int preload_set(struct err *e)
 {
         const char *old = getenv("LD_PRELOAD");
-        autofree char *library = places_preload_library(), *preload = NULL;
+        autofree char *library = places_preload_library(e), *preload = NULL;
 
         if (!library)
-                return err_set(e, -ENOENT,
-                               "libvgpu.so was not found next to vgpu; set VGPU_LIB to "
-                               "its path");
+                return -ENOENT;
         if (strpbrk(library, ": "))
                 return err_set(e, -EINVAL,
                                "the path '%.150s' of libvgpu.so has a ':' or a space, "

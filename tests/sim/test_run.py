@@ -191,7 +191,7 @@ class Run(Case):
     def test_the_libraries_may_be_elsewhere(self):
         done = vgpu("run", "--sim=t4-16gb", "--", "true",
                     environment={"VGPU_SIM_LIB": self.folder, "XDG_RUNTIME_DIR": self.runtime})
-        self.refuses(done, 125, "VGPU_SIM_LIB")
+        self.refuses(done, 125, f"was not found where VGPU_SIM_LIB says: '{self.folder}'")
         self.vanishes()
 
 
