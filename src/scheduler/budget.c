@@ -116,6 +116,29 @@ static json_int_t priority_of(const json_t *pod)
         return json_integer_value(json_object_get(json_object_get(pod, "spec"), "priority"));
 }
 
+static json_int_t allowed_of(const json_t *budget)
+{
+        return json_integer_value(
+                json_object_get(json_object_get(budget, "status"), "disruptionsAllowed"));
+}
+
+json_int_t budget_violations(const json_t *budgets, json_t *const *pods, unsigned count)
+{
+        json_int_t violations = 0;
+        const json_t *budget;
+        size_t i;
+
+        json_array_foreach(budgets, i, budget)
+        {
+                json_int_t left = allowed_of(budget);
+
+                for (unsigned p = 0; p < count; p++)
+                        if (budget_counts(budget, pods[p]) && --left < 0)
+                                violations++;
+        }
+        return violations;
+}
+
 int budget_excess(const json_t *budgets, json_t *const *pods, unsigned count,
                   const json_t **ret_budget)
 {
@@ -124,8 +147,6 @@ int budget_excess(const json_t *budgets, json_t *const *pods, unsigned count,
 
         json_array_foreach(budgets, i, budget)
         {
-                const json_int_t allowed = json_integer_value(
-                        json_object_get(json_object_get(budget, "status"), "disruptionsAllowed"));
                 json_int_t going = 0;
                 int spared = -1;
 
@@ -136,7 +157,7 @@ int budget_excess(const json_t *budgets, json_t *const *pods, unsigned count,
                         if (spared < 0 || priority_of(pods[p]) >= priority_of(pods[spared]))
                                 spared = (int)p;
                 }
-                if (going > allowed) {
+                if (going > allowed_of(budget)) {
                         *ret_budget = budget;
                         return spared;
                 }

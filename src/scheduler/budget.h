@@ -16,3 +16,6 @@ bool budget_counts(const json_t *budget, const json_t *pod);
  * most important one under it. −1: all may go. */
 int budget_excess(const json_t *budgets, json_t *const *pods, unsigned count,
                   const json_t **ret_budget);
+
+/* By how many they go beyond what budgets allow, as kube-scheduler counts it. */
+json_int_t budget_violations(const json_t *budgets, json_t *const *pods, unsigned count);

@@ -24,7 +24,9 @@ struct budget_look {
 
 static void verdict_tell(struct budget_look *look)
 {
-        struct budget_verdict verdict = { .is_budgeted = look->is_in_reach };
+        struct budget_verdict verdict = { .is_budgeted = look->is_in_reach,
+                                          .budgets = look->budgets,
+                                          .pods = look->pods };
         const json_t *budget = NULL, *one;
         size_t i;
 

@@ -15,7 +15,10 @@ struct budget_verdict {
         int spared;       /* which one may not go with the others; −1: all may */
         char budget[256]; /* that says so */
         long long allowed;
-        const bool *is_budgeted; /* by subject, while it is told */
+        /* While it is told: */
+        const bool *is_budgeted; /* by subject */
+        const json_t *budgets;   /* of all their namespaces */
+        json_t *const *pods;     /* by subject; NULL: gone, or no budget is in its namespace */
 };
 
 /* Tells once, never from inside this call. Where the API server does not say, all may go: it is asked about each

@@ -10,6 +10,7 @@
 #include "http_server.h"
 #include "list.h"
 #include "node_told.h"
+#include "preempt_budgets.h"
 #include "scheduler_metrics.h"
 #include "scope.h"
 #include "simulate.h"
@@ -142,6 +143,11 @@ static void verb_bind(struct extender *extender, const json_t *args, struct http
         binding_begin(extender->state, extender->client, args, extender->lease != NULL, exchange);
 }
 
+static void on_preempt_complete(void *owner, json_t *answer)
+{
+        reply_json(owner, answer);
+}
+
 static void verb_preempt_run(struct extender *extender, const json_t *args,
                              struct http_exchange *exchange)
 {
@@ -152,8 +158,14 @@ static void verb_preempt_run(struct extender *extender, const json_t *args,
                 reply_text(exchange, 400, e.text);
                 return;
         }
-        reply_json(exchange,
-                   verb_preempt(state_cluster(extender->state), args, &asking, clock_now_ns()));
+        json_t *answer =
+                verb_preempt(state_cluster(extender->state), args, &asking, clock_now_ns());
+
+        if (answer)
+                preempt_budgets_add(extender->client, state_cluster(extender->state), args, answer,
+                                    on_preempt_complete, exchange);
+        else
+                reply_json(exchange, NULL);
 }
 
 static void verb_simulate(struct extender *extender, const json_t *args,

@@ -118,9 +118,28 @@ def blind(tap, bin_dir):
             (asks(api, scheduler), sorted(evictions.gone)), (True, ["one", "two"])))
 
 
+def counted(tap, bin_dir):
+    """kube-scheduler preempts where its own resources are short, and weighs nodes by budgets that are violated."""
+    api = pair(1)
+    with Scheduler(bin_dir, api) as scheduler:
+        def violations(*gone):
+            answer = scheduler.ask("POST", "/preempt", {
+                "Pod": pod("high", 40000, 1000), "NodeNameToMetaVictims": {"n": {
+                    "Pods": [{"UID": f"u-{name}"} for name in gone], "NumPDBViolations": 3}}})
+            found = json.loads(answer[1])["NodeNameToMetaVictims"]["n"]
+            return sorted(entry["UID"] for entry in found["Pods"]), found["NumPDBViolations"]
+        tap.check("victims on the cards count for it too, beyond what their budget can spare", differs(
+            violations("cpu-only"), (["u-cpu-only", "u-one", "u-two"], 4)))
+        tap.check("what kube-scheduler chose itself it has counted itself", differs(
+            violations("one", "two"), (["u-one", "u-two"], 3)))
+        api.rules["GET", "/apis/policy/v1/namespaces/d/poddisruptionbudgets"] = lambda request: request.reply(
+            403, status(403, "Forbidden", "not yours"))
+        tap.check("where budgets may not be read, its count stands", differs(violations("cpu-only")[1], 3))
+
+
 def main(bin_dir):
     tap = Tap()
-    for case in (together, nobody, taken, blind):
+    for case in (together, nobody, taken, blind, counted):
         case(tap, bin_dir)
     tap.done()
 
