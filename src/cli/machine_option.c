@@ -154,7 +154,7 @@ int machine_option_gpu(const struct machine *machine, const char *text, unsigned
                 }
         }
         if (str_parse_u64(text, &index) < 0 || index >= count)
-                return err_set(e, -EINVAL, "there is no GPU '%.60s' (the machine has %s%u)", text,
+                return err_set(e, -ENODEV, "there is no GPU '%.60s' (the machine has %s%u)", text,
                                count > 1 ? "0 to " : "only ", count - 1);
         *ret_gpu = (unsigned)index;
         return 0;

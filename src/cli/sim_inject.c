@@ -1,4 +1,5 @@
 /* vgpu sim inject: faults on demand. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static int fault_each(struct injection *injection, bool is_hang, struct err *e)
                                "'vgpu sim inject clear' removes them",
                                MACHINE_FAULTS);
         if (!found)
-                return err_set(e, -1, "the driver has no function '%.60s'%s", name,
+                return err_set(e, -EINVAL, "the driver has no function '%.60s'%s", name,
                                nearest_text(&nearest, "", hint, sizeof hint));
         return 0;
 }
@@ -120,7 +121,7 @@ static int inject_xid(struct injection *injection, unsigned gpu, struct err *e)
         uint64_t number;
 
         if (quantity_parse_whole(injection->words[2], "an Xid", 1, 999, &number, e) < 0)
-                return -1;
+                return -EINVAL;
         event_post(&injection->machine, gpu, EVENT_XID, number);
         return 0;
 }
@@ -131,7 +132,7 @@ static int inject_ecc(struct injection *injection, unsigned gpu, struct err *e)
         const uint64_t times = injection->times == UINT32_MAX ? 1 : injection->times;
 
         if (!target->has_ecc)
-                return err_set(e, -1, "GPU %u (%s) has no ECC memory", gpu, target->name);
+                return err_set(e, -ENOTSUP, "GPU %u (%s) has no ECC memory", gpu, target->name);
         if (strcmp(injection->words[2], "corrected") == 0) {
                 atomic_fetch_add(&target->ecc_corrected, times);
                 event_post(&injection->machine, gpu, EVENT_ECC_SINGLE, 0);
@@ -140,7 +141,8 @@ static int inject_ecc(struct injection *injection, unsigned gpu, struct err *e)
                 event_post(&injection->machine, gpu, EVENT_ECC_DOUBLE, 0);
                 event_post(&injection->machine, gpu, EVENT_XID, XID_DOUBLE_BIT_ECC);
         } else {
-                return err_set(e, -1, "an ECC error is 'corrected' or 'uncorrected', not '%.40s'",
+                return err_set(e, -EINVAL,
+                               "an ECC error is 'corrected' or 'uncorrected', not '%.40s'",
                                injection->words[2]);
         }
         return 0;
@@ -166,11 +168,11 @@ static int inject_outsider(struct injection *injection, unsigned gpu, struct err
         uint64_t bytes;
 
         if (quantity_parse_bytes(injection->words[2], &bytes, e) < 0)
-                return -1;
+                return -EINVAL;
         if (unit_set_outsider(&injection->machine, gpu * MACHINE_UNITS_PER_GPU, bytes) == 0)
                 return 0;
         unit_memory(&injection->machine, gpu * MACHINE_UNITS_PER_GPU, &memory);
-        return err_set(e, -1, "GPU %u has only %lluMiB free for an outsider", gpu,
+        return err_set(e, -ENOSPC, "GPU %u has only %lluMiB free for an outsider", gpu,
                        (unsigned long long)(memory.free_bytes >> 20));
 }
 
@@ -240,7 +242,9 @@ static int inject_run(struct injection *injection, const char *path, int word_co
         if (r == 0)
                 r = actions[action].run(injection, gpu, &e);
         machine_close(&injection->machine);
-        return r < 0 ? complain(EXIT_FAILED, "%s", e.text) : EXIT_OK;
+        if (r < 0) /* a word that is wrong on every machine, or one that this machine refuses */
+                return complain(r == -EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s", e.text);
+        return EXIT_OK;
 }
 
 int command_sim_inject(const struct command *command, int argc, char **argv)

@@ -388,7 +388,7 @@ class Faults(Case):
         self.inject("ecc", "0", "uncorrected")
         gpu = self.stat()["gpus"][0]
         self.assertEqual((gpu["ecc_corrected"], gpu["ecc_uncorrected"]), (3, 1))
-        self.refuses(self.inject("ecc", "0", "maybe"), 1, "'maybe'")
+        self.refuses(self.inject("ecc", "0", "maybe"), 2, "'maybe'")
 
     def test_a_gpu_may_be_named_by_its_uuid(self):
         self.create("--gpus", "2")
@@ -410,10 +410,11 @@ class Faults(Case):
                                   ((), 2, "what shall happen"),
                                   (("lose",), 2, "use: vgpu sim inject lose GPU"),
                                   (("lose", "1"), 1, "no GPU '1'"),
-                                  (("xid", "0", "0"), 1, "from 1 to 999"),
-                                  (("fail", "cuMemAloc"), 1, "did you mean 'cuMemAlloc'"),
+                                  (("xid", "0", "0"), 2, "from 1 to 999"),
+                                  (("fail", "cuMemAloc"), 2, "did you mean 'cuMemAlloc'"),
                                   (("fail", "cuInit", "--result", "CUDA_ERROR_UNKOWN"), 2,
                                    "did you mean 'CUDA_ERROR_UNKNOWN'"),
+                                  (("outsider", "0", "much"), 2, "not a size"),
                                   (("fail", "cuInit", "--times", "0"), 2, "number of times")):
             self.refuses(self.inject(*words), code, part)
 
