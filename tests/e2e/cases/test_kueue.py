@@ -202,7 +202,7 @@ def follows(cluster, names, fits, free, after="50"):
     cluster.wait(f"{fits} are admitted", lambda: len(admitted(cluster)) == fits)
     cluster.wait("one of those that wait says why", lambda: any(
         "insufficient unused quota for gpu.das.com/mem" in state for state in workloads(cluster).values()))
-    expect(len(set(workloads(cluster)) & set(names)) == len(names), workloads(cluster))
+    cluster.wait("Kueue knows of all", lambda: set(names) <= set(workloads(cluster)))
     expect(len(admitted(cluster)) == fits, workloads(cluster))
     cluster.wait("Kueue charges all 50 GB", lambda: charged(cluster) == ["50"])
     gone = admitted(cluster)[0]
