@@ -26,7 +26,8 @@ def started_at(pid):
             fields = file.read().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[0] == "Z" else fields[19]
+    # Its first thread may have ended before the others, which hold its ports until they have, too.
+    return None if fields[0] == "Z" and int(fields[17]) <= 1 else fields[19]
 
 
 def pid_of(name):

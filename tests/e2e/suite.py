@@ -67,6 +67,18 @@ def tell(line, trouble=None):
     say("\n".join([line, *("#   " + part for part in (trouble or "").splitlines())]))
 
 
+def mended(profile):
+    """Starts what a failed case left stopped, or all the others would fail too; says so if it cannot."""
+    import components
+    import process
+    try:
+        for name in components.PROFILES[profile]:
+            process.start(name)
+        return ""
+    except Trouble as trouble:
+        return f"\nthe cluster stays broken: {trouble}"
+
+
 class Suite:
     """The cases of a profile, and how each of them went: "ok", "unsteady" or "failed"."""
 
@@ -95,6 +107,8 @@ class Suite:
             cluster = lab.Cluster()
             with cluster.own_namespace(name):
                 trouble = trouble_of(function, cluster)
+                if trouble:
+                    trouble += mended(self.profile)
         return trouble, f"{sentence} ({time.monotonic() - started:.1f} s)"
 
     def run(self):
