@@ -5,20 +5,36 @@
 #include "cuda_prototypes.h"
 #include "err.h"
 
-#define DRIVER_FUNCTIONS(X)                                                                      \
-        X(cuInit)                                                                                \
-        X(cuDeviceGetCount)                                                                      \
-        X(cuDeviceGet)                                                                           \
-        X(cuDeviceGetName)                                                                       \
-        X(cuDeviceGetAttribute)                                                                  \
-        X(cuDeviceGetPCIBusId)                                                                   \
-        X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) X(cuCtxSetCurrent)           \
-                X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) X(cuMemGetInfo_v2)  \
-                        X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2)   \
-                                X(cuMemsetD8_v2) X(cuStreamCreate) X(cuStreamDestroy_v2)         \
-                                        X(cuStreamSynchronize) X(cuEventCreate) X(cuEventRecord) \
-                                                X(cuEventSynchronize) X(cuEventDestroy_v2)       \
-                                                        X(cuLaunchKernel) X(cuGetErrorName)
+/* clang-format off: a function is a row. */
+#define DRIVER_FUNCTIONS(X)             \
+        X(cuInit)                       \
+        X(cuDeviceGetCount)             \
+        X(cuDeviceGet)                  \
+        X(cuDeviceGetName)              \
+        X(cuDeviceGetAttribute)         \
+        X(cuDeviceGetPCIBusId)          \
+        X(cuDevicePrimaryCtxRetain)     \
+        X(cuDevicePrimaryCtxRelease_v2) \
+        X(cuCtxSetCurrent)              \
+        X(cuModuleLoadData)             \
+        X(cuModuleGetFunction)          \
+        X(cuModuleUnload)               \
+        X(cuMemGetInfo_v2)              \
+        X(cuMemAlloc_v2)                \
+        X(cuMemFree_v2)                 \
+        X(cuMemcpyHtoD_v2)              \
+        X(cuMemcpyDtoH_v2)              \
+        X(cuMemsetD8_v2)                \
+        X(cuStreamCreate)               \
+        X(cuStreamDestroy_v2)           \
+        X(cuStreamSynchronize)          \
+        X(cuEventCreate)                \
+        X(cuEventRecord)                \
+        X(cuEventSynchronize)           \
+        X(cuEventDestroy_v2)            \
+        X(cuLaunchKernel)               \
+        X(cuGetErrorName)
+/* clang-format on */
 
 struct burn_driver {
 #define DRIVER_POINTER(name) __typeof__(&name) name;
