@@ -137,8 +137,11 @@ def named(cluster):
                     told["type"] == condition and told["status"] == "True" for told in cluster.get(
                         entry["apiVersion"], entry["kind"], name, "default")["status"].get("conditions", [])), 90)
             finally:
-                subprocess.run(["kubectl", "delete", "-f", "-", "--ignore-not-found"], input=text, text=True, check=True)
-                cluster.wait("nothing is left", lambda: not cluster.list("v1", "Pod", "default"), 90)
+                subprocess.run(["kubectl", "delete", "-f", "-", "--ignore-not-found", "--wait=false"], input=text, text=True,
+                               check=True)
+                # Their half a minute of grace is nobody's concern here.
+                cluster.wait("nothing is left", lambda: cluster.request("DELETE", cluster.path(
+                    "v1", "Pod", "default"), gracePeriodSeconds=0) and not cluster.list("v1", "Pod", "default"), 90)
 
 
 @case("seed 001: its exec steps as they are written, typed into a terminal in the container")
