@@ -16,6 +16,7 @@ from places import BUILD
 from whole import UBUNTU, expect_own, gpu_pod, inside, wait_log
 
 ROUNDS = int(os.environ.get("VGPU_E2E_ROUNDS", "4"))
+BURN_SECONDS = int(os.environ.get("VGPU_E2E_BURN", "15"))      # 60 in the document
 GIB = 1 << 30
 VGPU = os.path.join(BUILD, "bin", "vgpu")
 
@@ -154,7 +155,7 @@ def steps_burn(cluster):
         parts = []
         for exports in (MEMORY, COMPUTE):
             busy, began = busy_s(node), time.monotonic()
-            log = typed(cluster, name, *exports.splitlines(), "./gpu_burn 60")
+            log = typed(cluster, name, *exports.splitlines(), f"./gpu_burn {BURN_SECONDS}")
             parts.append((busy_s(node) - busy) / (time.monotonic() - began))
             expect("GPU 0: OK" in log, log)
         print(f"e2e: of the GPU {parts[0]:.0%}, with 10 % of compute {parts[1]:.0%}", flush=True)
