@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """vgpu ps: who holds what: test_ps.py VGPU VGPU_BURN SOURCE_ROOT."""
 
+import contextlib
 import os
 import pty
 import socket
@@ -99,14 +100,19 @@ class Ps(ShareCase):
         self.nothing_is_left()
         self.assertEqual(self.rows(), [])
 
-    def test_what_a_killed_watcher_leaves_is_removed(self):
-        guest = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
+    def watchers_kill(self):
+        """How many there were."""
+        count = 0
         for number in filter(str.isdigit, os.listdir("/proc")):
-            try:
+            with contextlib.suppress(OSError):
                 if os.readlink(f"/proc/{number}/fd/3").startswith(self.runtime):
                     os.kill(int(number), 9)
-            except OSError:
-                continue
+                    count += 1
+        return count
+
+    def test_what_a_killed_watcher_leaves_is_removed(self):
+        guest = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
+        self.assertTrue(wait_until(self.watchers_kill))     # it may begin a moment after the program
         guest.end()
         self.assertTrue(os.path.exists(f"{self.runtime}/vgpu/one/share"))
         self.assertEqual(self.rows(), [])
