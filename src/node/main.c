@@ -182,7 +182,7 @@ static void on_share_change(void *owner, struct held_share *held)
         struct node *node = owner;
 
         if (node->client)
-                pod_notes_allocation(node->client, held);
+                pod_notes_allocation(node->client, held, NULL);
 }
 
 static void on_cheat(void *owner, const struct held_share *held, enum cheat cheat,

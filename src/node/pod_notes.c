@@ -17,10 +17,17 @@ enum { PATH_BYTES = 512 };
 struct note {
         char what[64], path[PATH_BYTES];
         char container[64];
+        json_t *asked; /* annotations, as they were; NULL: not known */
         bool is_cut;
         struct share_copy copy;
         struct share_given given[SHARE_DEVICES]; /* if it is cut */
 };
+
+static void note_free(struct note *note)
+{
+        json_decref(note->asked);
+        free(note);
+}
 
 static void on_done(void *owner, const struct kube_answer *answer)
 {
@@ -28,7 +35,7 @@ static void on_done(void *owner, const struct kube_answer *answer)
 
         if (answer->status < 200 || answer->status >= 300)
                 log_warn("%s: %s", note->what, answer->message);
-        free(note);
+        note_free(note);
 }
 
 /* What was decided is raised to what the share has, and what the share no longer has stays set aside for it;
@@ -57,23 +64,33 @@ static bool part_change(struct allocation_part *part, const struct share_device 
         return has_changed;
 }
 
+/* Whoever has asked for something else meanwhile is not overruled. */
+static void annotation_follow(json_t *annotations, const char *key, const char *text,
+                              const json_t *asked)
+{
+        json_t *now = json_object_get(annotations, key);
+
+        if (now && (!asked || json_equal(now, json_object_get(asked, key))))
+                json_object_set_new(annotations, key, json_string(text));
+}
+
 /* An annotation by which the pod was resized before says what the share has: by the decision it could grow. */
-static void resize_follow(json_t *annotations, const struct share_device *row)
+static void resize_follow(json_t *annotations, const struct share_device *row, const json_t *asked)
 {
         char text[32];
 
-        if (row->limit_bytes != SHARE_UNLIMITED && json_object_get(annotations, "vgpu.io/memory")) {
+        if (row->limit_bytes != SHARE_UNLIMITED) {
                 snprintf(text, sizeof text, "%lluMi", (unsigned long long)(row->limit_bytes / MIB));
-                json_object_set_new(annotations, "vgpu.io/memory", json_string(text));
+                annotation_follow(annotations, "vgpu.io/memory", text, asked);
         }
-        if (row->cores_percent && json_object_get(annotations, "vgpu.io/cores")) {
+        if (row->cores_percent) {
                 snprintf(text, sizeof text, "%u", row->cores_percent);
-                json_object_set_new(annotations, "vgpu.io/cores", json_string(text));
+                annotation_follow(annotations, "vgpu.io/cores", text, asked);
         }
 }
 
 static bool parts_change(json_t *annotations, const char *container, const struct share_copy *copy,
-                         const struct share_given *given)
+                         const struct share_given *given, const json_t *asked)
 {
         const char *text = json_string_value(json_object_get(annotations, ALLOCATION_ANNOTATION));
         struct allocation allocation;
@@ -91,7 +108,7 @@ static bool parts_change(json_t *annotations, const char *container, const struc
                     !part_change(part, &copy->devices[device], given ? &given[device] : NULL))
                         continue;
                 has_changed = true;
-                resize_follow(annotations, &copy->devices[device]);
+                resize_follow(annotations, &copy->devices[device], asked);
         }
         autofree char *raised = has_changed ? allocation_format(&allocation) : NULL;
         allocation_done(&allocation);
@@ -99,15 +116,16 @@ static bool parts_change(json_t *annotations, const char *container, const struc
                json_object_set_new(annotations, ALLOCATION_ANNOTATION, json_string(raised)) == 0;
 }
 
-bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy)
+bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy,
+                     const json_t *asked)
 {
-        return parts_change(annotations, container, copy, NULL);
+        return parts_change(annotations, container, copy, NULL, asked);
 }
 
 bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy,
-                   const struct share_given *given)
+                   const struct share_given *given, const json_t *asked)
 {
-        return parts_change(annotations, container, copy, given);
+        return parts_change(annotations, container, copy, given, asked);
 }
 
 static bool pod_change(void *owner, json_t *pod)
@@ -118,7 +136,7 @@ static bool pod_change(void *owner, json_t *pod)
 
         return uid && strcmp(uid, note->copy.pod_uid) == 0 &&
                parts_change(json_object_get(metadata, "annotations"), note->container, &note->copy,
-                            note->is_cut ? note->given : NULL);
+                            note->is_cut ? note->given : NULL, note->asked);
 }
 
 static struct note *note_new(const struct held_share *held, const char *what, const char *format)
@@ -142,29 +160,35 @@ static void note_update(struct kube_client *client, struct note *note)
         struct kube_update *update;
 
         if (kube_client_update(client, note->path, pod_change, on_done, note, &update) < 0)
-                free(note);
+                note_free(note);
 }
 
-static struct note *decision_note(const struct held_share *held, const char *what)
+static struct note *decision_note(const struct held_share *held, const json_t *asked,
+                                  const char *what)
 {
         char rest[PATH_BYTES / 2 + 16];
 
         snprintf(rest, sizeof rest, "pods/%.253s", held->pod);
-        return note_new(held, what, rest);
+        struct note *note = note_new(held, what, rest);
+        if (note)
+                note->asked = json_copy((json_t *)asked); /* it is read alone */
+        return note;
 }
 
-void pod_notes_allocation(struct kube_client *client, const struct held_share *held)
+void pod_notes_allocation(struct kube_client *client, const struct held_share *held,
+                          const json_t *asked)
 {
-        struct note *note = decision_note(held, "the scheduler is not told of a raised share");
+        struct note *note =
+                decision_note(held, asked, "the scheduler is not told of a raised share");
 
         if (note)
                 note_update(client, note);
 }
 
-void pod_notes_lower(struct kube_client *client, const struct held_share *held)
+void pod_notes_lower(struct kube_client *client, const struct held_share *held, const json_t *asked)
 {
         struct note *note =
-                held->given ? decision_note(held, "the scheduler is not told of a cut share")
+                held->given ? decision_note(held, asked, "the scheduler is not told of a cut share")
                             : NULL;
 
         if (!note)
@@ -180,7 +204,7 @@ static void note_post(struct kube_client *client, struct note *note, json_t *bod
         struct kube_call *call;
 
         if (!body || kube_client_call(client, &request, on_done, note, &call) < 0)
-                free(note);
+                note_free(note);
         json_decref(body);
 }
 

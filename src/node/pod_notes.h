@@ -6,11 +6,14 @@
 #include "kube_client.h"
 #include "share_book.h"
 
-/* The pod's decision says at least what the share has now. */
-void pod_notes_allocation(struct kube_client *client, const struct held_share *held);
+/* The pod's decision says at least what the share has now. `asked`: the pod's annotations by which that came to
+ * be, NULL for none; if they ask for something else by then, that stays. */
+void pod_notes_allocation(struct kube_client *client, const struct held_share *held,
+                          const json_t *asked);
 
 /* The pod's decision says at most what the share has now, or was given at first. */
-void pod_notes_lower(struct kube_client *client, const struct held_share *held);
+void pod_notes_lower(struct kube_client *client, const struct held_share *held,
+                     const json_t *asked);
 
 /* A Warning that `kubectl describe pod` shows. */
 void pod_notes_event(struct kube_client *client, const struct held_share *held, const char *node,
@@ -21,6 +24,7 @@ void pod_notes_evict(struct kube_client *client, const struct held_share *held);
 
 /* What the first two do to the annotations of a pod; pure. True: something changed. Annotations by which it was
  * resized say what the share has then. `given`: a row per device. */
-bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy);
+bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy,
+                     const json_t *asked);
 bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy,
-                   const struct share_given *given);
+                   const struct share_given *given, const json_t *asked);

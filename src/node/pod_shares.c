@@ -21,6 +21,11 @@ static const char *text_get(const json_t *object, const char *key)
         return text ? text : "";
 }
 
+static const json_t *annotations_of(const json_t *pod)
+{
+        return json_object_get(json_object_get(pod, "metadata"), "annotations");
+}
+
 /* The scheduler hears that the room is not taken, and the pod's owner why it has less. */
 static void on_cut(void *owner, const struct share_growth_cut *cut)
 {
@@ -38,7 +43,7 @@ static void on_cut(void *owner, const struct share_growth_cut *cut)
                  "placed there",
                  held->container, amount, cut->gpu->index);
         log_warn("pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
-        pod_notes_lower(options->client, held);
+        pod_notes_lower(options->client, held, NULL);
         pod_notes_event(options->client, held, options->node_name, "GrowthTakenBack", sentence);
 }
 
@@ -64,7 +69,8 @@ static int share_make(const struct pod_watch_options *options, const struct seen
 /* A share that is there changes only when what the pod says does: what `vgpu set` has changed since is not
  * undone by a pod's heartbeat. */
 static int share_put(const struct pod_watch_options *options, const struct seen_pod *seen,
-                     const struct share_copy *content, const struct gpu_card *cards, struct err *e)
+                     const json_t *pod, const struct share_copy *content,
+                     const struct gpu_card *cards, struct err *e)
 {
         struct share_book *shares = options->shares;
         struct held_share *held = share_book_find(shares, content->pod_uid, content->container);
@@ -79,7 +85,7 @@ static int share_put(const struct pod_watch_options *options, const struct seen_
                 if (r == 0)
                         r = share_book_change(shares, held, content, e);
                 if (r == 0)
-                        pod_notes_allocation(options->client, held);
+                        pod_notes_allocation(options->client, held, annotations_of(pod));
         } else {
                 r = share_make(options, seen, content, cards, &held, e);
         }
@@ -105,7 +111,7 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
                 return;
         if (e->code ==
             -ENOSPC) /* what it grew by was taken back, and the pod does not say so yet */
-                pod_notes_lower(options->client, held);
+                pod_notes_lower(options->client, held, annotations_of(pod));
         pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
 }
 
@@ -146,7 +152,7 @@ static int share_begin(const struct pod_watch_options *options, const struct see
         terms.is_as_given = true;
         const int r = share_content_make(pod, container, allocation, options->gpus, &terms,
                                          &content, cards, e);
-        return r > 0 ? share_put(options, seen, &content, cards, e) : r;
+        return r > 0 ? share_put(options, seen, pod, &content, cards, e) : r;
 }
 
 static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
@@ -163,7 +169,7 @@ static void container_apply(const struct pod_watch_options *options, struct seen
         if (r > 0 && !share_book_find(options->shares, seen->uid, name))
                 r = share_begin(options, seen, pod, container, allocation, &e) < 0 ? -EINVAL : r;
         if (r > 0)
-                r = share_put(options, seen, &content, cards, &e);
+                r = share_put(options, seen, pod, &content, cards, &e);
         if (r < 0)
                 refuse(options, seen, pod, name, &e);
         else

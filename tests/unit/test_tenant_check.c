@@ -102,17 +102,41 @@ TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 100 * MIB;
         copy.devices[0].cores_percent = 10;
-        CHECK(!pod_notes_raise(annotations, "main", &copy));
+        CHECK(!pod_notes_raise(annotations, "main", &copy, NULL));
         copy.devices[0].limit_bytes = 300 * MIB;
         copy.devices[0].cores_percent = 50;
-        CHECK(!pod_notes_raise(annotations, "nobody", &copy));
-        CHECK(pod_notes_raise(annotations, "main", &copy));
+        CHECK(!pod_notes_raise(annotations, "nobody", &copy, NULL));
+        CHECK(pod_notes_raise(annotations, "main", &copy, NULL));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":300,\"cores\":50"));
         assert_non_null(strstr(text, "\"memory\":5,\"cores\":0"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
                             "300Mi");
-        CHECK(!pod_notes_raise(annotations, "main", &copy));
+        CHECK(!pod_notes_raise(annotations, "main", &copy, NULL));
+        json_decref(annotations);
+}
+
+/* Between the change of a share and what is noted of it a user may have changed the pod again. */
+TEST(what_was_asked_for_meanwhile_stays)
+{
+        struct share_copy copy = { .device_count = 1 };
+        json_t *annotations = json_pack(
+                "{s:s, s:s, s:s}", "vgpu.io/allocation",
+                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
+                "\"GPU-1\",\"memory\":500,\"cores\":50}]}}",
+                "vgpu.io/memory", "450Mi", "vgpu.io/cores", "40");
+        json_t *asked = json_pack("{s:s, s:s}", "vgpu.io/memory", "0.8Gi", "vgpu.io/cores", "40");
+
+        strcpy(copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = 800 * MIB;
+        copy.devices[0].cores_percent = 30;
+        CHECK(pod_notes_raise(annotations, "main", &copy, asked));
+        const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
+        assert_non_null(strstr(text, "\"memory\":800,\"cores\":50"));
+        assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
+                            "450Mi");
+        assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/cores")), "30");
+        json_decref(asked);
         json_decref(annotations);
 }
 
@@ -129,15 +153,15 @@ TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 400 * MIB;
         copy.devices[0].cores_percent = 60;
-        CHECK(!pod_notes_cut(annotations, "main", &copy, &given));
+        CHECK(!pod_notes_cut(annotations, "main", &copy, &given, NULL));
         copy.devices[0].limit_bytes = 200 * MIB;
         copy.devices[0].cores_percent = 10;
-        CHECK(pod_notes_cut(annotations, "main", &copy, &given));
+        CHECK(pod_notes_cut(annotations, "main", &copy, &given, NULL));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":200,\"cores\":10"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
                             "200Mi");
-        CHECK(!pod_notes_cut(annotations, "main", &copy, &given));
+        CHECK(!pod_notes_cut(annotations, "main", &copy, &given, NULL));
         json_decref(annotations);
 }
 
@@ -154,7 +178,7 @@ TEST(a_share_below_what_was_given_stays_so_when_its_decision_is_cut)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 450 * MIB;
         copy.devices[0].cores_percent = 40;
-        CHECK(pod_notes_cut(annotations, "main", &copy, &given));
+        CHECK(pod_notes_cut(annotations, "main", &copy, &given, NULL));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":500,\"cores\":50"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
@@ -219,6 +243,7 @@ int main(void)
                    CASE(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too),
                    CASE(a_throttled_share_gets_back_what_it_had_after_a_reboot_too),
                    CASE(what_was_kept_once_does_not_keep_a_share_from_being_throttled),
+                   CASE(what_was_asked_for_meanwhile_stays),
                    CASE(a_decision_is_cut_to_what_the_share_has_and_never_raised),
                    CASE(a_share_below_what_was_given_stays_so_when_its_decision_is_cut),
                    CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));
