@@ -6,6 +6,8 @@ import statistics
 import subprocess
 import tempfile
 
+import picture
+
 LIMITS = (5, 10, 30, 50, 80)
 # name of the case: (kind of load, processes)
 CASES = {"async_50us": ("async_50us", 1), "async_1ms": ("async_1ms", 1), "sync_20ms": ("sync_20ms", 1),
@@ -61,8 +63,8 @@ def share_one(card, kind, processes, limit, windows):
 
 
 def share_metrics(build, limits=LIMITS, windows=WINDOWS):
-    """Error of the mean, and mean absolute error of windows of a second, in points."""
-    metrics = {}
+    """Error of the mean, and mean absolute error of windows of a second, in points; drawn, too."""
+    metrics, rows = {}, []
     with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
         card = Card(build, folder)
         for case, (kind, processes) in CASES.items():
@@ -71,6 +73,8 @@ def share_metrics(build, limits=LIMITS, windows=WINDOWS):
                 name = f"{case}_at_{limit}"
                 metrics[f"share_error_points_{name}"] = abs(statistics.mean(shares) - limit)
                 metrics[f"share_mae_points_{name}"] = statistics.mean(abs(s - limit) for s in shares)
+                rows.append((f"{case}, limit {limit}", statistics.mean(shares), limit))
+    picture.bars(os.path.join(build, "bench"), "shares", "percent of the GPU's time, by load and limit", rows)
     return metrics
 
 
