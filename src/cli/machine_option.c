@@ -60,6 +60,17 @@ bool machine_option_scan(const struct command *command, int argc, char **argv, b
         return option == SCAN_END;
 }
 
+bool machine_option_begin(const struct command *command, int argc, char **argv, bool *flags,
+                          struct machine *ret_machine, int *ret_exit)
+{
+        const char *path;
+
+        if (!machine_option_scan(command, argc, argv, flags, &path, ret_exit))
+                return false;
+        *ret_exit = machine_option_open(path, ret_machine);
+        return *ret_exit == EXIT_OK;
+}
+
 int machine_option_kernel(char *text, struct vec *kernels, struct err *e)
 {
         struct machine_kernel_time kernel = { .name = text };

@@ -16,6 +16,9 @@ int machine_option_open(const char *path, struct machine *ret_machine);
  * True: it goes on, the path may be NULL; false: it exits with this code. */
 bool machine_option_scan(const struct command *command, int argc, char **argv, bool *flags,
                          const char **ret_path, int *ret_exit);
+/* The same, and opens it. */
+bool machine_option_begin(const struct command *command, int argc, char **argv, bool *flags,
+                          struct machine *ret_machine, int *ret_exit);
 
 /* Adds "NAME=MICROSECONDS" to a vec of struct machine_kernel_time. Cuts the text at the '='. */
 int machine_option_kernel(char *text, struct vec *kernels, struct err *e);

@@ -247,13 +247,9 @@ int command_sim_stat(const struct command *command, int argc, char **argv)
 {
         bool flags[ROWS] = { false };
         struct machine machine;
-        const char *path;
         int code;
 
-        if (!machine_option_scan(command, argc, argv, flags, &path, &code))
-                return code;
-        code = machine_option_open(path, &machine);
-        if (code)
+        if (!machine_option_begin(command, argc, argv, flags, &machine, &code))
                 return code;
         stat_print(&machine, flags[JSON], flags[WATCH]);
         while (flags[WATCH] && fflush(stdout) == 0) {

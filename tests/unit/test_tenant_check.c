@@ -3,6 +3,7 @@
 #include "tenant_check.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "book_bench.h"
 #include "pod_notes.h"
@@ -116,15 +117,24 @@ TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
         json_decref(annotations);
 }
 
+/* Of a pod with so much decided for "main" on GPU-1, and 50 cores, that asks for these. */
+static json_t *annotations_make(unsigned mib, const char *memory, const char *cores)
+{
+        char decided[200];
+
+        snprintf(decided, sizeof decided,
+                 "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
+                 "\"GPU-1\",\"memory\":%u,\"cores\":50}]}}",
+                 mib);
+        return json_pack("{s:s, s:s, s:s*}", "vgpu.io/allocation", decided, "vgpu.io/memory",
+                         memory, "vgpu.io/cores", cores);
+}
+
 /* Between the change of a share and what is noted of it a user may have changed the pod again. */
 TEST(what_was_asked_for_meanwhile_stays)
 {
         struct share_copy copy = { .device_count = 1 };
-        json_t *annotations = json_pack(
-                "{s:s, s:s, s:s}", "vgpu.io/allocation",
-                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
-                "\"GPU-1\",\"memory\":500,\"cores\":50}]}}",
-                "vgpu.io/memory", "450Mi", "vgpu.io/cores", "40");
+        json_t *annotations = annotations_make(500, "450Mi", "40");
         json_t *asked = json_pack("{s:s, s:s}", "vgpu.io/memory", "0.8Gi", "vgpu.io/cores", "40");
 
         strcpy(copy.devices[0].uuid, "GPU-1");
@@ -144,11 +154,7 @@ TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
 {
         struct share_copy copy = { .device_count = 1 };
         const struct share_given given = { .limit_bytes = 150 * MIB, .cores_percent = 5 };
-        json_t *annotations = json_pack(
-                "{s:s, s:s}", "vgpu.io/allocation",
-                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
-                "\"GPU-1\",\"memory\":300,\"cores\":50}]}}",
-                "vgpu.io/memory", "300Mi");
+        json_t *annotations = annotations_make(300, "300Mi", NULL);
 
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 400 * MIB;
@@ -169,11 +175,7 @@ TEST(a_share_below_what_was_given_stays_so_when_its_decision_is_cut)
 {
         struct share_copy copy = { .device_count = 1 };
         const struct share_given given = { .limit_bytes = 500 * MIB, .cores_percent = 50 };
-        json_t *annotations = json_pack(
-                "{s:s, s:s, s:s}", "vgpu.io/allocation",
-                "{\"version\":1,\"pod\":\"u\",\"node\":\"n\",\"containers\":{\"main\":[{\"uuid\":"
-                "\"GPU-1\",\"memory\":800,\"cores\":50}]}}",
-                "vgpu.io/memory", "5000Mi", "vgpu.io/cores", "40");
+        json_t *annotations = annotations_make(800, "5000Mi", "40");
 
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 450 * MIB;
