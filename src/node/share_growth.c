@@ -15,7 +15,6 @@ static uint64_t beyond(uint64_t has, uint64_t given)
 }
 
 struct hunt {
-        const struct share_room *room;
         const struct gpu *gpu;
         bool is_for_memory; /* else for compute */
         uint64_t largest;
@@ -75,7 +74,7 @@ static bool yield_once(const struct share_room *room, const struct gpu *gpu,
                        const struct share_copy *wanted, struct share_growth_cut *ret_cut)
 {
         const struct share_sum_use whole = share_room_whole(room, gpu);
-        struct hunt hunt = { .room = room, .gpu = gpu };
+        struct hunt hunt = { .gpu = gpu };
         struct share_growth_cut taken = { .gpu = gpu };
         struct share_sum_use use;
 
