@@ -2,18 +2,28 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-ninja = ninja -C $(1) $(if $(V),-v,--quiet)
+# On a terminal a line says how far it is.
+ninja = ninja -C $(1) $(if $(V),-v,$(if $(MAKE_TERMOUT),,--quiet))
 # Fewer packages for `make demo`, more for `make test`; the first build after a demo sets up the rest.
 demo: needs = demo
 test: needs = test
+# A warning is an error with WERROR=1 alone: a compiler that is newer than we are finds more of them.
+options = -Dlibdir=lib -Dwerror=$(if $(filter-out 0 no false,$(WERROR)),true,false)
+# A folder that was made with other options, or for the demo alone, is brought up to date.
+same = [ "$$(cat $(BUILD)/options 2>&1)" = "$(options)" ]
+configure = $(call setup,$(BUILD),$(1) $(options)) && echo "$(options)" >$(BUILD)/options
 setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
+
+# Of ARCHES, those that are not this machine's own.
+others = $(filter-out $(shell uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/'),$(ARCHES))
+$(foreach other,$(filter-out arm64,$(others)),$(error cannot build for '$(other)' here: only arm64 is cross-built))
 
 # A rule with a ## comment is a command, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*[#][#] .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := build
 
 build: $(BUILD)/build.ninja ## compile programs and libraries into build/bin and build/lib
-	@grep -q lib/net $< || { $(call setup,$(BUILD),--reconfigure); }
+	@{ grep -q lib/net $< && $(same); } || { $(call configure,--reconfigure); }
 	@$(call ninja,$(BUILD)) placed
 
 all: build ## and all that tests and measures them
@@ -21,6 +31,15 @@ all: build ## and all that tests and measures them
 
 test: setup all build-asan/build.ninja build-tsan/build.ninja ## unit, sim and abi tests, also under ASan, UBSan and TSan
 	@tools/test-report $(BUILD):unit,sim,net,abi build-asan:unit,sim,net,fuzz build-tsan:threads
+
+test-unit: build ## the unit tests alone, without sanitizers
+	@tools/test-report $(BUILD):unit
+
+fresh: ## what README says, in bare roots of the distributions (FRESH=rows picks some, `tools/fresh --list` has them)
+	@tools/setup fresh; exec env BUILD=$(BUILD) tools/fresh $(FRESH)
+
+nightly: ## the rows that are too long for every change; the result stays in build/nightly.txt
+	@tools/setup fresh; exec env BUILD=$(BUILD) tools/fresh nightly
 
 fuzz: build-fuzz/build.ninja ## feed every parser, FUZZ_SECONDS (60) each, guided by coverage
 	@meson configure build-fuzz -Dfuzz-seconds=$(or $(FUZZ_SECONDS),60)
@@ -42,6 +61,7 @@ cluster-shell: ## a shell in it, with kubectl
 	@BUILD=$(BUILD) tests/e2e/cluster shell
 
 demo: setup $(BUILD)/build.ninja ## a GPU program at work on a simulated machine, and nvidia-smi's view of it
+	@$(same) || { $(call configure,--reconfigure); }
 	@$(call ninja,$(BUILD)) placed
 	@tools/demo $(BUILD)
 
@@ -66,9 +86,9 @@ mutants: all ## let each intercepted function through, one at a time: some test 
 setup: ## install the Debian packages that are missing
 	@tools/setup $(needs)
 
-docs: all ## bring docs/unsupported.md and docs/functions.md up to date
+docs: all ## bring sim/docs/unsupported.md and docs/functions.md up to date
 	@tools/unsupported $(BUILD)/lib/sim/libcuda.so.1 $(BUILD)/lib/sim/libnvidia-ml.so.1 >$(BUILD)/unsupported.md
-	@mv $(BUILD)/unsupported.md docs/unsupported.md
+	@mv $(BUILD)/unsupported.md sim/docs/unsupported.md
 	@tools/functions >$(BUILD)/functions.md && mv $(BUILD)/functions.md docs/functions.md
 
 format: ## clang-format the C files that differ from main
@@ -77,35 +97,51 @@ format: ## clang-format the C files that differ from main
 tidy: all ## clang-tidy the whole tree
 	@clang-tidy --quiet -p $(BUILD) $$(git ls-files '*.c') 2>/dev/null
 
+arm64: build-arm64/build.ninja ## cross-build everything for arm64 into build-arm64, and look at its libraries
+	@$(call ninja,build-arm64)
+	@tools/arm64 check build-arm64
+
+test-arm64: arm64 ## unit, sim and preload tests of that build under qemu; tests/arm64.tbl lists what qemu cannot do (ROWS=try: do the rows hold?)
+	@tools/arm64 run tools/test-report --skips tests/arm64.tbl $(if $(ROWS),--try) --slow 5 build-arm64:unit,sim,emulated
+
 install: all ## install below PREFIX (and DESTDIR)
 	@meson configure $(BUILD) --prefix=$(PREFIX) && $(call ninja,$(BUILD)) >$(BUILD)/install.log
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
-image: build ## all programs as a container image, build/vgpu-image.tar, without a container engine
-	@tools/image $(BUILD)
+uninstall: build ## remove what `make install` put below the same PREFIX (and DESTDIR)
+	@$(call ninja,$(BUILD)) completions && tools/uninstall $(BUILD) $(PREFIX)
 
-deb: build ## Debian packages, build/vgpu_*.deb (command line, library) and build/vgpu-node_*.deb
-	@$(call ninja,$(BUILD)) src/cli/vgpu.bash && tools/deb $(BUILD)
+image: build $(others) ## all programs as a container image, build/vgpu-image.tar (ARCHES="amd64 arm64": for both)
+	@tools/image $(BUILD) $(others:%=build-%)
+
+deb: build $(others) ## Debian packages, build/vgpu_*.deb (command line, library) and build/vgpu-node_*.deb; ARCHES as above
+	@$(call ninja,$(BUILD)) completions && tools/deb $(BUILD)
+	@for other in $(others); do tools/deb build-$$other || exit 1; done
 
 manifests: ## deploy/manifests from the chart, deploy/helm/vgpu
 	@tools/manifests
 
 clean: ## remove what was built
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz build-arm64
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 $(BUILD)/build.ninja:
-	@$(call setup,$(BUILD))
+	@$(call configure)
+
+build-arm64/build.ninja: needs = arm64
+build-arm64/build.ninja: tools/arm64
+	@tools/setup arm64 && tools/arm64 root >/dev/null && tools/arm64 cross build-arm64
+	@$(call setup,build-arm64,--cross-file build-arm64/cross.ini $(if $(wildcard build-arm64/build.ninja),--reconfigure))
 
 build-asan/build.ninja:
-	@$(call setup,build-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false -Dwerror=false -Doptimization=1)
+	@$(call setup,build-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false -Doptimization=1)
 
 build-tsan/build.ninja:
-	@$(call setup,build-tsan,-Db_sanitize=thread -Db_lundef=false -Dwerror=false -Doptimization=1)
+	@$(call setup,build-tsan,-Db_sanitize=thread -Db_lundef=false -Doptimization=1)
 
 build-fuzz/build.ninja:
-	@$(call setup,build-fuzz,-Db_sanitize=address$(comma)undefined -Db_lundef=false -Dwerror=false -Dfuzz-guided=true)
+	@$(call setup,build-fuzz,-Db_sanitize=address$(comma)undefined -Db_lundef=false -Dfuzz-guided=true)
 
 comma := ,
