@@ -56,6 +56,16 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
+{{- /* Where the image runs: a nodeSelector can name one processor alone. */ -}}
+{{- define "vgpu.affinity" -}}
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - {key: kubernetes.io/arch, operator: In, values: {{ .Values.image.architectures | toJson }}}
+{{- end }}
+
 {{- /* Two replicas do not share a node if they can help it. */ -}}
 {{- define "vgpu.apart" -}}
 - maxSkew: 1
