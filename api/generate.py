@@ -15,7 +15,7 @@ import sys
 ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*?)\)(?:\s+(.*))?")
 NAME = re.compile(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*\(|(\w+)\s*(?:\[[^\]]*\])*\s*$")
 ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds", "quick",
-              "moves"}
+              "moves", "list"}
 # library: its result type; the answer before initialisation, to a null pointer that the real one
 # dereferences, to what is not simulated, and after fork (-1: it works)
 LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
@@ -173,7 +173,9 @@ def all_zero(table, function):
     tests = []
     for parameter, name in zip(function.parameters, function.names()):
         if parameter.split()[0] not in table.by_value or "*" in parameter:
-            tests.append(f"!{name}")
+            # A number with a fraction is no truth value: clang warns of "!".
+            is_real = parameter.split()[0] in ("float", "double") and "*" not in parameter
+            tests.append(f"{name} == 0" if is_real else f"!{name}")
     return " && ".join(tests) or "true"
 
 
@@ -264,7 +266,8 @@ class Shape:
 
     Parameters that x86-64 passes on the stack can be written as one struct: the bytes are the same, and
     the compiler leaves them where they are instead of moving each through a register on the way to the
-    driver, which has them in the same place."""
+    driver, which has them in the same place. Not so on arm64: it passes a struct of more than two words by
+    its address, and gcc copies those of two words as it copies plain parameters."""
 
     REGISTERS = 6
 
@@ -355,12 +358,12 @@ def preload_quick(table, shape):
 
 
 def stream_of(function):
-    """The stream of a call, as lane.h names it."""
+    """The stream of a call, as batch.h names it."""
     twins = [f" || real == real_cuda.{function.body}_{s}" for s in ("ptsz", "ptds")
              if s in function.attributes]
     streams = [n for p, n in zip(function.parameters, function.names()) if is_stream(p)]
     stream = streams[0] if streams else "NULL"
-    return f"lane_stream({stream}, {twins[0][4:]})" if twins else stream
+    return f"batch_stream({stream}, {twins[0][4:]})" if twins else stream
 
 
 def preload_move(table, function):
@@ -372,12 +375,20 @@ def preload_move(table, function):
         yield f"\tmove_admit({stream_of(function)}, (const void *)real,"
         yield f"\t\t   {function.attributes['moves']}, &admission);"
         yield f"\tCUresult r = real({', '.join(names)});"
-        yield "\tlane_settle(&admission, r);\n\treturn r;\n}\n"
+        yield "\tbatch_settle(&admission, r);\n\treturn r;\n}\n"
     shape = Shape(function, False)
     yield f"__attribute__((noinline)) static {shape.signature('slow_' + function.name)}\n{{"
     yield from preload_call(table, function, names)
     yield f'__attribute__((visibility("default")))\n{shape.shell()}\n{{'
     yield from preload_test(table, shape, "!limits_copies_count()", "slow")
+
+
+def list_hook(function):
+    """The hook of a list of processes: the container's own."""
+    device, count, entries = function.names()
+    yield f"{hook_signature(function)}\n{{"
+    yield f"\treturn nvml_view_list((nvml_list_fn *)(void *)real, {device}, {count}, {entries},"
+    yield f"\t\t\t      sizeof *{entries});\n}}\n"
 
 
 def preload_shells(table):
@@ -386,9 +397,12 @@ def preload_shells(table):
     yield '#include "start.h"'
     yield '#include "move.h"' if any("moves" in f.attributes for f in table.functions) else ""
     yield '#include "quick.h"\n' if any("quick" in f.attributes for f in table.functions) else ""
+    yield '#include "nvml_view.h"\n' if any("list" in f.attributes for f in table.functions) else ""
     for f in table.functions:
         if not is_shell(table, f):
             continue
+        if f.verdict == "hook" and "list" in f.attributes:
+            yield from list_hook(f)
         if f.verdict == "hook" and "moves" in f.attributes:
             yield from preload_move(table, f)
             continue

@@ -20,7 +20,7 @@ def metrics_of(build):
     tests = os.path.join(source, "tests")
     environment = dict(
         os.environ, PATH=path, PYTHONDONTWRITEBYTECODE="1", GRPC_VERBOSITY="NONE", RUNTIME=runtime,
-        PYTHONPATH=":".join(os.path.join(tests, name) for name in ("runtime", "sim", "net")),
+        PYTHONPATH=":".join(os.path.join(tests, name) for name in ("runtime", "cli", "net")),
         DESCRIPTORS=os.path.join(build, "api", "proto", "descriptors.pb"),
         PROBE=os.path.join(build, "tests", "tenant", "probe"),
         SHARE_TOOL=os.path.join(build, "tests", "tenant", "share_tool"))

@@ -8,27 +8,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bells.h"
 #include "clock.h"
+#include "futex_set.h"
 #include "scope.h"
 #include "tenant.h"
 
 enum {
-        TENANTS = BELLS_MOST - 1, /* one bell is the members' */
-        GPUS = 256,               /* MIG devices are some, too */
-        REPEATS = 4,              /* close, see it drained, grant: a step each */
+        TENANTS = FUTEX_SET_MOST - 1, /* one word is the members' */
+        GPUS = 256,                   /* MIG devices are some, too */
+        REPEATS = 4,                  /* close, see it drained, grant: a step each */
 };
 
 struct gpu { /* one GPU of one machine, and who shares it */
         char machine[GPU_PAGE_MACHINE];
         char uuid[SHARE_UUID];
-        struct turns turns;
+        struct timeslices timeslices;
 };
 
 struct arbiter {
         const _Atomic uint32_t *members;
         bool is_off;
-        int high; /* places of tenants ever used */
+        int high; /* slots of tenants ever used */
         struct tenant *tenants[TENANTS];
         struct gpu *gpus[GPUS];
 };
@@ -54,7 +54,7 @@ static int gpu_find(struct arbiter *arbiter, const char *machine, const char *uu
         return -1;
 }
 
-/* Room for more tenants than there ever are: pages that nobody uses are none. */
+/* Mapped for the most tenants there can be: pages that nobody touches cost nothing. */
 static struct gpu *gpu_new(void)
 {
         void *pages = mmap(NULL, sizeof(struct gpu), PROT_READ | PROT_WRITE,
@@ -73,12 +73,12 @@ static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsign
         struct gpu *gpu = free < GPUS ? gpu_new() : NULL;
         if (!gpu)
                 return -1;
-        memcpy(gpu->machine, tenant->grants->machine, sizeof gpu->machine);
-        memcpy(gpu->uuid, share_current(&tenant->share)->devices[device].uuid, sizeof gpu->uuid);
-        turns_init_zeroed(&gpu->turns, clock_now_ns());
-        gpu->turns.is_off = arbiter->is_off;
-        gpu->turns.card_bytes = grant->card_bytes;
-        gpu->turns.swap_bytes_per_s = grant->swap_bytes_per_s;
+        memcpy(gpu->machine, tenant->machine, sizeof gpu->machine);
+        memcpy(gpu->uuid, tenant->devices[device].uuid, sizeof gpu->uuid);
+        timeslices_init_zeroed(&gpu->timeslices, clock_now_ns());
+        gpu->timeslices.is_off = arbiter->is_off;
+        gpu->timeslices.card_bytes = grant->device_bytes;
+        gpu->timeslices.swap_bytes_per_s = grant->swap_bytes_per_s;
         arbiter->gpus[free] = gpu;
         return free;
 }
@@ -88,34 +88,32 @@ static void gpu_leave(struct arbiter *arbiter, int index, int id)
 {
         struct gpu *gpu = arbiter->gpus[index];
 
-        turns_remove(&gpu->turns, id, clock_now_ns());
-        for (int i = 0; i < gpu->turns.high; i++)
-                if (gpu->turns.tenants[i].state != TURNS_ABSENT)
+        timeslices_remove(&gpu->timeslices, id, clock_now_ns());
+        for (int i = 0; i < gpu->timeslices.high; i++)
+                if (gpu->timeslices.tenants[i].state != TIMESLICES_ABSENT)
                         return;
         munmap(gpu, sizeof *gpu);
         arbiter->gpus[index] = NULL;
 }
 
-/* Whoever was there before us may have let it in: it drains before the first turn. */
+/* Whoever was there before us may have let it in: it drains before the first time slice. */
 static bool device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned device)
 {
-        const char *uuid = share_current(&tenant->share)->devices[device].uuid;
-        struct turns_limits limits;
-        int gpu = gpu_find(arbiter, tenant->grants->machine, uuid);
+        int gpu = gpu_find(arbiter, tenant->machine, tenant->devices[device].uuid);
 
-        tenant->places[device].gpu = -1;
+        tenant->devices[device].gpu = -1;
         if (gpu < 0)
                 gpu = gpu_make(arbiter, tenant, device);
         if (gpu < 0)
                 return false;
-        tenant_limits(tenant, device, &limits);
-        const int id = turns_add(&arbiter->gpus[gpu]->turns, &limits, true, clock_now_ns());
+        const int id = timeslices_add(&arbiter->gpus[gpu]->timeslices,
+                                      &tenant->devices[device].limits, true, clock_now_ns());
         if (id < 0)
                 return false;
-        tenant->places[device].gpu = gpu;
-        tenant->places[device].id = id;
-        tenant->places[device].number_base -= arbiter->gpus[gpu]->turns.tenants[id].number;
-        tenant_counts(tenant, device, &arbiter->gpus[gpu]->turns.tenants[id]);
+        tenant->devices[device].gpu = gpu;
+        tenant->devices[device].id = id;
+        tenant->devices[device].number_base -= arbiter->gpus[gpu]->timeslices.tenants[id].number;
+        tenant_counts(tenant, device, &arbiter->gpus[gpu]->timeslices.tenants[id]);
         return true;
 }
 
@@ -125,8 +123,8 @@ static void tenant_drop(struct arbiter *arbiter, int index)
 
         arbiter->tenants[index] = NULL;
         for (unsigned i = 0; i < tenant->device_count; i++)
-                if (tenant->places[i].gpu >= 0)
-                        gpu_leave(arbiter, tenant->places[i].gpu, tenant->places[i].id);
+                if (tenant->devices[i].gpu >= 0)
+                        gpu_leave(arbiter, tenant->devices[i].gpu, tenant->devices[i].id);
         tenant_let_go(tenant);
         tenant_close(tenant);
         free(tenant);
@@ -180,7 +178,7 @@ int arbiter_add(struct arbiter *arbiter, const char *share_path, struct err *e)
         for (unsigned i = 0; i < tenant->device_count; i++)
                 if (!device_join(arbiter, tenant, i))
                         r = err_set(e, -EUSERS, "more than %d containers share GPU %.47s",
-                                    TURNS_TENANTS, share_current(&tenant->share)->devices[i].uuid);
+                                    TIMESLICES_TENANTS, tenant->devices[i].uuid);
         arbiter->tenants[index] = steal(tenant);
         arbiter->high = index >= arbiter->high ? index + 1 : arbiter->high;
         return r;
@@ -208,7 +206,7 @@ void arbiter_set_off(struct arbiter *arbiter, bool is_off)
         arbiter->is_off = is_off;
         for (int i = 0; i < GPUS; i++)
                 if (arbiter->gpus[i])
-                        arbiter->gpus[i]->turns.is_off = is_off;
+                        arbiter->gpus[i]->timeslices.is_off = is_off;
 }
 
 bool arbiter_finds_mps(void)
@@ -222,26 +220,25 @@ bool arbiter_finds_mps(void)
 }
 
 void arbiter_observe(struct arbiter *arbiter, const char *share_path, unsigned device,
-                     uint64_t unsaid_ns)
+                     uint64_t unreported_ns)
 {
         const int index = tenant_find(arbiter, share_path);
 
         if (index >= 0 && device < arbiter->tenants[index]->device_count)
-                arbiter->tenants[index]->places[device].unsaid_ns = unsaid_ns;
+                arbiter->tenants[index]->devices[device].unreported_ns = unreported_ns;
 }
 
-void arbiter_rest(struct arbiter *arbiter)
+void arbiter_trim(struct arbiter *arbiter)
 {
         for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i])
-                        tenant_rest(arbiter->tenants[i]);
+                        tenant_trim(arbiter->tenants[i]);
 }
 
-/* The bell first: what changes after it is rung again. */
+/* The doorbell first: a later change rings it again. */
 static void read_all(struct arbiter *arbiter)
 {
-        struct turns_report report;
-        struct turns_limits limits;
+        struct timeslices_report report;
 
         for (int i = 0; i < arbiter->high; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
@@ -249,51 +246,53 @@ static void read_all(struct arbiter *arbiter)
                 if (!tenant)
                         continue;
                 tenant->bell_seen = atomic_load(&tenant->wants->bell);
+                tenant_limits_refresh(tenant);
                 for (unsigned j = 0; j < tenant->device_count; j++) {
-                        if (tenant->places[j].gpu < 0)
+                        if (tenant->devices[j].gpu < 0)
                                 continue;
-                        struct turns *turns = &arbiter->gpus[tenant->places[j].gpu]->turns;
-                        tenant_limits(tenant, j, &limits);
-                        turns_limit(turns, tenant->places[j].id, &limits);
+                        struct timeslices *timeslices =
+                                &arbiter->gpus[tenant->devices[j].gpu]->timeslices;
+                        timeslices_limit(timeslices, tenant->devices[j].id,
+                                         &tenant->devices[j].limits);
                         tenant_report(tenant, j, &report);
-                        turns_report(turns, tenant->places[j].id, &report);
+                        timeslices_report(timeslices, tenant->devices[j].id, &report);
                 }
         }
 }
 
 static uint64_t step_all(struct arbiter *arbiter, uint64_t now_ns)
 {
-        uint64_t until_ns = TURNS_NEVER;
+        uint64_t until_ns = TIMESLICES_NEVER;
 
         for (int i = 0; i < GPUS; i++) {
                 if (!arbiter->gpus[i])
                         continue;
-                struct turns *turns = &arbiter->gpus[i]->turns;
-                uint64_t timer_ns = turns_step(turns, now_ns);
-                if (turns_is_contended(turns) && timer_ns > now_ns + GPU_BEAT_NS)
+                struct timeslices *timeslices = &arbiter->gpus[i]->timeslices;
+                uint64_t timer_ns = timeslices_step(timeslices, now_ns);
+                if (timeslices_is_contended(timeslices) && timer_ns > now_ns + GPU_BEAT_NS)
                         timer_ns = now_ns + GPU_BEAT_NS;
                 until_ns = timer_ns < until_ns ? timer_ns : until_ns;
         }
         return until_ns;
 }
 
-/* Whoever has no limit takes turns only where somebody beside it was given a part. */
-static void turns_ask_for(const struct arbiter *arbiter)
+/* A tenant without a limit needs time slices only where another tenant has a limit. */
+static void timeslices_request(const struct arbiter *arbiter)
 {
         for (int i = 0; i < arbiter->high; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
                 bool are_needed = false;
 
                 for (unsigned j = 0; tenant && j < tenant->device_count; j++)
-                        if (tenant->places[j].gpu >= 0)
-                                are_needed |= turns_are_needed(
-                                        &arbiter->gpus[tenant->places[j].gpu]->turns);
+                        if (tenant->devices[j].gpu >= 0)
+                                are_needed |= timeslices_are_needed(
+                                        &arbiter->gpus[tenant->devices[j].gpu]->timeslices);
                 if (tenant)
-                        share_set_turns(&tenant->share, are_needed);
+                        share_set_timeslices(&tenant->share, are_needed);
         }
 }
 
-/* Those who lose their turn are told before those who get it. */
+/* Tenants that lose the GPU are told before the one that gets it. */
 static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
 {
         bool has_changed = false;
@@ -302,13 +301,15 @@ static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
                 struct tenant *tenant = arbiter->tenants[i];
 
                 for (unsigned j = 0; tenant && j < tenant->device_count; j++) {
-                        if (tenant->places[j].gpu < 0)
+                        if (tenant->devices[j].gpu < 0)
                                 continue;
-                        const struct turns *turns = &arbiter->gpus[tenant->places[j].gpu]->turns;
-                        const struct turns_word word = turns_word(turns, tenant->places[j].id);
+                        const struct timeslices *timeslices =
+                                &arbiter->gpus[tenant->devices[j].gpu]->timeslices;
+                        const struct timeslices_grant word =
+                                timeslices_grant(timeslices, tenant->devices[j].id);
                         if (word.is_open != is_open)
                                 continue;
-                        tenant_beat(tenant, j, turns, now_ns);
+                        tenant_beat(tenant, j, timeslices, now_ns);
                         has_changed |= tenant_tell(tenant, j, &word);
                 }
         }
@@ -317,14 +318,14 @@ static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
 
 uint64_t arbiter_step(struct arbiter *arbiter)
 {
-        uint64_t until_ns = TURNS_NEVER;
+        uint64_t until_ns = TIMESLICES_NEVER;
         bool has_changed = true;
 
         for (int i = 0; i < REPEATS && has_changed; i++) {
                 const uint64_t now_ns = clock_now_ns();
 
                 read_all(arbiter);
-                turns_ask_for(arbiter);
+                timeslices_request(arbiter);
                 until_ns = step_all(arbiter, now_ns);
                 has_changed = tell_all(arbiter, now_ns, false);
                 has_changed |= tell_all(arbiter, now_ns, true);
@@ -334,13 +335,13 @@ uint64_t arbiter_step(struct arbiter *arbiter)
 
 void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns, uint32_t members_seen)
 {
-        struct bell bells[BELLS_MOST];
+        struct futex_entry entries[FUTEX_SET_MOST];
         unsigned count = 0;
 
-        bells[count++] = (struct bell){ arbiter->members, members_seen };
+        entries[count++] = (struct futex_entry){ arbiter->members, members_seen };
         for (int i = 0; i < arbiter->high; i++)
                 if (arbiter->tenants[i])
-                        bells[count++] = (struct bell){ &arbiter->tenants[i]->wants->bell,
-                                                        arbiter->tenants[i]->bell_seen };
-        bells_wait(bells, count, until_ns);
+                        entries[count++] = (struct futex_entry){ &arbiter->tenants[i]->wants->bell,
+                                                                 arbiter->tenants[i]->bell_seen };
+        futex_set_wait(entries, count, until_ns);
 }

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "bells.h"
 #include "clock.h"
 #include "futex.h"
+#include "futex_set.h"
 #include "guard.h"
 
 enum { WEIGHT_MOST = 10000 };
@@ -21,7 +21,7 @@ static uint64_t inode_of(const char *path)
         return stat(path, &st) < 0 ? 0 : (uint64_t)st.st_ino;
 }
 
-/* All lie in one folder, here; what the share says of its account is for those who use it. */
+/* All lie in one folder, here; the region's path in the share is for those who use it. */
 static void want_path_of(const struct tenant *tenant, char ret_path[SHARE_TEXT])
 {
         gpu_page_want_path(tenant->path, ret_path);
@@ -31,7 +31,7 @@ static int guarded(void *mapping, size_t bytes, struct err *e)
 {
         const int r = guard_add(mapping, bytes);
 
-        return r < 0 ? err_set(e, r, "too many files are looked at") : 0;
+        return r < 0 ? err_set(e, r, "too many files are mapped under guard") : 0;
 }
 
 /* The files may be the tenant's, who can cut them short under us. */
@@ -56,7 +56,7 @@ static int pages_open(struct tenant *tenant, struct err *e)
 static int files_open(struct tenant *tenant, struct err *e)
 {
         guard_open_begin();
-        /* The share is not the arbiter's to write, but for whether there are turns to take. */
+        /* The share is not the arbiter's to write, but for whether there are time slices. */
         int r = share_open(tenant->path, true, &tenant->share, e);
         if (r == -EACCES || r == -EROFS)
                 r = share_open(tenant->path, false, &tenant->share, e);
@@ -73,22 +73,57 @@ static unsigned least(unsigned a, unsigned b)
         return a < b ? a : b;
 }
 
+static struct timeslices_limits limits_of(const struct share_device *row)
+{
+        const uint32_t cap = share_cap_percent(row);
+
+        return (struct timeslices_limits){
+                .weight = !cap ? 0
+                               : least(row->weight ? row->weight : row->cores_percent, WEIGHT_MOST),
+                .cap_ns_per_s = cap >= 100 ? 0 : cap * (NS_PER_S / 100),
+                .is_latency = row->flags & SHARE_LATENCY,
+        };
+}
+
+/* `content` is ours, and checked. */
+static void limits_take(struct tenant *tenant, const struct share_copy *content)
+{
+        const unsigned count = least(tenant->device_count, content->device_count);
+
+        for (unsigned i = 0; i < count; i++) {
+                tenant->devices[i].limits = limits_of(&content->devices[i]);
+                tenant->devices[i].limit_bytes = atomic_load_explicit(
+                        &content->devices[i].limit_bytes, memory_order_relaxed);
+        }
+        tenant->generation = content->generation;
+}
+
+static void devices_take(struct tenant *tenant, const struct share_copy *content)
+{
+        tenant->device_count = least(content->device_count, gpu_grant_count(tenant->grants));
+        memcpy(tenant->machine, tenant->grants->machine, sizeof tenant->machine);
+        for (unsigned i = 0; i < tenant->device_count; i++) {
+                memcpy(tenant->devices[i].uuid, content->devices[i].uuid, SHARE_UUID);
+                tenant->devices[i].granted = atomic_load(&tenant->grants->devices[i].timeslice);
+                tenant->devices[i].number_base = (tenant->devices[i].granted >> GPU_STATE_BITS) + 1;
+        }
+        limits_take(tenant, content);
+}
+
 int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e)
 {
         struct tenant tenant = { 0 };
+        struct share_copy content;
 
         snprintf(tenant.path, sizeof tenant.path, "%s", share_path);
-        const int r = files_open(&tenant, e);
+        int r = files_open(&tenant, e);
+        if (r == 0)
+                r = share_read(&tenant.share, &content, e);
         if (r < 0) {
                 tenant_close(&tenant);
                 return r;
         }
-        tenant.device_count =
-                least(share_current(&tenant.share)->device_count, tenant.grants->device_count);
-        for (unsigned i = 0; i < tenant.device_count; i++) {
-                tenant.places[i].told = atomic_load(&tenant.grants->devices[i].turn);
-                tenant.places[i].number_base = (tenant.places[i].told >> GPU_STATE_BITS) + 1;
-        }
+        devices_take(&tenant, &content);
         *ret_tenant = tenant;
         return 0;
 }
@@ -96,7 +131,7 @@ int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e
 void tenant_close(struct tenant *tenant)
 {
         if (tenant->wants) {
-                bells_forget(&tenant->wants->bell);
+                futex_set_forget(&tenant->wants->bell);
                 guard_remove(tenant->wants);
         }
         guard_remove(tenant->grants);
@@ -116,68 +151,63 @@ bool tenant_is_stale(const struct tenant *tenant)
         return inode_of(want_path) != tenant->inode;
 }
 
-void tenant_rest(struct tenant *tenant)
+void tenant_trim(struct tenant *tenant)
 {
         madvise(tenant->share.file, sizeof *tenant->share.file, MADV_DONTNEED);
         madvise(tenant->grants, sizeof *tenant->grants, MADV_DONTNEED);
         madvise(tenant->wants, sizeof *tenant->wants, MADV_DONTNEED);
 }
 
-void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits)
+void tenant_limits_refresh(struct tenant *tenant)
 {
-        const struct share_copy *copy = share_current(&tenant->share);
-        const struct share_device *row = &copy->devices[device];
-        const uint32_t cap = share_cap_percent(row);
+        struct share_copy content;
 
-        *ret_limits = (struct turns_limits){
-                .weight = !cap ? 0
-                               : least(row->weight ? row->weight : row->cores_percent, WEIGHT_MOST),
-                .cap_ns_per_s = cap >= 100 ? 0 : cap * (NS_PER_S / 100),
-                .is_latency = row->flags & SHARE_LATENCY,
-        };
+        if (share_generation(&tenant->share) != tenant->generation &&
+            share_read(&tenant->share, &content, NULL) == 0)
+                limits_take(tenant, &content);
 }
 
 static uint64_t resident_bytes(const struct tenant *tenant, unsigned device)
 {
-        const struct share_device *row = &share_current(&tenant->share)->devices[device];
         const uint64_t said = atomic_load_explicit(&tenant->wants->devices[device].resident_bytes,
                                                    memory_order_relaxed);
-        const uint64_t most = atomic_load_explicit(&row->limit_bytes, memory_order_relaxed);
+        const uint64_t most = tenant->devices[device].limit_bytes;
 
         return said < most ? said : most;
 }
 
-void tenant_report(const struct tenant *tenant, unsigned device, struct turns_report *ret_report)
+void tenant_report(const struct tenant *tenant, unsigned device,
+                   struct timeslices_report *ret_report)
 {
         const struct gpu_want *want = &tenant->wants->devices[device];
-        const uint32_t number = tenant->places[device].told >> GPU_STATE_BITS;
-        const uint32_t high = least(atomic_load(&want->lanes_high), GPU_LANES);
-        struct turns_report report = { .signs = tenant->bell_seen,
-                                       .resident_bytes = resident_bytes(tenant, device) };
+        const uint32_t number = tenant->devices[device].granted >> GPU_STATE_BITS;
+        const uint32_t high = least(atomic_load(&want->slots_high), GPU_SLOTS);
+        struct timeslices_report report = { .signs = tenant->bell_seen,
+                                            .resident_bytes = resident_bytes(tenant, device) };
 
         for (uint32_t i = 0; i < high; i++) {
-                const uint32_t word = atomic_load(&want->lanes[i].state);
+                const uint32_t word = atomic_load(&want->slots[i].state);
 
                 report.busy_ns +=
-                        atomic_load_explicit(&want->lanes[i].busy_ns, memory_order_relaxed);
+                        atomic_load_explicit(&want->slots[i].busy_ns, memory_order_relaxed);
                 report.wants |= (word & GPU_STATE_MASK) != GPU_IDLE;
                 report.is_active |= (word & GPU_STATE_MASK) == GPU_ACTIVE;
                 report.has_begun |= word >> GPU_STATE_BITS == number;
         }
         report.signs += report.busy_ns;
-        if (tenant->places[device].unsaid_ns)
-                report.observed_ns = report.busy_ns + tenant->places[device].unsaid_ns;
+        if (tenant->devices[device].unreported_ns)
+                report.observed_ns = report.busy_ns + tenant->devices[device].unreported_ns;
         *ret_report = report;
 }
 
-bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word *word)
+bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices_grant *word)
 {
         struct gpu_grant *grant = &tenant->grants->devices[device];
         const enum gpu_grant_state state = word->is_free   ? GPU_FREE
                                            : word->is_open ? GPU_OPEN
                                                            : GPU_CLOSED;
-        const uint32_t number = tenant->places[device].number_base + word->number;
-        const uint32_t told = number << GPU_STATE_BITS | state;
+        const uint32_t number = tenant->devices[device].number_base + word->number;
+        const uint32_t granted = number << GPU_STATE_BITS | state;
 
         atomic_store(&grant->flags, word->is_crowded ? GPU_GRANT_CROWDED : 0);
         atomic_store(&grant->quantum_ns, word->quantum_ns);
@@ -185,35 +215,38 @@ bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word
         /* A holder that ends rings only if it sees a deadline: it may have ended just before. */
         const bool is_recalled = atomic_load(&grant->deadline_ns) != word->deadline_ns;
         atomic_store(&grant->deadline_ns, word->deadline_ns);
-        if (told == tenant->places[device].told)
+        if (granted == tenant->devices[device].granted)
                 return is_recalled;
-        tenant->places[device].told = told;
-        atomic_store(&grant->turn, told);
-        futex_wake_all(&grant->turn); /* those who wait for a turn, and whoever is to end one */
+        tenant->devices[device].granted = granted;
+        atomic_store(&grant->timeslice, granted);
+        futex_wake_all(
+                &grant->timeslice); /* those who wait for a time slice, and whoever is to end one */
         return true;
 }
 
-void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *turns, uint64_t now_ns)
+void tenant_beat(struct tenant *tenant, unsigned device, const struct timeslices *timeslices,
+                 uint64_t now_ns)
 {
         struct gpu_grant *grant = &tenant->grants->devices[device];
-        const struct turns_tenant *t = &turns->tenants[tenant->places[device].id];
+        const struct timeslices_tenant *t = &timeslices->tenants[tenant->devices[device].id];
 
         atomic_store(&grant->heartbeat_ns, now_ns);
         atomic_store(&grant->weight, t->weight);
         atomic_store(&grant->cap_ns_per_s, t->limits.cap_ns_per_s);
-        atomic_store(&grant->turns, t->turns);
+        atomic_store(&grant->timeslices, t->timeslices);
         atomic_store(&grant->held_ns, t->held_ns);
         atomic_store(&grant->waited_ns, t->waited_ns);
         atomic_store(&grant->charged_ns, t->charged_ns);
         atomic_store(&grant->lapses, t->lapses);
-        atomic_store(&grant->swap_ns, turns->swap_ns);
+        atomic_store(&grant->swap_ns, timeslices->swap_ns);
 }
 
-void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_tenant *ret_counts)
+void tenant_counts(const struct tenant *tenant, unsigned device,
+                   struct timeslices_tenant *ret_counts)
 {
         const struct gpu_grant *grant = &tenant->grants->devices[device];
 
-        ret_counts->turns = atomic_load(&grant->turns);
+        ret_counts->timeslices = atomic_load(&grant->timeslices);
         ret_counts->held_ns = atomic_load(&grant->held_ns);
         ret_counts->waited_ns = atomic_load(&grant->waited_ns);
         ret_counts->charged_ns = atomic_load(&grant->charged_ns);
@@ -222,13 +255,13 @@ void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_te
 
 void tenant_let_go(struct tenant *tenant)
 {
-        share_set_turns(&tenant->share, false);
+        share_set_timeslices(&tenant->share, false);
         for (unsigned i = 0; i < tenant->device_count; i++) {
                 struct gpu_grant *grant = &tenant->grants->devices[i];
-                const uint32_t number = (tenant->places[i].told >> GPU_STATE_BITS) + 1;
+                const uint32_t number = (tenant->devices[i].granted >> GPU_STATE_BITS) + 1;
 
                 atomic_store(&grant->deadline_ns, GPU_NO_DEADLINE);
-                atomic_store(&grant->turn, number << GPU_STATE_BITS | GPU_FREE);
-                futex_wake_all(&grant->turn);
+                atomic_store(&grant->timeslice, number << GPU_STATE_BITS | GPU_FREE);
+                futex_wake_all(&grant->timeslice);
         }
 }

@@ -1,11 +1,12 @@
-/* A tenant as the arbiter sees it: its share and its pages. */
+/* A tenant as the arbiter sees it: its share and its pages. The files may be a user's who has no rights and
+ * writes to them while we read: each value is copied once into here, checked here, used from here. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "gpu_page.h"
 #include "share.h"
-#include "turns.h"
+#include "timeslices.h"
 
 struct tenant {
         char path[SHARE_TEXT]; /* of its share */
@@ -13,14 +14,20 @@ struct tenant {
         struct gpu_grant_file *grants;
         struct gpu_want_file *wants;
         uint64_t inode;        /* of the want file: another file is another tenant */
-        uint32_t bell_seen;    /* when its lanes were last read */
+        uint32_t bell_seen;    /* when its process slots were last read */
         unsigned device_count; /* pages that both files have */
+        uint64_t generation;   /* of the share's content that the limits below are from */
+        char machine[GPU_PAGE_MACHINE];
         struct {
-                int gpu, id;          /* its place among the arbiter's GPUs and their tenants */
-                uint32_t number_base; /* numbers of turns go on where an earlier arbiter's ended */
-                uint32_t told;        /* the word last written */
-                uint64_t unsaid_ns;   /* GPU time that the driver saw and the tenant did not say */
-        } places[SHARE_DEVICES];
+                char uuid[SHARE_UUID];
+                struct timeslices_limits limits;
+                uint64_t limit_bytes;
+                int gpu, id; /* its index among the arbiter's GPUs, and among that GPU's tenants */
+                uint32_t number_base; /* time slices are numbered on from an earlier arbiter's */
+                uint32_t granted;     /* the grant word last written */
+                uint64_t
+                        unreported_ns; /* GPU time that the driver saw and the tenant did not report */
+        } devices[SHARE_DEVICES];
 };
 
 int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e);
@@ -28,19 +35,22 @@ void tenant_close(struct tenant *tenant);
 /* True: the files at its path are no longer the ones that were opened. */
 bool tenant_is_stale(const struct tenant *tenant);
 
-/* Lets go of what was looked at, until it is looked at again. */
-void tenant_rest(struct tenant *tenant);
+/* Gives the pages of its files back to the kernel, until they are read again. */
+void tenant_trim(struct tenant *tenant);
 
-void tenant_limits(const struct tenant *tenant, unsigned device, struct turns_limits *ret_limits);
-/* Reads the lanes. Everything is the tenant's word, and bounded. */
-void tenant_report(const struct tenant *tenant, unsigned device, struct turns_report *ret_report);
+/* Reads its limits again if the share was changed. What cannot be right changes nothing. */
+void tenant_limits_refresh(struct tenant *tenant);
+/* Reads the process slots. The tenant may write anything there: every value is bounded. */
+void tenant_report(const struct tenant *tenant, unsigned device,
+                   struct timeslices_report *ret_report);
 
-/* Writes what it is to know; true: something changed, and the lanes must be read again. */
-bool tenant_tell(struct tenant *tenant, unsigned device, const struct turns_word *word);
-/* Writes a sign of life and the figures for those who look. */
-void tenant_beat(struct tenant *tenant, unsigned device, const struct turns *turns,
+/* Writes what it is to know; true: something changed, and the process slots must be read again. */
+bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices_grant *word);
+/* Writes the heartbeat and the statistics. */
+void tenant_beat(struct tenant *tenant, unsigned device, const struct timeslices *timeslices,
                  uint64_t now_ns);
 /* What an earlier arbiter had counted goes on. */
-void tenant_counts(const struct tenant *tenant, unsigned device, struct turns_tenant *ret_counts);
-/* From now on nobody keeps turns for it. */
+void tenant_counts(const struct tenant *tenant, unsigned device,
+                   struct timeslices_tenant *ret_counts);
+/* The arbiter schedules it no longer. */
 void tenant_let_go(struct tenant *tenant);

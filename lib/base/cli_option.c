@@ -76,7 +76,7 @@ int cli_scan_next(struct cli_scan *scan, struct err *e)
         word = scan->argv[scan->index++];
         if (scan->is_after_dashes || word[0] != '-' || word[1] == '\0') {
                 scan->value = word;
-                return CLI_WORD;
+                return CLI_PLAIN;
         }
         if (strcmp(word, "--") == 0) {
                 scan->is_after_dashes = true;

@@ -9,15 +9,16 @@ struct cli_option {
         const char *name;     /* without the dashes; NULL ends the list */
         const char *argument; /* what follows it, "SIZE"; NULL: nothing */
         const char *summary;
-        /* What completion offers for the argument: "preset", "file", or words. NULL: nothing. */
+        /* What completion offers for the argument: "preset", "file", "share", "column", or words. NULL:
+         * nothing. */
         const char *completion;
 };
 
 enum {
         CLI_END = -1,
-        CLI_WORD = -2, /* a word that is no option: in `value` */
-        CLI_BAD = -3,  /* the sentence is in the caller's err */
-        CLI_HELP = -4, /* -h or --help */
+        CLI_PLAIN = -2, /* an argument that is no option: in `value` */
+        CLI_BAD = -3,   /* the sentence is in the caller's err */
+        CLI_HELP = -4,  /* -h or --help */
 };
 
 struct cli_scan {
@@ -27,7 +28,7 @@ struct cli_scan {
         char **argv;
         int index;
         const char *value;
-        bool is_after_dashes; /* "--" was seen: everything else is a word */
+        bool is_after_dashes; /* "--" was seen: no options follow */
 };
 
 /* The index of the next option's row, or CLI_… . Both "--name value" and "--name=value". */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const level_names[] = { "error", "warn", "info", "debug", "error" };
+static const char *const level_names[] = { "error", "warn", "info", "debug", "error", "detail" };
 
 static struct {
         const char *program;
@@ -23,20 +23,32 @@ static unsigned levels_down_to(enum log_level level)
         return (2u << level) - 1;
 }
 
+/* 0: VGPU_LOG names no level. */
+static unsigned levels_named(const char *wanted)
+{
+        for (int i = 0; wanted && i <= LOG_LEVEL_DETAIL; i++)
+                if (i != LOG_LEVEL_FATAL && !strcmp(wanted, level_names[i]))
+                        return levels_down_to((enum log_level)i);
+        return 0;
+}
+
 static unsigned levels_read(enum log_level level)
 {
-        const char *wanted = getenv("VGPU_LOG");
+        const unsigned levels = levels_named(getenv("VGPU_LOG"));
 
-        for (int i = 0; wanted && i <= LOG_LEVEL_DEBUG; i++)
-                if (!strcmp(wanted, level_names[i]))
-                        return levels_down_to((enum log_level)i);
-        return levels_down_to(level);
+        return levels ? levels : levels_down_to(level);
 }
 
 void log_open(const char *program, enum log_level level)
 {
+        const char *wanted = getenv("VGPU_LOG");
+
         log_state.program = program;
         log_show(levels_read(level));
+        if (wanted && *wanted && !levels_named(wanted))
+                log_warn("VGPU_LOG: '%.40s' is none of: error, warn, info, debug, detail; '%s' "
+                         "holds",
+                         wanted, level_names[level]);
 }
 
 void log_show(unsigned levels)

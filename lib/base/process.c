@@ -18,15 +18,26 @@ struct stat_line {
         uint64_t start;
 };
 
-/* False: no such process, or no /proc. */
+/* Its number in that /proc; 0: it has none there, or there is no /proc. */
+static pid_t pid_in(const char *proc, pid_t pid)
+{
+        char path[256], text[16] = "";
+
+        if (pid != PROCESS_SELF)
+                return pid;
+        snprintf(path, sizeof path, "%.200s/self", proc);
+        return readlink(path, text, sizeof text - 1) > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+/* False: no such process, or no /proc. By its first thread, whose line has the same state, count of threads
+ * and start: emulators (qemu-user) make up the line of the process itself, so that it would see another
+ * start than others do. */
 static bool stat_read(const char *proc, pid_t pid, struct stat_line *ret_line)
 {
         char path[256], text[1024];
 
-        if (pid == PROCESS_SELF)
-                snprintf(path, sizeof path, "%.200s/self/stat", proc);
-        else
-                snprintf(path, sizeof path, "%.200s/%d/stat", proc, pid);
+        pid = pid_in(proc, pid);
+        snprintf(path, sizeof path, "%.200s/%d/task/%d/stat", proc, pid, pid);
         autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
         ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
         if (length <= 0)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_claim.h"
 #include "cluster_internal.h"
+#include "cluster_nomination.h"
 #include "cluster_number.h"
 #include "list.h"
 #include "scope.h"
@@ -41,12 +41,12 @@ struct cluster_node *cluster_node_take(struct cluster *cluster, const char *name
 
 void cluster_node_free_if_unused(struct cluster *cluster, struct cluster_node *node)
 {
-        if (node->is_known || node->pods || node->claims)
+        if (node->is_known || node->pods || node->nominations)
                 return;
         cluster_node_unnumber(cluster, node);
         hash_remove(&cluster->nodes, &node->link);
         vec_done(&node->cards);
-        free(node->places);
+        free(node->placement_cards);
         free(node->links);
         free(node);
 }
@@ -64,23 +64,24 @@ static void charges_add(const struct cluster_node *node, const struct cluster_po
         for (unsigned i = 0; i < pod->charge_count; i++) {
                 const struct placement_use *use = &pod->charges[i].use;
                 const int card = cluster_card_find(node, pod->charges[i].uuid);
-                struct placement_card *place = card < 0 ? NULL : &node->places[card];
+                struct placement_card *card_use = card < 0 ? NULL : &node->placement_cards[card];
 
-                if (!place)
+                if (!card_use)
                         continue; /* the card is gone; what was held of it went along */
-                place->used.memory_mib += (uint64_t)sign * use->memory_mib;
-                place->used.cores += (uint32_t)sign * use->cores;
-                place->used.slots = (uint16_t)(place->used.slots + sign * use->slots);
-                place->used.exclusive = (uint16_t)(place->used.exclusive + sign * use->exclusive);
+                card_use->used.memory_mib += (uint64_t)sign * use->memory_mib;
+                card_use->used.cores += (uint32_t)sign * use->cores;
+                card_use->used.slots = (uint16_t)(card_use->used.slots + sign * use->slots);
+                card_use->used.exclusive =
+                        (uint16_t)(card_use->used.exclusive + sign * use->exclusive);
         }
 }
 
-static void places_fill(struct cluster_node *node)
+static void placement_cards_fill(struct cluster_node *node)
 {
         for (size_t i = 0; i < node->cards.count; i++) {
                 const struct node_card *card = vec_at(&node->cards, i);
 
-                node->places[i] = (struct placement_card){
+                node->placement_cards[i] = (struct placement_card){
                         .memory_mib = card->memory_mib,
                         .cores = card->cores,
                         .slots = card->slots,
@@ -96,33 +97,33 @@ static void places_fill(struct cluster_node *node)
 int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards)
 {
         const size_t count = cards->count < PLACEMENT_CARDS ? cards->count : PLACEMENT_CARDS;
-        struct placement_card *places = calloc(count ? count : 1, sizeof *places);
-        struct cluster_node *node = places ? cluster_node_take(cluster, name) : NULL;
+        struct placement_card *placement_cards = calloc(count ? count : 1, sizeof *placement_cards);
+        struct cluster_node *node = placement_cards ? cluster_node_take(cluster, name) : NULL;
 
         if (!node) {
-                free(places);
+                free(placement_cards);
                 return -ENOMEM;
         }
         vec_done(&node->cards);
-        free(node->places);
+        free(node->placement_cards);
         free(steal(node->links));
         node->said = 0;
         node->cards = *cards;
         node->cards.count = count;
         *cards = (struct vec){ .item_bytes = cards->item_bytes };
-        node->places = places;
+        node->placement_cards = placement_cards;
         node->is_known = true;
-        places_fill(node);
+        placement_cards_fill(node);
         cluster_node_touch(cluster, node);
         return 0;
 }
 
-void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos)
+void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool uses_volcano)
 {
         struct hash_link *link = hash_find(&cluster->nodes, name);
 
         if (link)
-                container_of(link, struct cluster_node, link)->is_volcanos = is_volcanos;
+                container_of(link, struct cluster_node, link)->uses_volcano = uses_volcano;
 }
 
 void cluster_node_set_away(struct cluster *cluster, const char *name, bool is_away)
@@ -233,18 +234,18 @@ static struct placement_use use_of(const struct allocation_part *part)
 /* What a pod takes of one card at its peak: all that runs on, or an init container with the sidecars
  * before it. Parts are in the order of the pod's containers. */
 static struct placement_use peak_of(const struct allocation *allocation,
-                                    const struct asking *asking, const char *uuid)
+                                    const struct gpu_request *gpu_request, const char *uuid)
 {
         struct placement_use lasting = { 0 }, sidecars = { 0 }, peak = { 0 };
 
-        for (unsigned need = 0; need < asking->pod.need_count; need++) {
+        for (unsigned need = 0; need < gpu_request->pod.need_count; need++) {
                 for (size_t i = 0; i < allocation->parts.count; i++) {
                         const struct allocation_part *part = vec_at(&allocation->parts, i);
                         const struct placement_use use = use_of(part);
-                        const enum placement_phase phase = asking->pod.needs[need].phase;
+                        const enum placement_phase phase = gpu_request->pod.needs[need].phase;
 
                         if (strcmp(part->uuid, uuid) != 0 ||
-                            strcmp(part->container, asking->containers[need]) != 0)
+                            strcmp(part->container, gpu_request->containers[need]) != 0)
                                 continue;
                         if (phase == PLACEMENT_INIT) {
                                 struct placement_use sum = sidecars;
@@ -264,7 +265,7 @@ static struct placement_use peak_of(const struct allocation *allocation,
 
 /* One charge per card that is named. */
 static void charges_make(struct cluster_pod *pod, const struct allocation *allocation,
-                         const struct asking *asking)
+                         const struct gpu_request *gpu_request)
 {
         for (size_t i = 0; i < allocation->parts.count; i++) {
                 const struct allocation_part *part = vec_at(&allocation->parts, i);
@@ -275,13 +276,13 @@ static void charges_make(struct cluster_pod *pod, const struct allocation *alloc
                 if (c < pod->charge_count)
                         continue;
                 str_copy(pod->charges[c].uuid, sizeof pod->charges[c].uuid, part->uuid);
-                pod->charges[c].use = peak_of(allocation, asking, part->uuid);
+                pod->charges[c].use = peak_of(allocation, gpu_request, part->uuid);
                 pod->charge_count++;
         }
 }
 
 int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allocation *allocation,
-                     const struct asking *asking, bool is_assumed)
+                     const struct gpu_request *gpu_request, bool is_assumed)
 {
         struct cluster_node *node = cluster_node_take(cluster, allocation->node);
         struct cluster_pod *pod =
@@ -295,7 +296,7 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
         pod->is_assumed = is_assumed;
         cluster_pod_inherit(pod, cluster_pod_find(cluster, uid));
         pod->node = node;
-        charges_make(pod, allocation, asking);
+        charges_make(pod, allocation, gpu_request);
         /* The new one is on the node before the old one goes, so that the node stays. */
         pod->next = node->pods;
         pod->before = &node->pods;
@@ -308,27 +309,27 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
         return hash_add(&cluster->pods, &pod->link, pod->uid);
 }
 
-uint64_t cluster_allowed(const struct cluster_node *node, const struct asking *asking)
+uint64_t cluster_allowed(const struct cluster_node *node, const struct gpu_request *gpu_request)
 {
         uint64_t allowed = 0;
 
         for (unsigned i = 0; i < node->cards.count; i++) {
                 const struct node_card *card = vec_at(&node->cards, i);
 
-                if (asking_allows(asking, card->type, card->uuid))
+                if (gpu_request_allows(gpu_request, card->type, card->uuid))
                         allowed |= UINT64_C(1) << i;
         }
         return allowed;
 }
 
-int cluster_place(const struct cluster_node *node, const struct asking *asking, const char *uid,
-                  struct placement *ret_placement, struct err *e)
+int cluster_place(const struct cluster_node *node, const struct gpu_request *gpu_request,
+                  const char *uid, struct placement *ret_placement, struct err *e)
 {
         struct placement_card cards[PLACEMENT_CARDS];
-        struct placement_node place = {
-                .cards = node->places,
+        struct placement_node target = {
+                .cards = node->placement_cards,
                 .card_count = (unsigned)node->cards.count,
-                .allowed = cluster_allowed(node, asking),
+                .allowed = cluster_allowed(node, gpu_request),
                 .links = node->links,
         };
 
@@ -336,35 +337,36 @@ int cluster_place(const struct cluster_node *node, const struct asking *asking, 
                 return err_set(e, -ENOENT, "no GPU is registered");
         if (node->is_away)
                 return err_set(e, -ENOENT, "vgpu-node is away: its kubelet takes no GPU pod");
-        if (!place.allowed)
+        if (!target.allowed)
                 return err_set(e, -ENOSPC, "none of its GPUs is of the wanted type or UUID");
-        if (node->claims) {
-                memcpy(cards, node->places, place.card_count * sizeof cards[0]);
-                cluster_claims_add(node, asking->priority, uid, cards);
-                place.cards = cards;
+        if (node->nominations) {
+                memcpy(cards, node->placement_cards, target.card_count * sizeof cards[0]);
+                cluster_nominations_add(node, gpu_request->priority, uid, cards);
+                target.cards = cards;
         }
-        return placement_find(&place, &asking->pod, ret_placement, e);
+        return placement_find(&target, &gpu_request->pod, ret_placement, e);
 }
 
-int cluster_allocation(const struct cluster_node *node, const struct asking *asking,
+int cluster_allocation(const struct cluster_node *node, const struct gpu_request *gpu_request,
                        const struct placement *placement, const char *pod_uid,
                        struct allocation *ret_allocation)
 {
         *ret_allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
         str_copy(ret_allocation->pod_uid, sizeof ret_allocation->pod_uid, pod_uid);
         str_copy(ret_allocation->node, sizeof ret_allocation->node, node->name);
-        for (unsigned need = 0; need < asking->pod.need_count; need++) {
+        for (unsigned need = 0; need < gpu_request->pod.need_count; need++) {
                 for (uint64_t left = placement->chosen[need]; left; left &= left - 1) {
                         const unsigned i = (unsigned)__builtin_ctzll(left);
                         const struct node_card *card = vec_at(&node->cards, i);
-                        const struct placement_use use =
-                                placement_use_of(&asking->pod.needs[need], &node->places[i]);
+                        const struct placement_use use = placement_use_of(
+                                &gpu_request->pod.needs[need], &node->placement_cards[i]);
                         struct allocation_part part = {
                                 .memory_mib = use.memory_mib,
                                 .cores = use.cores,
                         };
 
-                        str_copy(part.container, sizeof part.container, asking->containers[need]);
+                        str_copy(part.container, sizeof part.container,
+                                 gpu_request->containers[need]);
                         str_copy(part.uuid, sizeof part.uuid, card->uuid);
                         if (vec_push(&ret_allocation->parts, &part) < 0) {
                                 allocation_done(ret_allocation);
@@ -379,16 +381,16 @@ void cluster_done(struct cluster *cluster)
 {
         struct hash_link *link;
 
-        while ((link = hash_any(&cluster->claims)))
-                cluster_claim_drop(cluster, link->key);
+        while ((link = hash_any(&cluster->nominations)))
+                cluster_nomination_drop(cluster, link->key);
         while ((link = hash_any(&cluster->pods)))
                 cluster_pod_release(cluster, container_of(link, struct cluster_pod, link)->uid);
         while ((link = hash_any(&cluster->nodes)))
                 cluster_node_remove(cluster, link->key);
-        hash_done(&cluster->claims);
+        hash_done(&cluster->nominations);
         hash_done(&cluster->pods);
         hash_done(&cluster->nodes);
         free(cluster->numbered);
         cluster->numbered = NULL;
-        cluster->numbered_room = 0;
+        cluster->numbered_capacity = 0;
 }

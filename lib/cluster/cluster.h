@@ -3,21 +3,21 @@
 #pragma once
 
 #include "allocation.h"
-#include "asking.h"
+#include "gpu_request.h"
 #include "hash.h"
 #include "node_cards.h"
 #include "vec.h"
 
 struct cluster_node {
         struct hash_link link;
-        struct vec cards;              /* of struct node_card */
-        struct placement_card *places; /* the same, for placement; with what is used */
-        uint8_t *links;                /* between them, a square; NULL: not known */
-        uint64_t said;                 /* a digest of the texts that tell this; 0: not noted */
-        struct cluster_pod *pods;      /* that hold something here */
-        struct cluster_claim *claims;  /* of pods for which room is kept here */
-        bool is_known;                 /* its object was seen, with a registration */
-        bool is_volcanos;              /* Volcano's scheduler places pods here too */
+        struct vec cards;                       /* of struct node_card */
+        struct placement_card *placement_cards; /* the same, for placement; with what is used */
+        uint8_t *links;                         /* between them, a square; NULL: not known */
+        uint64_t said;            /* a digest of the texts that tell this; 0: not noted */
+        struct cluster_pod *pods; /* that hold something here */
+        struct cluster_nomination *nominations; /* of pods that wait for evictions here */
+        bool is_known;                          /* its object was seen, with a registration */
+        bool uses_volcano;                      /* Volcano's scheduler places pods here too */
         bool is_away;     /* its kubelet hears nothing of vgpu-node: pods would be turned away */
         unsigned number;  /* below the cluster's node count; may be given to another */
         uint64_t version; /* another after each change; no two nodes have the same */
@@ -46,9 +46,9 @@ struct cluster_pod {
 };
 
 struct cluster { /* zeroed is empty */
-        struct hash nodes, pods, claims;
+        struct hash nodes, pods, nominations;
         struct cluster_node **numbered; /* nodes by number */
-        size_t numbered_room;
+        size_t numbered_capacity;
         uint64_t changes; /* counts */
         /* The lowest priority that any pod has had here: nobody below it preempts anybody. */
         int32_t lowest_priority;
@@ -62,7 +62,7 @@ void cluster_node_set_links(struct cluster *cluster, const char *name, uint8_t *
 /* A node's object changes with every sign of life of its kubelet: who tells notes what it was told by. */
 void cluster_node_note(struct cluster *cluster, const char *name, uint64_t said);
 /* Whether decisions for that node are told to Volcano too; a node that is not known stays so. */
-void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool is_volcanos);
+void cluster_node_set_volcano(struct cluster *cluster, const char *name, bool uses_volcano);
 /* Whether its kubelet has lost vgpu-node; nothing is placed there meanwhile. */
 void cluster_node_set_away(struct cluster *cluster, const char *name, bool is_away);
 void cluster_node_remove(struct cluster *cluster, const char *name);
@@ -71,22 +71,22 @@ const struct cluster_node *cluster_node_find(const struct cluster *cluster, cons
 const struct cluster_node *cluster_node_find_bytes(const struct cluster *cluster, const char *name,
                                                    size_t count);
 
-/* A pod holds what its allocation says; replaces what was known of the pod. The asking tells which
+/* A pod holds what its allocation says; replaces what was known of the pod. The request tells which
  * containers run at the same time. */
 int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allocation *allocation,
-                     const struct asking *asking, bool is_assumed);
+                     const struct gpu_request *gpu_request, bool is_assumed);
 void cluster_pod_release(struct cluster *cluster, const char *uid);
 const struct cluster_pod *cluster_pod_find(const struct cluster *cluster, const char *uid);
 
-/* Where the pod would go on the node. -ENOENT: the node has no GPUs that we know of; -ENOSPC. Room that
- * is kept for pods of the same or a higher priority is not had; `uid` is whose own claim does not count
+/* Where the pod would go on the node. -ENOENT: the node has no GPUs that we know of; -ENOSPC. What
+ * is nominated for pods of the same or a higher priority is not free; `uid` is whose own nomination does not count
  * (NULL: nobody's). */
-int cluster_place(const struct cluster_node *node, const struct asking *asking, const char *uid,
-                  struct placement *ret_placement, struct err *e);
+int cluster_place(const struct cluster_node *node, const struct gpu_request *gpu_request,
+                  const char *uid, struct placement *ret_placement, struct err *e);
 /* The node's cards that the pod may have, bit per card. */
-uint64_t cluster_allowed(const struct cluster_node *node, const struct asking *asking);
+uint64_t cluster_allowed(const struct cluster_node *node, const struct gpu_request *gpu_request);
 /* The placement as an allocation, to be done by allocation_done(). 0 or -ENOMEM. */
-int cluster_allocation(const struct cluster_node *node, const struct asking *asking,
+int cluster_allocation(const struct cluster_node *node, const struct gpu_request *gpu_request,
                        const struct placement *placement, const char *pod_uid,
                        struct allocation *ret_allocation);
 

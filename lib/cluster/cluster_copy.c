@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_claim.h"
 #include "cluster_internal.h"
+#include "cluster_nomination.h"
 
 int cluster_node_copy(struct cluster *to, const struct cluster_node *node)
 {
@@ -27,8 +27,9 @@ int cluster_node_copy(struct cluster *to, const struct cluster_node *node)
                 return -ENOMEM;
         }
         copy->is_away = node->is_away;
-        memcpy(copy->places, node->places, count * sizeof copy->places[0]);
-        cluster_claims_add(node, INT32_MIN, NULL, copy->places);
+        memcpy(copy->placement_cards, node->placement_cards,
+               count * sizeof copy->placement_cards[0]);
+        cluster_nominations_add(node, INT32_MIN, NULL, copy->placement_cards);
         if (links) {
                 memcpy(links, node->links, count * count);
                 cluster_node_set_links(to, node->name, links);

@@ -13,15 +13,16 @@ void cluster_node_touch(struct cluster *cluster, struct cluster_node *node)
 /* Numbers are dense, so that answers about nodes are arrays. */
 int cluster_node_number(struct cluster *cluster, struct cluster_node *node)
 {
-        if (cluster->nodes.count == cluster->numbered_room) {
-                const size_t room = cluster->numbered_room ? 2 * cluster->numbered_room : 64;
+        if (cluster->nodes.count == cluster->numbered_capacity) {
+                const size_t capacity =
+                        cluster->numbered_capacity ? 2 * cluster->numbered_capacity : 64;
                 struct cluster_node **bigger =
-                        reallocarray(cluster->numbered, room, sizeof cluster->numbered[0]);
+                        reallocarray(cluster->numbered, capacity, sizeof cluster->numbered[0]);
 
                 if (!bigger)
                         return -ENOMEM;
                 cluster->numbered = bigger;
-                cluster->numbered_room = room;
+                cluster->numbered_capacity = capacity;
         }
         node->number = (unsigned)cluster->nodes.count;
         cluster->numbered[node->number] = node;

@@ -57,21 +57,21 @@ static void *file_make(const char *path, size_t bytes)
 }
 
 /* Free until an arbiter says otherwise: nobody waits for one that never comes. */
-static int grant_create(const char *path, const char *machine, const struct gpu_card *cards,
-                        unsigned card_count)
+static int grant_create(const char *path, const char *machine, const struct gpu_device *devices,
+                        unsigned device_count)
 {
         struct gpu_grant_file *file = file_make(path, sizeof *file);
 
         if (!file)
                 return errno == EEXIST ? 0 : -errno;
         file->version = GPU_PAGE_VERSION;
-        file->device_count = card_count;
+        file->device_count = device_count;
         snprintf(file->machine, sizeof file->machine, "%s", machine);
-        for (unsigned i = 0; i < card_count; i++) {
-                atomic_store(&file->devices[i].turn, GPU_FREE);
+        for (unsigned i = 0; i < device_count; i++) {
+                atomic_store(&file->devices[i].timeslice, GPU_FREE);
                 atomic_store(&file->devices[i].deadline_ns, GPU_NO_DEADLINE);
-                file->devices[i].card_bytes = cards[i].memory_bytes;
-                file->devices[i].swap_bytes_per_s = cards[i].swap_bytes_per_s;
+                file->devices[i].device_bytes = devices[i].memory_bytes;
+                file->devices[i].swap_bytes_per_s = devices[i].swap_bytes_per_s;
         }
         atomic_store(&file->magic, GPU_GRANT_MAGIC);
         gpu_grant_unmap(file);
@@ -92,15 +92,15 @@ static int want_create(const char *path, unsigned device_count)
 }
 
 int gpu_page_create(const char *grant_path, const char *want_path, const char *machine,
-                    const struct gpu_card *cards, unsigned card_count, struct err *e)
+                    const struct gpu_device *devices, unsigned device_count, struct err *e)
 {
-        if (card_count > SHARE_DEVICES)
-                return err_set(e, -EINVAL, "%u devices: a share has at most %d", card_count,
+        if (device_count > SHARE_DEVICES)
+                return err_set(e, -EINVAL, "%u devices: a share has at most %d", device_count,
                                SHARE_DEVICES);
-        int r = grant_create(grant_path, machine, cards, card_count);
+        int r = grant_create(grant_path, machine, devices, device_count);
         if (r < 0)
                 return err_set(e, r, "cannot make '%s': %s", grant_path, strerror(-r));
-        r = want_create(want_path, card_count);
+        r = want_create(want_path, device_count);
         if (r < 0) {
                 unlink(grant_path);
                 return err_set(e, r, "cannot make '%s': %s", want_path, strerror(-r));
@@ -116,24 +116,49 @@ struct page_head {
 
 static int head_check(const struct page_head *head, const char *path, uint64_t magic, struct err *e)
 {
+        const uint32_t version = __atomic_load_n(&head->version, __ATOMIC_RELAXED);
+        const uint32_t count = __atomic_load_n(&head->device_count, __ATOMIC_RELAXED);
+
         if (atomic_load(&head->magic) != magic)
                 return err_set(e, -EPROTO, "'%s' holds no GPU pages", path);
-        if (head->version != GPU_PAGE_VERSION || head->device_count > SHARE_DEVICES)
+        if (version != GPU_PAGE_VERSION)
                 return err_set(e, -EPROTO, "'%s' has version %u, this release reads %u", path,
-                               head->version, GPU_PAGE_VERSION);
+                               version, GPU_PAGE_VERSION);
+        if (count > SHARE_DEVICES)
+                return err_set(e, -EPROTO, "'%s' has pages for %u devices: a share has at most %d",
+                               path, count, SHARE_DEVICES);
         return 0;
+}
+
+/* The count was right when the file was opened; who may write to it may have changed it since. */
+static unsigned count_of(const uint32_t *device_count)
+{
+        const uint32_t count = __atomic_load_n(device_count, __ATOMIC_RELAXED);
+
+        return count < SHARE_DEVICES ? count : SHARE_DEVICES;
+}
+
+unsigned gpu_grant_count(const struct gpu_grant_file *file)
+{
+        return count_of(&file->device_count);
+}
+
+unsigned gpu_want_count(const struct gpu_want_file *file)
+{
+        return count_of(&file->device_count);
 }
 
 static int file_open(const char *path, size_t bytes, int protection, uint64_t magic,
                      void **ret_file, struct err *e)
 {
         const bool is_writable = protection & PROT_WRITE;
-        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+        autoclose int fd =
+                open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         const off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
 
         if (size < 0)
                 return err_set(e, -errno, "cannot open '%s': %s", path, strerror(errno));
-        /* A file that is cut short would end whoever looks beyond: the tenant's own want file does. */
+        /* A file that is cut short would end whoever reads beyond: the tenant's own want file does. */
         if ((uint64_t)size < bytes)
                 return err_set(e, -EPROTO, "'%s' is too short for GPU pages", path);
         void *file = file_map(fd, bytes, protection);

@@ -76,7 +76,8 @@ static bool group_read(unsigned pid, int version, char ret_group[1024])
         if (!text_read(path, text, sizeof text))
                 return false;
         const char *line = group_line(text, version);
-        snprintf(ret_group, 1024, "%s", line ? line : "");
+        /* Cut where it is too long: who is compared by it is cut likewise. */
+        snprintf(ret_group, 1024, "%.1023s", line ? line : "");
         return line != NULL;
 }
 

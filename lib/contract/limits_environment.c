@@ -3,11 +3,15 @@
 #include "limits_environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "scope.h"
 #include "setting.h"
 
 static int memory_read(int device, struct share_device *row, struct err *e)
@@ -52,12 +56,16 @@ static int number_read(enum setting setting, int device, uint32_t *number, struc
         return r;
 }
 
-static int cores_check(struct share_device *row, bool had_policy, struct err *e)
+static int cores_check(int device, struct share_device *row, bool had_policy, struct err *e)
 {
-        if (row->cores_max_percent && row->cores_max_percent < row->cores_percent)
-                return err_set(e, -EINVAL, "%s: %u is below %s, which is %u",
-                               setting_name(SETTING_CORES_MAX), row->cores_max_percent,
-                               setting_name(SETTING_CORES), row->cores_percent);
+        char most[64], cores[64];
+
+        if (row->cores_max_percent && row->cores_max_percent < row->cores_percent) {
+                setting_get(SETTING_CORES_MAX, device, most);
+                setting_get(SETTING_CORES, device, cores);
+                return err_set(e, -EINVAL, "%s: %u is below %s, which is %u", most,
+                               row->cores_max_percent, cores, row->cores_percent);
+        }
         /* Who says how much may be borrowed wants to borrow. */
         if (!had_policy && row->cores_max_percent)
                 row->policy = SHARE_POLICY_BALANCE;
@@ -86,26 +94,7 @@ static int device_read(int device, struct share_device *row, struct err *e)
                 r = number_read(SETTING_PRIORITY, device, &priority, e);
         if (priority == 0)
                 row->flags |= SHARE_LATENCY;
-        return r < 0 ? r : cores_check(row, had_policy, e);
-}
-
-/* The devices that some variable names by number: bit i, NAME_i. Most programs have none, and to ask for
- * every name of every device takes a millisecond. */
-static uint64_t numbers_named(void)
-{
-        uint64_t named = 0;
-
-        for (char *const *entry = setting_variables(); entry && *entry; entry++) {
-                const char *end = strchr(*entry, '='), *p = end;
-                while (p && p > *entry && p[-1] >= '0' && p[-1] <= '9')
-                        p--;
-                if (!p || p == end || p == *entry || p[-1] != '_')
-                        continue;
-                unsigned long number = strtoul(p, NULL, 10);
-                if (number < SHARE_DEVICES)
-                        named |= UINT64_C(1) << number;
-        }
-        return named;
+        return r < 0 ? r : cores_check(device, row, had_policy, e);
 }
 
 /* "all", "none" and numbers have been acted upon by the container's runtime. */
@@ -114,12 +103,21 @@ static bool list_has_uuids(const char *list)
         return strchr(list, '-') != NULL;
 }
 
+static void uuid_read(const char *text, size_t length, char ret_uuid[SHARE_UUID])
+{
+        for (; length && (*text == ' ' || *text == '\t'); length--)
+                text++;
+        while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+                length--;
+        snprintf(ret_uuid, SHARE_UUID, "%.*s", (int)length, text);
+}
+
 /* The UUIDs of a list with commas become those of the rows. */
 static void list_read(const char *list, struct share_copy *copy)
 {
         for (unsigned i = 0; *list && i < SHARE_DEVICES; i++) {
                 size_t length = strcspn(list, ",");
-                snprintf(copy->devices[i].uuid, SHARE_UUID, "%.*s", (int)length, list);
+                uuid_read(list, length, copy->devices[i].uuid);
                 list += length + (list[length] == ',');
         }
 }
@@ -135,17 +133,22 @@ static void uuids_read(uint64_t numbers, struct share_copy *copy)
         for (int i = 0; i < SHARE_DEVICES; i++) {
                 const char *one = numbers >> i & 1 ? setting_get(SETTING_DEVICES, i, name) : NULL;
                 if (one && one != list && list_has_uuids(one))
-                        snprintf(copy->devices[i].uuid, SHARE_UUID, "%s", one);
+                        uuid_read(one, strlen(one), copy->devices[i].uuid);
         }
 }
 
-int limits_environment_read(struct share_copy *ret_copy, struct err *e)
+int limits_environment_read(struct share_copy *ret_copy, struct variable_names *ret_names,
+                            struct err *e)
 {
         struct share_device plain = { 0 };
         struct setting_value value;
-        uint64_t numbers = numbers_named();
-        int r = device_read(-1, &plain, e);
+        int r = variable_walk(ret_names, e);
 
+        if (r == 0)
+                r = device_read(-1, &plain, e);
+        /* Most programs name no device by number, and to ask for every name of every device takes a
+         * millisecond. */
+        const uint64_t numbers = r < 0 ? 0 : ret_names->numbers;
         ret_copy->device_count = SHARE_DEVICES;
         for (int i = 0; i < SHARE_DEVICES && r >= 0; i++)
                 if (numbers >> i & 1)
@@ -178,7 +181,7 @@ bool limits_environment_is_set(const struct share_copy *copy)
         return false;
 }
 
-void limits_environment_card(struct share_copy *copy, unsigned position, uint64_t bytes)
+void limits_environment_device_size(struct share_copy *copy, unsigned position, uint64_t bytes)
 {
         struct share_device *row = &copy->devices[position];
         double ratio = ratio_of(position);
@@ -197,20 +200,171 @@ unsigned limits_environment_position(const struct share_copy *copy, const char *
         for (unsigned i = 0; i < SHARE_DEVICES; i++) {
                 if (!copy->devices[i].uuid[0])
                         continue;
-                if (strcmp(copy->devices[i].uuid, uuid) == 0)
+                if (strcasecmp(copy->devices[i].uuid, uuid) == 0)
                         return i;
                 named = i + 1;
         }
         return named + position; /* those that nobody named come last */
 }
 
-void limits_environment_region(char ret_path[SHARE_TEXT])
+bool limits_environment_names(const struct share_copy *copy, const char *uuid)
+{
+        for (unsigned i = 0; i < SHARE_DEVICES; i++)
+                if (copy->devices[i].uuid[0] && strcasecmp(copy->devices[i].uuid, uuid) == 0)
+                        return true;
+        return false;
+}
+
+/* 0 and "no" limit nothing: of these nothing is lost. */
+static bool says_something(enum setting setting, int device)
+{
+        struct setting_value value = { 0 };
+
+        if (setting == SETTING_DEVICES || setting_read(setting, device, &value, NULL) <= 0)
+                return false;
+        return setting == SETTING_MEMORY_RATIO ? value.ratio > 1 : value.number != 0;
+}
+
+/* The list of devices by which the row goes. */
+static const char *list_name(int device, char name[64])
+{
+        return setting_get(SETTING_DEVICES, device, name) ? name : "the list of devices";
+}
+
+static int row_complain(const char *variable, const struct share_copy *copy, int device,
+                        unsigned count, struct err *e)
+{
+        const int length = (int)strcspn(variable, "=");
+        char name[64];
+
+        if (copy->devices[device].uuid[0])
+                return err_set(e, -ENODEV, "%.*s is for GPU '%s' of %s, which is not here", length,
+                               variable, copy->devices[device].uuid, list_name(device, name));
+        for (int i = 0; i < SHARE_DEVICES; i++)
+                if (copy->devices[i].uuid[0])
+                        return err_set(e, -ENODEV, "%.*s: %s has no GPU %d", length, variable,
+                                       list_name(i, name), device);
+        return err_set(e, -ENODEV, "%.*s: there is no GPU %d here, only %u GPU%s", length, variable,
+                       device, count, count == 1 ? "" : "s");
+}
+
+static bool list_is_used(const struct share_copy *copy)
+{
+        for (unsigned i = 0; i < SHARE_DEVICES; i++)
+                if (copy->devices[i].uuid[0])
+                        return true;
+        return false;
+}
+
+/* The rows that have a GPU. With a list of devices a number counts its names: what the list leaves out has
+ * no number, though its row has one. */
+static uint64_t rows_present(const struct share_copy *copy, const struct limits_gpu *gpus,
+                             unsigned count)
+{
+        const bool has_list = list_is_used(copy);
+        uint64_t rows = 0;
+
+        for (unsigned i = 0; i < count; i++) {
+                const unsigned row =
+                        limits_environment_position(copy, gpus[i].uuid, gpus[i].position);
+                if (row < SHARE_DEVICES && (!has_list || copy->devices[row].uuid[0]))
+                        rows |= UINT64_C(1) << row;
+        }
+        return rows;
+}
+
+int limits_environment_check(const struct share_copy *copy, const struct limits_gpu *gpus,
+                             unsigned count, struct err *e)
+{
+        const uint64_t rows = rows_present(copy, gpus, count);
+        unsigned whole = 0;
+
+        for (unsigned i = 0; i < count; i++)
+                whole += strncmp(gpus[i].uuid, "MIG-", 4) != 0;
+        for (char *const *entry = setting_variables(); entry && *entry; entry++) {
+                enum setting setting;
+                int device;
+
+                if (!setting_find(*entry, &setting, &device) || device < 0 ||
+                    device >= SHARE_DEVICES || rows >> device & 1)
+                        continue;
+                if (says_something(setting, device))
+                        return row_complain(*entry, copy, device, whole, e);
+        }
+        return 0;
+}
+
+int limits_environment_list_check(struct err *e)
+{
+        char name[64];
+        const char *list = setting_get(SETTING_DEVICES, -1, name);
+
+        /* What NVIDIA's variable chooses by number, its runtime has chosen before we start. */
+        if (!list || strncmp(name, "NVIDIA_", strlen("NVIDIA_")) == 0 || !*list ||
+            list[strspn(list, "0123456789, \t")])
+                return 0;
+        return err_set(e, -EINVAL, "%s is '%.60s': outside a container it takes UUIDs, not numbers",
+                       name, list);
+}
+
+void limits_environment_memory_name(unsigned position, char ret_name[64])
+{
+        if (!setting_get(SETTING_MEMORY_LIMIT, (int)position, ret_name))
+                ret_name[0] = '\0';
+}
+
+/* A digest of the path that was asked for: who asks for the same shares one region. */
+static uint32_t path_digest(const char *path)
+{
+        uint32_t digest = 2166136261u;
+
+        for (; *path; path++)
+                digest = (digest ^ (unsigned char)*path) * 16777619u;
+        return digest;
+}
+
+/* Every folder above the file that is missing; others must get at it, too. */
+static void folders_make(const char *path)
+{
+        char folder[SHARE_TEXT];
+
+        snprintf(folder, sizeof folder, "%s", path);
+        for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+                *slash = '\0';
+                mkdir(folder, 0777);
+                *slash = '/';
+        }
+}
+
+/* Can the region be there? Opens, or makes, the file as region_open() would. */
+static int file_try(const char *path)
+{
+        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+        return fd < 0 ? -errno : 0;
+}
+
+bool limits_environment_region(char ret_path[SHARE_TEXT], struct err *why)
 {
         char name[64];
         const char *path = setting_get(SETTING_REGION, -1, name);
+        const unsigned user = getuid();
 
-        if (path && *path)
+        if (!path || !*path) {
+                snprintf(ret_path, SHARE_TEXT, "/tmp/vgpu-region-%u", user);
+                return true;
+        }
+        int r = strlen(path) < SHARE_TEXT ? file_try(path) : -ENAMETOOLONG;
+        if (r == -ENOENT) {
+                folders_make(path);
+                r = file_try(path);
+        }
+        if (r == 0) {
                 snprintf(ret_path, SHARE_TEXT, "%s", path);
-        else
-                snprintf(ret_path, SHARE_TEXT, "/tmp/vgpu-region-%u", getuid());
+                return true;
+        }
+        snprintf(ret_path, SHARE_TEXT, "/tmp/vgpu-region-%u-%08x", user, path_digest(path));
+        err_set(why, r, "%s: cannot open '%.100s': %s; the region is '%s' instead", name, path,
+                strerror(-r), ret_path);
+        return false;
 }

@@ -1,4 +1,4 @@
-/* The account: operations on a device's word. See region_layout.h for why this is exact. */
+/* The region: operations on a device's word. See region_layout.h for why this is exact. */
 #include "region.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
  * have applied it. Returns false when the word has moved on meanwhile. */
 static bool word_note(const struct region *region, unsigned device, uint64_t seen)
 {
-        struct region_account *author;
+        struct region_charges *author;
         uint64_t noted;
 
-        if (word_lane(seen) == 0 || word_lane(seen) == region->slot)
+        if (word_slot(seen) == 0 || word_slot(seen) == region->slot)
                 return true; /* nobody's, or our own: it is in `held` */
-        author = account_of(region, word_lane(seen), device);
+        author = charges_of(region, word_slot(seen), device);
         if (number_of(atomic_load(&author->held)) == number_of(seen))
                 return true;
         noted = atomic_load(&author->noted);
@@ -29,7 +29,7 @@ static bool word_note(const struct region *region, unsigned device, uint64_t see
 }
 
 /* Announces an operation; returns its number. */
-static uint64_t intent_begin(struct region_account *own, int64_t delta, uint32_t victim)
+static uint64_t intent_begin(struct region_charges *own, int64_t delta, uint32_t victim)
 {
         uint64_t number = (number_of(atomic_load_explicit(&own->held, memory_order_relaxed)) + 1) &
                           REGION_NUMBER_MASK;
@@ -46,7 +46,7 @@ static uint64_t intent_begin(struct region_account *own, int64_t delta, uint32_t
         return number;
 }
 
-static void intent_cancel(struct region_account *own)
+static void intent_cancel(struct region_charges *own)
 {
         uint64_t number = number_of(atomic_load_explicit(&own->held, memory_order_relaxed));
 
@@ -74,7 +74,7 @@ static int word_apply(struct region *region, unsigned device, int64_t delta, uin
         }
 }
 
-static void kind_add(struct region_account *own, enum region_kind kind, int64_t units)
+static void kind_add(struct region_charges *own, enum region_kind kind, int64_t units)
 {
         uint64_t bytes = atomic_load_explicit(&own->kinds[kind], memory_order_relaxed);
 
@@ -82,11 +82,11 @@ static void kind_add(struct region_account *own, enum region_kind kind, int64_t 
                               memory_order_relaxed);
 }
 
-/* In our turn: the account has one writer. */
-static int account_change(struct region *region, unsigned device, enum region_kind kind,
+/* Under the lock: the charges have one writer. */
+static int charges_change(struct region *region, unsigned device, enum region_kind kind,
                           int64_t delta, uint64_t limit_units)
 {
-        struct region_account *own = account_of(region, region->slot, device);
+        struct region_charges *own = charges_of(region, region->slot, device);
 
         uint64_t number = intent_begin(own, delta, 0);
         int r = word_apply(region, device, delta, limit_units, number);
@@ -114,36 +114,36 @@ int region_charge(struct region *region, unsigned device, enum region_kind kind,
 
         if (limit_units > REGION_UNITS_MAX)
                 limit_units = REGION_UNITS_MAX;
-        /* Refused already by what is used now: no turn to wait for. */
+        /* Refused already by what is used now: no lock to wait for. */
         uint64_t used = word_units(
                 atomic_load_explicit(&region->file->devices[device].word, memory_order_relaxed));
         if (units > limit_units || used > limit_units - units)
                 return -ENOMEM;
-        brief_lock_take(&region->turns[device].lock);
-        int r = account_change(region, device, kind, (int64_t)units, limit_units);
-        brief_lock_give(&region->turns[device].lock);
+        brief_lock_take(&region->locks[device].lock);
+        int r = charges_change(region, device, kind, (int64_t)units, limit_units);
+        brief_lock_give(&region->locks[device].lock);
         return r;
 }
 
 void region_refund(struct region *region, unsigned device, enum region_kind kind, uint64_t bytes)
 {
-        brief_lock_take(&region->turns[device].lock);
-        account_change(region, device, kind, -(int64_t)units_of(bytes), 0);
-        brief_lock_give(&region->turns[device].lock);
+        brief_lock_take(&region->locks[device].lock);
+        charges_change(region, device, kind, -(int64_t)units_of(bytes), 0);
+        brief_lock_give(&region->locks[device].lock);
 }
 
 void region_rename(struct region *region, unsigned device, enum region_kind from,
                    enum region_kind to, uint64_t bytes)
 {
-        struct region_account *own = account_of(region, region->slot, device);
+        struct region_charges *own = charges_of(region, region->slot, device);
         int64_t units = (int64_t)units_of(bytes);
 
         if (from == to)
                 return;
-        brief_lock_take(&region->turns[device].lock);
+        brief_lock_take(&region->locks[device].lock);
         kind_add(own, from, -units);
         kind_add(own, to, units);
-        brief_lock_give(&region->turns[device].lock);
+        brief_lock_give(&region->locks[device].lock);
 }
 
 uint64_t region_used_bytes(const struct region *region, unsigned device)
@@ -153,69 +153,69 @@ uint64_t region_used_bytes(const struct region *region, unsigned device)
 
 uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned device)
 {
-        return pair_upper(atomic_load(&account_of(region, slot, device)->held)) << REGION_UNIT_BITS;
+        return pair_upper(atomic_load(&charges_of(region, slot, device)->held)) << REGION_UNIT_BITS;
 }
 
-static void account_settle(const struct region *region, uint32_t slot, unsigned device)
+static void charges_settle(const struct region *region, uint32_t slot, unsigned device)
 {
-        struct region_account *account = account_of(region, slot, device);
-        uint64_t held = atomic_load(&account->held), intent = atomic_load(&account->intent);
+        struct region_charges *charges = charges_of(region, slot, device);
+        uint64_t held = atomic_load(&charges->held), intent = atomic_load(&charges->intent);
 
         if (number_of(intent) == number_of(held))
                 return;
         if (!intent_was_applied(region, slot, device, number_of(intent))) {
-                atomic_store(&account->intent, pair_make(0, number_of(held)));
+                atomic_store(&charges->intent, pair_make(0, number_of(held)));
                 return;
         }
-        uint64_t victim = atomic_load(&account->victim);
+        uint64_t victim = atomic_load(&charges->victim);
         if (victim && victim <= REGION_SLOTS) {
-                struct region_account *dead = account_of(region, (uint32_t)victim, device);
+                struct region_charges *dead = charges_of(region, (uint32_t)victim, device);
                 atomic_store(&dead->held, pair_make(0, number_of(atomic_load(&dead->held))));
-                atomic_store(&account->held, pair_make(pair_upper(held), number_of(intent)));
+                atomic_store(&charges->held, pair_make(pair_upper(held), number_of(intent)));
                 return;
         }
-        atomic_store(&account->held,
+        atomic_store(&charges->held,
                      pair_make(units_add(pair_upper(held), pair_delta(intent)), number_of(intent)));
 }
 
 void region_settle(struct region *region, uint32_t slot)
 {
         for (unsigned d = 0; d < region->device_count; d++) {
-                account_settle(region, slot, d);
-                account_settle(region, slot, region_virtual(d));
+                charges_settle(region, slot, d);
+                charges_settle(region, slot, region_virtual(d));
         }
 }
 
 /* Takes the dead slot's units on one device back, as an operation of ours. */
-static void account_take(struct region *region, uint32_t victim, unsigned device)
+static void charges_take(struct region *region, uint32_t victim, unsigned device)
 {
-        struct region_account *own = account_of(region, region->slot, device);
-        struct region_account *dead = account_of(region, victim, device);
+        struct region_charges *own = charges_of(region, region->slot, device);
+        struct region_charges *dead = charges_of(region, victim, device);
 
         uint64_t held = atomic_load(&dead->held);
         if (pair_upper(held) == 0)
                 return;
-        brief_lock_take(&region->turns[device].lock);
+        brief_lock_take(&region->locks[device].lock);
         int64_t delta = -(int64_t)pair_upper(held);
         uint64_t number = intent_begin(own, delta, victim);
         word_apply(region, device, delta, 0, number);
         /* Dead in between? Our own reaper finds the victim in our intent and does these two. */
         atomic_store(&dead->held, pair_make(0, number_of(held)));
         atomic_store(&own->held, pair_make(pair_upper(atomic_load(&own->held)), number));
-        brief_lock_give(&region->turns[device].lock);
+        brief_lock_give(&region->locks[device].lock);
 }
 
-static void account_take_back(struct region *region, uint32_t victim, unsigned account)
+static void charges_take_back(struct region *region, uint32_t victim, unsigned device)
 {
-        account_take(region, victim, account);
+        charges_take(region, victim, device);
         for (unsigned k = 0; k < REGION_KINDS; k++)
-                atomic_store(&account_of(region, victim, account)->kinds[k], 0);
+                atomic_store(&charges_of(region, victim, device)->kinds[k], 0);
 }
 
 void region_take_back(struct region *region, uint32_t victim)
 {
         for (unsigned d = 0; d < region->device_count; d++) {
-                account_take_back(region, victim, d);
-                account_take_back(region, victim, region_virtual(d));
+                charges_take_back(region, victim, d);
+                charges_take_back(region, victim, region_virtual(d));
         }
 }

@@ -1,4 +1,4 @@
-/* The container's account of device memory: open it, join it, charge it. */
+/* The region, in which a container's processes keep what they hold: open it, join it, charge it. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,14 +17,14 @@ struct region {
         struct region_file *file;
         uint32_t slot; /* 0: not joined */
         uint32_t device_count;
-        /* Threads of one process take turns; the process dies with the lock or not at all. */
+        /* For the threads of this process; the process dies with the lock or not at all. */
         struct {
                 _Alignas(64) struct brief_lock lock;
-        } turns[REGION_ACCOUNTS];
+        } locks[REGION_CHARGES];
         pthread_mutex_t reaping;
         struct file_identity identity; /* of the file that is mapped */
-        /* What we have written of our own, to be held against what is there: units, in our turn. */
-        uint64_t own_units[REGION_ACCOUNTS];
+        /* What we have written of our own, to be held against what is there: units, under the lock. */
+        uint64_t own_units[REGION_CHARGES];
 };
 
 /* Maps the region at `path`, creating it if absent. -EPROTO: no region, or another release's. */
@@ -36,7 +36,7 @@ int region_join(struct region *region);
 /* Gives back all the process held. A process that dies without is reaped by the others. */
 void region_leave(struct region *region);
 
-/* The virtual account of a device, wherever a device's own can be named below. */
+/* The index of a device's virtual memory, wherever the device's own can be named below. */
 static inline unsigned region_virtual(unsigned device)
 {
         return device + REGION_DEVICES;

@@ -1,11 +1,11 @@
-/* region_check: does the account still make sense? A tenant can delete its region or write into it;
+/* region_check: does the region still make sense? A tenant can delete its region or write into it;
  * then it is no longer what its processes hold. */
 #pragma once
 
 #include "region.h"
 
 enum region_fault {
-        REGION_SOUND,
+        REGION_INTACT,
         REGION_DELETED,   /* there is no file at the path */
         REGION_REPLACED,  /* there is another one */
         REGION_OVERWROTE, /* our own part is not what we wrote */
@@ -19,10 +19,10 @@ const char *region_fault_text(enum region_fault fault);
 enum region_fault region_check_file(const struct region *region, const char *path);
 /* Is our part what we wrote? Threads may be at work. */
 enum region_fault region_check_own(struct region *region);
-/* Does the account add up? Nobody is stopped for it; wherever a process is stopped or killed, an account
- * that was not written by hand adds up. */
-enum region_fault region_check_sum(const struct region *region, unsigned account);
-/* For one who only looks: what a process has found, else whether every account adds up. How long that
- * takes is in the hands of whoever writes it: what was not looked at when the clock (clock_now_ns) says
- * until_ns is not found at fault. */
+/* Do the charges of a device add up? Nobody is stopped for it; wherever a process is stopped or killed,
+ * charges that were not written by hand add up. */
+enum region_fault region_check_sum(const struct region *region, unsigned device);
+/* For one who only reads: what a process has found, else whether all charges add up. How long that takes is
+ * in the hands of whoever writes it: what was not read when the clock (clock_now_ns) says until_ns is not
+ * found at fault. */
 enum region_fault region_check_all(const struct region *region, uint64_t until_ns);

@@ -23,7 +23,7 @@ struct compute_rate {
 };
 
 /* 40 ms of the rate, at least two quanta and the longest piece of work seen: less would forget what a
- * container had to leave unused while it waited for its turn, or for a core of a busy host. */
+ * container had to leave unused while it waited for its time slice, or for a core of a busy host. */
 struct compute_rate region_compute_rate(const struct region_compute *compute, uint32_t permille);
 
 /* Nanoseconds until work may start; 0: now. */

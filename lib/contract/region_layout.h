@@ -1,16 +1,16 @@
-/* The region: a container's account of device memory, shared by its processes.
+/* The region: what a container is charged for device memory, shared by its processes.
  *
- * One word per device holds what is used and the last operation that changed it: {units, lane,
- * number}. A lane is a process's slot. An operation is
+ * One word per device holds what is used and the last operation that changed it: {units, slot,
+ * number}. A slot is a process's record. An operation is
  *     intent   the slot says what it is about to do, under a new number
  *     apply    one compare-and-swap of the device's word; from here on it counts
  *     held     the slot's own total and the number, in one word
  * A process may die between any two of these. Whether a dead process's last intent was applied is
  * always known: either the device's word still names it, or whoever replaced it noted it first
- * (`noted`), or the slot itself had gone on to `held`. So the account is exact without a lock.
+ * (`noted`), or the slot itself had gone on to `held`. So the region is exact without a lock.
  *
- * A device has two such accounts: at its number what is charged to the card, and REGION_DEVICES
- * further what lies on the host in its place (virtual memory). */
+ * A device has two such words: at its index what is charged to the GPU, and REGION_DEVICES further what
+ * lies on the host instead (virtual memory). */
 #pragma once
 
 #include <assert.h>
@@ -21,31 +21,31 @@
 enum {
         REGION_VERSION = 4,
         REGION_DEVICES = 64,
-        REGION_ACCOUNTS = 2 * REGION_DEVICES, /* of the cards, then virtual */
-        REGION_SLOTS = 8191,                  /* processes at a time; slot 0 is nobody */
-        REGION_UNIT_BITS = 9,                 /* the account counts 512-byte units */
+        REGION_CHARGES = 2 * REGION_DEVICES, /* of the devices, then virtual */
+        REGION_SLOTS = 8191,                 /* processes at a time; slot 0 is nobody */
+        REGION_UNIT_BITS = 9,                /* the region counts 512-byte units */
         REGION_NUMBER_BITS = 14,
-        REGION_LANE_BITS = 13,
+        REGION_SLOT_BITS = 13,
         REGION_UUID = 48,
         REGION_CELLS = 8192, /* of 240 µs of use that is remembered */
 };
 #define REGION_MAGIC       UINT64_C(0x6e6f696765727676) /* "vvregion" */
 #define REGION_UNIT_BYTES  (UINT64_C(1) << REGION_UNIT_BITS)
 #define REGION_NUMBER_MASK ((UINT64_C(1) << REGION_NUMBER_BITS) - 1)
-#define REGION_LANE_MASK   ((UINT64_C(1) << REGION_LANE_BITS) - 1)
-#define REGION_UNITS_MAX   ((UINT64_C(1) << (64 - REGION_LANE_BITS - REGION_NUMBER_BITS)) - 1)
+#define REGION_SLOT_MASK   ((UINT64_C(1) << REGION_SLOT_BITS) - 1)
+#define REGION_UNITS_MAX   ((UINT64_C(1) << (64 - REGION_SLOT_BITS - REGION_NUMBER_BITS)) - 1)
 
-/* What memory is for; for those who look, never for the limit. */
+/* What memory is for; for display, never for the limit. */
 enum region_kind { REGION_DEVICE, REGION_MANAGED, REGION_CONTEXT, REGION_OTHER, REGION_KINDS };
 
-struct region_account {          /* one process on one device: a cache line */
+struct region_charges {          /* one process on one device: a cache line */
         _Atomic uint64_t held;   /* {units, number}: all operations up to `number` */
         _Atomic uint64_t intent; /* {delta in units, number}: = held's number when at rest */
         _Atomic uint64_t noted;  /* {count, number}: the newest that others saw applied */
         _Atomic uint64_t victim; /* ≠ 0: the intent takes this dead slot's units back */
         _Atomic uint64_t kinds[REGION_KINDS];
 };
-static_assert(sizeof(struct region_account) == 64, "one cache line");
+static_assert(sizeof(struct region_charges) == 64, "one cache line");
 
 enum region_state { REGION_FREE, REGION_JOINING, REGION_LIVE, REGION_REAPED };
 struct region_slot {
@@ -55,12 +55,12 @@ struct region_slot {
         _Atomic uint32_t node_pid;   /* by which the node's agent does; 0: it was not asked */
         char name[40];
         _Atomic uint64_t gpu_ns[REGION_DEVICES]; /* GPU time it used */
-        struct region_account accounts[REGION_ACCOUNTS];
+        struct region_charges charges[REGION_CHARGES];
 };
-static_assert(sizeof(struct region_slot) % 64 == 0, "accounts stay in their cache lines");
+static_assert(sizeof(struct region_slot) % 64 == 0, "charges stay in their cache lines");
 
 struct region_device {
-        _Atomic uint64_t word; /* {units, lane, number} */
+        _Atomic uint64_t word; /* {units, slot, number} */
         _Atomic uint64_t refusals;
         _Atomic uint64_t context_bytes; /* what a context took when one was last made */
         _Atomic uint64_t measuring;     /* the slot that holds all that is left while it measures */
@@ -75,7 +75,7 @@ struct region_compute {
         _Atomic uint64_t longest_ns;   /* the longest piece of work seen */
         _Atomic uint64_t gpu_ns;       /* used in all */
         _Atomic uint64_t throttled_ns; /* threads waited so long in all */
-        _Atomic uint32_t wake;         /* futex: those who wait look again */
+        _Atomic uint32_t wake;         /* futex: those who wait check again */
         uint32_t reserved_word;
         uint64_t reserved[3];
         _Atomic uint64_t cells[REGION_CELLS]; /* {which 240 µs, a bit for each 10 of them} */
@@ -88,10 +88,10 @@ struct region_file {
         uint32_t device_count;
         _Atomic uint32_t slots_high; /* slots ever used */
         _Atomic uint32_t fault;      /* enum region_fault: what a process has found wrong with it */
-        _Atomic uint64_t reaped_ns;  /* when the dead were last looked for (monotonic clock) */
+        _Atomic uint64_t reaped_ns;  /* when the dead were last reaped (monotonic clock) */
         _Atomic uint64_t reap_took_ns; /* and what that took on a core */
         uint64_t reserved[11];
-        struct region_device devices[REGION_ACCOUNTS];
+        struct region_device devices[REGION_CHARGES];
         struct region_compute computes[REGION_DEVICES];
         struct region_slot slots[REGION_SLOTS + 1];
 };

@@ -155,7 +155,7 @@ unsigned region_reap(struct region *region)
         for (uint32_t i = 1; i <= high; i++)
                 if (slot_seize(region, i))
                         reaped += slot_reap(region, i);
-        /* Noted afterwards: who comes meanwhile looks for itself, and is not refused for the dead. */
+        /* Noted afterwards: who comes meanwhile reaps for itself, and is not refused for the dead. */
         atomic_store(&region->file->reap_took_ns, clock_spent_ns() - spent_ns);
         atomic_store(&region->file->reaped_ns, begin_ns);
         pthread_mutex_unlock(&region->reaping);
@@ -184,7 +184,7 @@ static uint32_t slot_find(struct region *region, pid_t pid)
                 uint32_t last = atomic_load(high), next = last + 1;
                 if (last >= REGION_SLOTS)
                         return 0;
-                /* Raised first: a slot taken is a slot that reapers look at. */
+                /* Raised first: a slot taken is a slot that reapers read. */
                 atomic_compare_exchange_strong(high, &last, next);
                 if (slot_claim(region, next, pid))
                         return next;
@@ -211,13 +211,13 @@ int region_join(struct region *region)
         return 0;
 }
 
-static void account_leave(struct region *region, unsigned account)
+static void charges_leave(struct region *region, unsigned device)
 {
-        struct region_account *own = &region->file->slots[region->slot].accounts[account];
-        uint64_t bytes = region_held_bytes(region, region->slot, account);
+        struct region_charges *own = &region->file->slots[region->slot].charges[device];
+        uint64_t bytes = region_held_bytes(region, region->slot, device);
 
         if (bytes)
-                region_refund(region, account, REGION_OTHER, bytes);
+                region_refund(region, device, REGION_OTHER, bytes);
         for (unsigned k = 0; k < REGION_KINDS; k++)
                 atomic_store(&own->kinds[k], 0);
 }
@@ -227,8 +227,8 @@ void region_leave(struct region *region)
         if (!region->slot)
                 return;
         for (unsigned d = 0; d < region->device_count; d++) {
-                account_leave(region, d);
-                account_leave(region, region_virtual(d));
+                charges_leave(region, d);
+                charges_leave(region, region_virtual(d));
         }
         slot_free(region, region->slot);
         region->slot = 0;
@@ -236,7 +236,7 @@ void region_leave(struct region *region)
 
 static void file_make(int fd, struct region_file *file, unsigned device_count)
 {
-        /* Makers take turns by a lock that the kernel drops when its holder dies. */
+        /* Makers exclude each other by a lock that the kernel drops when its holder dies. */
         flock(fd, LOCK_EX);
         if (atomic_load(&file->magic) != REGION_MAGIC) {
                 file->version = REGION_VERSION;
@@ -246,15 +246,20 @@ static void file_make(int fd, struct region_file *file, unsigned device_count)
         flock(fd, LOCK_UN);
 }
 
+/* What is in the file may change under our hands: each word is read once. */
 static int file_check(const struct region_file *file, const char *path, unsigned device_count,
-                      struct err *e)
+                      uint32_t *ret_count, struct err *e)
 {
-        if (file->version != REGION_VERSION)
+        const uint32_t version = __atomic_load_n(&file->version, __ATOMIC_RELAXED);
+        const uint32_t count = __atomic_load_n(&file->device_count, __ATOMIC_RELAXED);
+
+        if (version != REGION_VERSION)
                 return err_set(e, -EPROTO, "region '%s' has version %u, this release reads %u",
-                               path, file->version, REGION_VERSION);
-        if (file->device_count < device_count || file->device_count > REGION_DEVICES)
+                               path, version, REGION_VERSION);
+        if (count < device_count || count > REGION_DEVICES)
                 return err_set(e, -EPROTO, "region '%s' is for %u devices, %u are needed", path,
-                               file->device_count, device_count);
+                               count, device_count);
+        *ret_count = count;
         return 0;
 }
 
@@ -290,7 +295,7 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         if (atomic_load(&file->magic) == 0)
                 file_make(fd, file, device_count);
         r = atomic_load(&file->magic) == REGION_MAGIC
-                    ? file_check(file, path, device_count, e)
+                    ? file_check(file, path, device_count, &ret_region->device_count, e)
                     : err_set(e, -EPROTO, "'%s' is not a region file", path);
         if (r < 0) {
                 munmap(file, sizeof *file);
@@ -298,11 +303,9 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         }
         ret_region->file = file;
         ret_region->slot = 0;
-        /* What is in the file may change under our hands. */
-        ret_region->device_count = file->device_count;
         file_identity_of(fd, &ret_region->identity);
-        for (unsigned i = 0; i < REGION_ACCOUNTS; i++)
-                ret_region->turns[i].lock = (struct brief_lock){ 0 };
+        for (unsigned i = 0; i < REGION_CHARGES; i++)
+                ret_region->locks[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ret_region->reaping, NULL);
         return 0;
 }

@@ -1,9 +1,9 @@
-/* What the two halves of the region share: the account (region.c), processes (region_process.c). */
+/* What the two halves of the region share: charges (region.c), processes (region_process.c). */
 #pragma once
 
 #include "region.h"
 
-/* Brings a dead slot's accounts to rest: what it had applied counts, what it had not does not, a
+/* Brings a dead slot's charges to rest: what it had applied counts, what it had not does not, a
  * reaping it had applied is finished. The caller alone reaps it. May be repeated. */
 void region_settle(struct region *region, uint32_t slot);
 /* Takes back all that the dead slot holds. The caller alone reaps it. May be repeated. */

@@ -1,4 +1,4 @@
-/* An account, only looked at. */
+/* A region, only read. */
 #include "region_view.h"
 
 #include <errno.h>
@@ -14,9 +14,10 @@ static int file_check(const struct region_file *file, const char *path, struct e
 {
         if (atomic_load(&file->magic) != REGION_MAGIC)
                 return err_set(e, -EPROTO, "'%.150s' is not a region file", path);
-        if (file->version != REGION_VERSION)
+        const uint32_t version = __atomic_load_n(&file->version, __ATOMIC_RELAXED);
+        if (version != REGION_VERSION)
                 return err_set(e, -EPROTO, "region '%.150s' has version %u, this release reads %u",
-                               path, file->version, REGION_VERSION);
+                               path, version, REGION_VERSION);
         return 0;
 }
 
@@ -33,13 +34,14 @@ int region_view_open(const char *path, struct region *ret_region, struct err *e)
         region.file = file;
         file_identity_of(fd, &region.identity);
         int r = guard_add(file, sizeof(struct region_file));
-        r = r < 0 ? err_set(e, r, "too many files are looked at") : file_check(file, path, e);
+        r = r < 0 ? err_set(e, r, "too many files are open for reading")
+                  : file_check(file, path, e);
         if (r < 0) {
                 region_view_close(&region);
                 return r;
         }
-        region.device_count = region.file->device_count < REGION_DEVICES ? region.file->device_count
-                                                                         : REGION_DEVICES;
+        const uint32_t count = __atomic_load_n(&region.file->device_count, __ATOMIC_RELAXED);
+        region.device_count = count < REGION_DEVICES ? count : REGION_DEVICES;
         *ret_region = region;
         return 0;
 }

@@ -1,4 +1,4 @@
-/* region_view: a container's account, mapped by somebody else on the host to be looked at as a whole.
+/* region_view: a container's region, mapped by somebody else on the host to be read as a whole.
  * Nothing is written, nothing is made; the container may write anything into it, and cut it short, at any
  * moment. */
 #pragma once

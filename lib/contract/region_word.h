@@ -1,22 +1,22 @@
-/* region_word: the words of the account, taken apart and put together. For the region's own files. */
+/* region_word: the words of the region, taken apart and put together. For the region's own files. */
 #pragma once
 
 #include "region.h"
 
-static inline uint64_t word_make(uint64_t units, uint64_t lane, uint64_t number)
+static inline uint64_t word_make(uint64_t units, uint64_t slot, uint64_t number)
 {
-        return units << (REGION_LANE_BITS + REGION_NUMBER_BITS) | lane << REGION_NUMBER_BITS |
+        return units << (REGION_SLOT_BITS + REGION_NUMBER_BITS) | slot << REGION_NUMBER_BITS |
                number;
 }
 
 static inline uint64_t word_units(uint64_t word)
 {
-        return word >> (REGION_LANE_BITS + REGION_NUMBER_BITS);
+        return word >> (REGION_SLOT_BITS + REGION_NUMBER_BITS);
 }
 
-static inline uint32_t word_lane(uint64_t word)
+static inline uint32_t word_slot(uint64_t word)
 {
-        return (uint32_t)(word >> REGION_NUMBER_BITS & REGION_LANE_MASK);
+        return (uint32_t)(word >> REGION_NUMBER_BITS & REGION_SLOT_MASK);
 }
 
 static inline uint64_t number_of(uint64_t word)
@@ -40,13 +40,13 @@ static inline int64_t pair_delta(uint64_t pair)
         return (int64_t)pair >> REGION_NUMBER_BITS;
 }
 
-static inline struct region_account *account_of(const struct region *region, uint32_t slot,
+static inline struct region_charges *charges_of(const struct region *region, uint32_t slot,
                                                 unsigned device)
 {
-        return &region->file->slots[slot].accounts[device];
+        return &region->file->slots[slot].charges[device];
 }
 
-/* Written by hand, an account may hold less than is given back: it never goes round. */
+/* Written by hand, a region may hold less than is given back: it never goes round. */
 static inline uint64_t units_add(uint64_t units, int64_t delta)
 {
         return delta < 0 && units < (uint64_t)-delta ? 0 : units + (uint64_t)delta;
@@ -58,7 +58,7 @@ static inline bool intent_was_applied(const struct region *region, uint32_t slot
 {
         uint64_t word = atomic_load(&region->file->devices[device].word);
 
-        if (word_lane(word) == slot)
+        if (word_slot(word) == slot)
                 return number_of(word) == number;
-        return number_of(atomic_load(&account_of(region, slot, device)->noted)) == number;
+        return number_of(atomic_load(&charges_of(region, slot, device)->noted)) == number;
 }

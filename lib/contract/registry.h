@@ -47,7 +47,7 @@ struct registry_reply {
                             * that has a share */
         uint32_t host_pid; /* of the process that asked */
         int32_t raised;    /* 0: the share has what was asked for. -EPERM: the node lets no
-                            * environment raise it; -ENOSPC: the card has no room; -ERANGE: beyond
+                            * environment raise it; -ENOSPC: the GPU is full; -ERANGE: beyond
                             * what the share may grow to */
 };
 static_assert(sizeof(struct registry_reply) == 24, "read by other releases");

@@ -8,7 +8,7 @@
 enum { NAMES = 5 };
 
 static const char *const setting_names[SETTING_COUNT][NAMES] = {
-        [SETTING_MEMORY_LIMIT] = { "VGPU_MEMORY_LIMIT", "CUDA_MEM_LIMIT",
+        [SETTING_MEMORY_LIMIT] = { "VGPU_MEMORY_LIMIT", "VGPU_MEMORY", "CUDA_MEM_LIMIT",
                                    "CUDA_DEVICE_MEMORY_LIMIT" },
         [SETTING_MEMORY_RATIO] = { "VGPU_MEMORY_RATIO", "CUDA_MEM_RATIO" },
         [SETTING_MEMORY_OVERSOLD] = { "VGPU_MEMORY_OVERSOLD", "CUDA_MEM_OVERSOLD",
@@ -35,7 +35,7 @@ static const char *const setting_names[SETTING_COUNT][NAMES] = {
 
 extern char **environ;
 
-/* In the place of the environment; NULL: none is. */
+/* Instead of the environment; NULL: none is. */
 static char *const *lent;
 
 void setting_lend(char *const *variables)
@@ -82,20 +82,68 @@ const char *setting_get(enum setting setting, int device, char name[64])
         return NULL;
 }
 
+const char *setting_alias(enum setting setting, unsigned number)
+{
+        return number < NAMES ? setting_names[setting][number] : NULL;
+}
+
+bool setting_is_numbered(enum setting setting)
+{
+        return setting <= SETTING_DEVICES;
+}
+
+/* The number behind NAME_ of this length; −1: it is none. As setting_get() writes it: "_01" is not "_1". */
+static int number_read(const char *digits, size_t length)
+{
+        int number = 0;
+
+        if (length == 0 || length > 6 || (length > 1 && digits[0] == '0'))
+                return -1;
+        for (size_t i = 0; i < length; i++) {
+                if (digits[i] < '0' || digits[i] > '9')
+                        return -1;
+                number = number * 10 + (digits[i] - '0');
+        }
+        return number;
+}
+
+/* Is this one of the setting's names? *ret_device: the number behind it, or −1. */
+static bool name_matches(enum setting setting, const char *variable, size_t length, int *ret_device)
+{
+        for (unsigned i = 0; i < NAMES && setting_names[setting][i]; i++) {
+                if (setting_names[setting][i][0] != variable[0])
+                        continue;
+                const size_t own = strlen(setting_names[setting][i]);
+
+                if (length < own || memcmp(variable, setting_names[setting][i], own) != 0)
+                        continue;
+                *ret_device = -1;
+                if (length == own)
+                        return true;
+                if (variable[own] != '_' || !setting_is_numbered(setting))
+                        continue;
+                *ret_device = number_read(variable + own + 1, length - own - 1);
+                if (*ret_device >= 0)
+                        return true;
+        }
+        return false;
+}
+
 bool setting_is_named(enum setting setting, const char *variable)
+{
+        int device;
+
+        return name_matches(setting, variable, strcspn(variable, "="), &device);
+}
+
+bool setting_find(const char *variable, enum setting *ret_setting, int *ret_device)
 {
         const size_t length = strcspn(variable, "=");
 
-        for (unsigned i = 0; i < NAMES && setting_names[setting][i]; i++) {
-                const size_t own = strlen(setting_names[setting][i]);
-
-                if (length < own || strncmp(variable, setting_names[setting][i], own) != 0)
-                        continue;
-                if (length == own)
+        for (enum setting i = 0; i < SETTING_COUNT; i++)
+                if (name_matches(i, variable, length, ret_device)) {
+                        *ret_setting = i;
                         return true;
-                if (variable[own] == '_' && length > own + 1 &&
-                    strspn(variable + own + 1, "0123456789") == length - own - 1)
-                        return true;
-        }
+                }
         return false;
 }

@@ -18,7 +18,8 @@ enum setting {
         SETTING_CORES_POLICY,         /* enum share_policy */
         SETTING_PRIORITY,             /* 0: high, 1: low */
         SETTING_COPIES,               /* 1: count as compute, 0: exempt */
-        SETTING_DEVICES,       /* UUIDs, or what a container runtime has acted upon already */
+        SETTING_DEVICES, /* UUIDs, or what a container runtime has acted upon already; the last of those
+                          * whose names may have a device's number */
         SETTING_REGION,        /* path */
         SETTING_COMPATIBILITY, /* enum setting_compatibility */
         SETTING_LOG,           /* a set of log levels: 1 << enum log_level */
@@ -30,7 +31,7 @@ enum setting {
 };
 
 /* How the container's own processes are recognised in the driver's lists. A value is a sum: the
- * hundreds and the rest are sets of bits. */
+ * hundreds and the remainder are sets of bits. */
 enum setting_compatibility {
         COMPATIBILITY_HOST = 0,           /* every process on the device is ours */
         COMPATIBILITY_CGROUP_1 = 1,       /* those of our control group, version 1 */
@@ -63,5 +64,11 @@ int setting_read(enum setting setting, int device, struct setting_value *ret_val
  * number or without? */
 bool setting_is_named(enum setting setting, const char *variable);
 
-/* The first of its names: for messages and documentation. */
+/* Whose is it, and which device's number does it have (−1: none)? False: it is nobody's. */
+bool setting_find(const char *variable, enum setting *ret_setting, int *ret_device);
+/* May its names have a device's number behind them? */
+bool setting_is_numbered(enum setting setting);
+
+/* Its names, from 0 on, until NULL. The first is for documentation: a message has the name that was used. */
+const char *setting_alias(enum setting setting, unsigned number);
 const char *setting_name(enum setting setting);

@@ -9,24 +9,24 @@
 #include "setting.h"
 #include "share_layout.h"
 
-struct word {
+struct named_value {
         const char *text;
         uint64_t number;
 };
 
 /* "'x' is none of: a, b, c" */
-static int word_parse(const struct word *words, const char *text, uint64_t *ret_number,
-                      struct err *e)
+static int named_value_parse(const struct named_value *names, const char *text,
+                             uint64_t *ret_number, struct err *e)
 {
         char all[160] = "";
 
-        for (; words->text; words++) {
-                if (strcasecmp(text, words->text) == 0) {
-                        *ret_number = words->number;
+        for (; names->text; names++) {
+                if (strcasecmp(text, names->text) == 0) {
+                        *ret_number = names->number;
                         return 0;
                 }
                 strncat(all, *all ? ", " : "", sizeof all - strlen(all) - 1);
-                strncat(all, words->text, sizeof all - strlen(all) - 1);
+                strncat(all, names->text, sizeof all - strlen(all) - 1);
         }
         return err_set(e, -EINVAL, "'%.40s' is none of: %s", text, all);
 }
@@ -45,30 +45,30 @@ static int ratio_parse(const char *name, const char *text, struct setting_value 
 
 static int flag_parse(const char *name, const char *text, struct setting_value *ret, struct err *e)
 {
-        static const struct word words[] = { { "true", 1 }, { "false", 0 }, { "1", 1 },
-                                             { "0", 0 },    { "yes", 1 },   { "no", 0 },
-                                             { "on", 1 },   { "off", 0 },   { NULL, 0 } };
+        static const struct named_value names[] = { { "true", 1 }, { "false", 0 }, { "1", 1 },
+                                                    { "0", 0 },    { "yes", 1 },   { "no", 0 },
+                                                    { "on", 1 },   { "off", 0 },   { NULL, 0 } };
 
         (void)name;
-        return word_parse(words, text, &ret->number, e);
+        return named_value_parse(names, text, &ret->number, e);
 }
 
 static int context_parse(const char *name, const char *text, struct setting_value *ret,
                          struct err *e)
 {
-        static const struct word words[] = { { "count", 0 }, { "exempt", 1 }, { NULL, 0 } };
+        static const struct named_value names[] = { { "count", 0 }, { "exempt", 1 }, { NULL, 0 } };
 
         (void)name;
-        return word_parse(words, text, &ret->number, e);
+        return named_value_parse(names, text, &ret->number, e);
 }
 
 static int copies_parse(const char *name, const char *text, struct setting_value *ret,
                         struct err *e)
 {
-        static const struct word words[] = { { "exempt", 0 }, { "count", 1 }, { NULL, 0 } };
+        static const struct named_value names[] = { { "exempt", 0 }, { "count", 1 }, { NULL, 0 } };
 
         (void)name;
-        return word_parse(words, text, &ret->number, e);
+        return named_value_parse(names, text, &ret->number, e);
 }
 
 static int cores_parse(const char *name, const char *text, struct setting_value *ret, struct err *e)
@@ -90,7 +90,7 @@ static int cores_parse(const char *name, const char *text, struct setting_value 
 static int policy_parse(const char *name, const char *text, struct setting_value *ret,
                         struct err *e)
 {
-        static const struct word words[] = {
+        static const struct named_value names[] = {
                 { "fixed", SHARE_POLICY_FIXED },
                 { "balance", SHARE_POLICY_BALANCE },
                 { "none", SHARE_POLICY_NONE },
@@ -101,18 +101,18 @@ static int policy_parse(const char *name, const char *text, struct setting_value
         };
 
         (void)name;
-        return word_parse(words, text, &ret->number, e);
+        return named_value_parse(names, text, &ret->number, e);
 }
 
 static int priority_parse(const char *name, const char *text, struct setting_value *ret,
                           struct err *e)
 {
-        static const struct word words[] = {
+        static const struct named_value names[] = {
                 { "0", 0 }, { "1", 1 }, { "high", 0 }, { "low", 1 }, { NULL, 0 }
         };
 
         (void)name;
-        return word_parse(words, text, &ret->number, e);
+        return named_value_parse(names, text, &ret->number, e);
 }
 
 static int compatibility_parse(const char *name, const char *text, struct setting_value *ret,
@@ -133,35 +133,39 @@ enum {
         ERRORS = 1 << LOG_LEVEL_ERROR,
         WARNINGS = 1 << LOG_LEVEL_WARN,
         INFOS = 1 << LOG_LEVEL_INFO,
-        DETAILS = 1 << LOG_LEVEL_DEBUG,
+        VERBOSE = 1 << LOG_LEVEL_DEBUG,
+        DETAILS = 1 << LOG_LEVEL_DETAIL,
 };
 
 /* Each family counts in its own way; the first number of LOGGER_LEVEL does show infos alone. */
 static int log_parse(const char *name, const char *text, struct setting_value *ret, struct err *e)
 {
-        static const struct word own[] = { { "error", ERRORS },
-                                           { "warn", ERRORS | WARNINGS },
-                                           { "info", ERRORS | WARNINGS | INFOS },
-                                           { "debug", ERRORS | WARNINGS | INFOS | DETAILS },
-                                           { NULL, 0 } };
-        static const struct word logger[] = { { "0", INFOS },
-                                              { "1", ERRORS | INFOS },
-                                              { "2", ERRORS | WARNINGS | INFOS },
-                                              { "3", ERRORS | WARNINGS | INFOS },
-                                              { "4", ERRORS | WARNINGS | INFOS | DETAILS },
-                                              { "5", ERRORS | WARNINGS | INFOS | DETAILS },
-                                              { NULL, 0 } };
-        static const struct word libcuda[] = { { "0", ERRORS },
-                                               { "1", ERRORS | WARNINGS },
-                                               { "2", ERRORS | WARNINGS },
-                                               { "3", ERRORS | WARNINGS | INFOS },
-                                               { "4", ERRORS | WARNINGS | INFOS | DETAILS },
-                                               { NULL, 0 } };
-        const struct word *words = strcmp(name, "LOGGER_LEVEL") == 0        ? logger
-                                   : strcmp(name, "LIBCUDA_LOG_LEVEL") == 0 ? libcuda
-                                                                            : own;
+        static const struct named_value own[] = { { "error", ERRORS },
+                                                  { "warn", ERRORS | WARNINGS },
+                                                  { "info", ERRORS | WARNINGS | INFOS },
+                                                  { "debug", ERRORS | WARNINGS | INFOS | VERBOSE },
+                                                  { "detail",
+                                                    ERRORS | WARNINGS | INFOS | VERBOSE | DETAILS },
+                                                  { NULL, 0 } };
+        static const struct named_value logger[] = { { "0", INFOS },
+                                                     { "1", ERRORS | INFOS },
+                                                     { "2", ERRORS | WARNINGS | INFOS },
+                                                     { "3", ERRORS | WARNINGS | INFOS },
+                                                     { "4", ERRORS | WARNINGS | INFOS | VERBOSE },
+                                                     { "5", ERRORS | WARNINGS | INFOS | VERBOSE |
+                                                                    DETAILS },
+                                                     { NULL, 0 } };
+        static const struct named_value libcuda[] = { { "0", ERRORS },
+                                                      { "1", ERRORS | WARNINGS },
+                                                      { "2", ERRORS | WARNINGS },
+                                                      { "3", ERRORS | WARNINGS | INFOS },
+                                                      { "4", ERRORS | WARNINGS | INFOS | VERBOSE },
+                                                      { NULL, 0 } };
+        const struct named_value *names = strcmp(name, "LOGGER_LEVEL") == 0        ? logger
+                                          : strcmp(name, "LIBCUDA_LOG_LEVEL") == 0 ? libcuda
+                                                                                   : own;
 
-        return word_parse(words, text, &ret->number, e);
+        return named_value_parse(names, text, &ret->number, e);
 }
 
 /* Lists of devices, paths and names are what they are. */
@@ -201,8 +205,12 @@ int setting_read(enum setting setting, int device, struct setting_value *ret_val
         char name[64];
         const char *text = setting_get(setting, device, name);
 
-        if (!text)
+        /* A log level is never worth an error. */
+        if (!text || (!*text && setting == SETTING_LOG))
                 return 0;
+        if (!*text && setting_parse[setting] != text_parse)
+                return err_set(e, -EINVAL, "%s is set and has no value; give it one, or unset it",
+                               name);
         if (setting_parse[setting](name, text, &value, &why) < 0)
                 return err_set(e, -EINVAL, "%s: %.190s", name, why.text);
         *ret_value = value;

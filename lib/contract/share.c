@@ -48,10 +48,19 @@ static int device_check(const struct share_device *device, unsigned index, struc
         return 0;
 }
 
+unsigned share_device_count(const struct share_copy *copy)
+{
+        const uint32_t count = __atomic_load_n(&copy->device_count, __ATOMIC_RELAXED);
+
+        return count < SHARE_DEVICES ? count : SHARE_DEVICES;
+}
+
 int share_check(const struct share_copy *copy, struct err *e)
 {
-        if (copy->device_count > SHARE_DEVICES)
-                return err_set(e, -EPROTO, "%u devices: a share has at most %d", copy->device_count,
+        const uint32_t count = __atomic_load_n(&copy->device_count, __ATOMIC_RELAXED);
+
+        if (count > SHARE_DEVICES)
+                return err_set(e, -EPROTO, "%u devices: a share has at most %d", count,
                                SHARE_DEVICES);
         if (!text_ends(copy->name, sizeof copy->name) ||
             !text_ends(copy->pod_uid, sizeof copy->pod_uid) ||
@@ -60,7 +69,7 @@ int share_check(const struct share_copy *copy, struct err *e)
             !text_ends(copy->container, sizeof copy->container) ||
             !text_ends(copy->region, sizeof copy->region))
                 return err_set(e, -EPROTO, "a text in the share has no end");
-        for (unsigned i = 0; i < copy->device_count; i++) {
+        for (unsigned i = 0; i < count; i++) {
                 int r = device_check(&copy->devices[i], i, e);
                 if (r < 0)
                         return r;
@@ -119,7 +128,8 @@ static int file_check(const struct share_file *file, const char *path, struct er
 
 int share_open(const char *path, bool is_writable, struct share *ret_share, struct err *e)
 {
-        autoclose int fd = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+        autoclose int fd =
+                open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
         if (fd < 0)
                 return err_set(e, -errno, "cannot open share '%s': %s", path, strerror(errno));
@@ -154,6 +164,40 @@ const struct share_copy *share_current(const struct share *share)
                                  1];
 }
 
+/* A word at a time, each read once: what is checked is what is used. */
+static void words_read(const struct share_copy *from, struct share_copy *to)
+{
+        typedef uint64_t __attribute__((may_alias)) word;
+        const word *source = (const word *)from;
+        word *target = (word *)to;
+
+        static_assert(sizeof *from % sizeof(word) == 0, "is read in words");
+        for (size_t i = 0; i < sizeof *from / sizeof(word); i++)
+                target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+}
+
+int share_read(const struct share *share, struct share_copy *ret_copy, struct err *e)
+{
+        enum { LOOKS = 3 }; /* the owner may change it twice while we read */
+        struct share_copy copy;
+        int r = -EPROTO;
+
+        for (int i = 0; i < LOOKS && r < 0; i++) {
+                words_read(share_current(share), &copy);
+                r = copy.checksum == copy_checksum(&copy)
+                            ? share_check(&copy, e)
+                            : err_set(e, -EPROTO, "the share is damaged");
+        }
+        if (r == 0)
+                memcpy((void *)ret_copy, (const void *)&copy, sizeof copy);
+        return r;
+}
+
+uint64_t share_generation(const struct share *share)
+{
+        return __atomic_load_n(&share_current(share)->generation, __ATOMIC_RELAXED);
+}
+
 int share_update(struct share *share, const struct share_copy *content, struct err *e)
 {
         int r = share_check(content, e);
@@ -171,26 +215,28 @@ int share_update(struct share *share, const struct share_copy *content, struct e
         const uint32_t limits_compute = share_limits_compute(content);
         atomic_fetch_or(&share->file->limits_compute, limits_compute);
         atomic_store_explicit(&share->file->index, !used, memory_order_release);
-        atomic_fetch_and(&share->file->limits_compute, limits_compute | SHARE_LIMITS_TURNS);
+        atomic_fetch_and(&share->file->limits_compute, limits_compute | SHARE_LIMITS_TIMESLICES);
         return 0;
 }
 
-void share_set_turns(struct share *share, bool takes_turns)
+void share_set_timeslices(struct share *share, bool takes_timeslices)
 {
-        const uint32_t now = atomic_load(&share->file->limits_compute) & SHARE_LIMITS_TURNS;
+        const uint32_t now = atomic_load(&share->file->limits_compute) & SHARE_LIMITS_TIMESLICES;
 
-        if (!share->is_writable || (now != 0) == takes_turns)
+        if (!share->is_writable || (now != 0) == takes_timeslices)
                 return;
-        if (takes_turns)
-                atomic_fetch_or(&share->file->limits_compute, SHARE_LIMITS_TURNS);
+        if (takes_timeslices)
+                atomic_fetch_or(&share->file->limits_compute, SHARE_LIMITS_TIMESLICES);
         else
-                atomic_fetch_and(&share->file->limits_compute, ~(uint32_t)SHARE_LIMITS_TURNS);
+                atomic_fetch_and(&share->file->limits_compute, ~(uint32_t)SHARE_LIMITS_TIMESLICES);
 }
 
 int share_find_device(const struct share_copy *copy, const char *uuid)
 {
-        for (unsigned i = 0; i < copy->device_count; i++)
-                if (strcmp(copy->devices[i].uuid, uuid) == 0)
+        const unsigned count = share_device_count(copy);
+
+        for (unsigned i = 0; i < count; i++)
+                if (strncmp(copy->devices[i].uuid, uuid, SHARE_UUID) == 0)
                         return (int)i;
         return -1;
 }
@@ -209,9 +255,10 @@ unsigned share_cap_percent(const struct share_device *device)
 /* The whole device, guaranteed, is no limit and nothing to lend or borrow. */
 uint32_t share_limits_compute(const struct share_copy *copy)
 {
+        const unsigned count = share_device_count(copy);
         uint32_t limits = 0;
 
-        for (unsigned i = 0; i < copy->device_count; i++) {
+        for (unsigned i = 0; i < count; i++) {
                 const struct share_device *device = &copy->devices[i];
 
                 if (!share_cap_percent(device) || device->cores_percent >= 100)

@@ -21,13 +21,22 @@ void share_close(struct share *share);
  * meanwhile; each word is whole at any time. */
 const struct share_copy *share_current(const struct share *share);
 
+/* The content, read once into the caller's memory and checked there: for files that others than their
+ * reader may write to, and for all that is decided by more than one read. -EPROTO: it is not right, or
+ * does not hold still. */
+int share_read(const struct share *share, struct share_copy *ret_copy, struct err *e);
+/* Which generation is in use: another content has another. */
+uint64_t share_generation(const struct share *share);
+/* How many devices there are to read, never more than there can be: read once, whoever writes. */
+unsigned share_device_count(const struct share_copy *copy);
+
 /* Replaces the content; holders see it at once. The owner alone calls it, one thread at a time. The
  * generation is set by this call. */
 int share_update(struct share *share, const struct share_copy *content, struct err *e);
 
-/* Whether its processes are to take turns with other containers, though nothing limits them. Nothing
+/* Whether its processes are to take time slices like other containers, though nothing limits them. Nothing
  * happens to a share that is not writable. */
-void share_set_turns(struct share *share, bool takes_turns);
+void share_set_timeslices(struct share *share, bool takes_timeslices);
 
 /* Position of the device in the copy, −1: not in the share. */
 int share_find_device(const struct share_copy *copy, const char *uuid);

@@ -40,13 +40,13 @@ enum share_policy {
 enum share_limits {
         SHARE_LIMITS_LAUNCHES = 1,
         SHARE_LIMITS_COPIES = 2,
-        SHARE_LIMITS_TURNS = 4, /* somebody beside it has a limit: said by the arbiter */
+        SHARE_LIMITS_TIMESLICES = 4, /* somebody beside it has a limit: said by the arbiter */
 };
 
 struct share_device {
         char uuid[SHARE_UUID];
         _Atomic uint64_t limit_bytes; /* all it may hold; SHARE_UNLIMITED: no limit */
-        uint64_t physical_bytes;      /* of these on the device; the rest is managed memory */
+        uint64_t physical_bytes;      /* of these on the device; the remainder is managed memory */
         uint64_t host_bytes;          /* oversold: how much may lie on the host beyond the limit */
         uint64_t limit_max_bytes;     /* up to where it may be resized */
         uint64_t context_bytes;       /* what a context takes here; 0: not known */
@@ -55,8 +55,8 @@ struct share_device {
         uint32_t weight;
         uint32_t flags; /* enum share_flag */
         uint32_t cores_ceiling_percent;
-        uint32_t policy;     /* enum share_policy */
-        uint64_t card_bytes; /* memory of the whole device; 0: not known */
+        uint32_t policy;       /* enum share_policy */
+        uint64_t device_bytes; /* memory of the whole device; 0: not known */
         /* {cores, bytes}, 8 and 56 bits: what the container's own variables said when the share was made
          * of them. While they say the same, they say nothing new. */
         uint64_t said;
@@ -76,7 +76,7 @@ struct share_copy {
         uint32_t checksum; /* of the copy with this word 0 */
         uint32_t log_level;
         uint32_t compatibility; /* enum setting_compatibility + 1; 0: detect */
-        uint64_t region_inode;  /* of the account that was made for it; 0: its processes make one */
+        uint64_t region_inode;  /* of the region that was made for it; 0: its processes make one */
         uint64_t origin; /* for the owner: a digest of what it made the share from; 0: none */
         uint32_t phase;  /* for the owner: enum share_phase */
         uint32_t place;  /* for the owner: the container's, among those of its pod */
@@ -86,7 +86,7 @@ struct share_copy {
         char pod_namespace[64];
         char pod_name[SHARE_TEXT];
         char container[SHARE_TEXT];
-        char region[SHARE_TEXT]; /* path of the account */
+        char region[SHARE_TEXT]; /* path of the region */
         struct share_device devices[SHARE_DEVICES];
 };
 

@@ -2,6 +2,7 @@
 #include "share_memory.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "quantity.h"
 
@@ -57,7 +58,7 @@ static void oversold_put(const struct share_memory *memory, struct share_device 
         if (memory->host_bytes)
                 device->host_bytes = memory->host_bytes;
         if (!device->host_bytes && device->flags & SHARE_OVERSOLD)
-                device->host_bytes = device->card_bytes;
+                device->host_bytes = device->device_bytes;
         if (!(device->flags & SHARE_OVERSOLD))
                 device->host_bytes = 0;
 }
@@ -69,8 +70,8 @@ void share_memory_put(const struct share_memory *memory, struct share_device *de
 
         oversold_put(memory, device);
         const bool is_virtual = ratio > 1 || device->flags & SHARE_OVERSOLD;
-        if (limit == SHARE_UNLIMITED && is_virtual && device->card_bytes)
-                limit = (uint64_t)((double)device->card_bytes * ratio);
+        if (limit == SHARE_UNLIMITED && is_virtual && device->device_bytes)
+                limit = (uint64_t)((double)device->device_bytes * ratio);
         device->limit_bytes = limit;
         device->physical_bytes =
                 limit == SHARE_UNLIMITED ? limit : (uint64_t)((double)limit / ratio);
@@ -83,4 +84,19 @@ uint64_t share_memory_whole(const struct share_device *device)
         if (limit == SHARE_UNLIMITED || !(device->flags & SHARE_OVERSOLD))
                 return limit;
         return limit + device->host_bytes;
+}
+
+bool share_memory_excess(const struct share_device *device, unsigned gpu,
+                         char ret_text[static SHARE_EXCESS_TEXT])
+{
+        char limit[QUANTITY_TEXT_BYTES], size[QUANTITY_TEXT_BYTES];
+
+        if (!device->device_bytes || device->limit_bytes == SHARE_UNLIMITED ||
+            device->physical_bytes <= device->device_bytes)
+                return false;
+        quantity_format_bytes(device->limit_bytes, limit);
+        quantity_format_bytes(device->device_bytes, size);
+        snprintf(ret_text, SHARE_EXCESS_TEXT, "%s is more than GPU %u has, %s: it limits nothing",
+                 limit, gpu, size);
+        return true;
 }

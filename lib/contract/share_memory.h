@@ -1,4 +1,4 @@
-/* The memory of a share as options ask for it: a limit, and virtual memory beyond the card's part. */
+/* The memory of a share as options ask for it: a limit, and virtual memory beyond the GPU's part. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ enum share_answer { SHARE_UNSAID, SHARE_YES, SHARE_NO };
 
 struct share_memory {
         uint64_t bytes;      /* 0: not said, in these three */
-        double ratio;        /* of all its memory to the part on the card */
+        double ratio;        /* of all its memory to the part on the GPU */
         uint64_t host_bytes; /* how far it is oversold */
         enum share_answer is_oversold;
 };
@@ -25,12 +25,18 @@ int share_memory_host(const char *text, struct share_memory *memory, struct err 
 bool share_memory_is_said(const struct share_memory *memory);
 
 /* Puts it into a device of a share; what is not said stays as it is there. A new device has
- * SHARE_UNLIMITED of everything. The card's size, if the device has it, is what a share without a limit
+ * SHARE_UNLIMITED of everything. The GPU's size, if the device has it, is what a share without a limit
  * of its own may have there, and how far it is oversold if nobody says. */
 void share_memory_put(const struct share_memory *memory, struct share_device *device);
 
-/* All that the device may hold, on the card and on the host. */
+/* All that the device may hold, on the GPU and on the host. */
 uint64_t share_memory_whole(const struct share_device *device);
+
+enum { SHARE_EXCESS_TEXT = 128 };
+/* Whether the device's part is more than the GPU has, so that it limits nothing; and the words for it, which follow
+ * the name of the limit. */
+bool share_memory_excess(const struct share_device *device, unsigned gpu,
+                         char ret_text[static SHARE_EXCESS_TEXT]);
 
 /* The ratio that a device of a share has. */
 double share_memory_ratio_of(const struct share_device *device);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "str.h"
 
 static json_t *containers_make(const struct vec *parts)
@@ -31,46 +32,24 @@ static json_t *containers_make(const struct vec *parts)
 
 char *allocation_format(const struct allocation *allocation)
 {
-        json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "version", ALLOCATION_VERSION, "pod",
-                                 allocation->pod_uid, "node", allocation->node, "containers",
-                                 containers_make(&allocation->parts));
-        char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+        autojson json_t *root = json_pack("{s:i, s:s, s:s, s:o}", "version", ALLOCATION_VERSION,
+                                          "pod", allocation->pod_uid, "node", allocation->node,
+                                          "containers", containers_make(&allocation->parts));
 
-        json_decref(root);
-        return text;
-}
-
-static bool text_take(const json_t *object, const char *key, char *to, size_t to_bytes)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        if (!text || strlen(text) >= to_bytes)
-                return false;
-        str_copy(to, to_bytes, text);
-        return true;
-}
-
-static bool number_take(const json_t *object, const char *key, int64_t most, uint64_t *ret_number)
-{
-        const json_t *value = json_object_get(object, key);
-        const json_int_t number = json_integer_value(value);
-
-        if (!json_is_integer(value) || number < 0 || number > most)
-                return false;
-        *ret_number = (uint64_t)number;
-        return true;
+        return root ? json_dumps(root, JSON_COMPACT) : NULL;
 }
 
 static bool part_take(struct vec *parts, const char *container, const json_t *item)
 {
         struct allocation_part part = { 0 };
-        uint64_t cores;
+        int64_t memory_mib, cores;
 
         if (strlen(container) >= sizeof part.container ||
-            !text_take(item, "uuid", part.uuid, sizeof part.uuid) ||
-            !number_take(item, "memory", INT64_C(1) << 40, &part.memory_mib) ||
-            !number_take(item, "cores", 100, &cores))
+            !json_read_copy(item, "uuid", part.uuid, sizeof part.uuid) ||
+            !json_read_number(item, "memory", 0, INT64_C(1) << 40, &memory_mib) ||
+            !json_read_number(item, "cores", 0, 100, &cores))
                 return false;
+        part.memory_mib = (uint64_t)memory_mib;
         part.cores = (uint32_t)cores;
         str_copy(part.container, sizeof part.container, container);
         return vec_push(parts, &part) == 0;
@@ -81,33 +60,30 @@ static bool root_take(const json_t *root, struct allocation *allocation)
         const json_t *containers = json_object_get(root, "containers");
         const char *name;
         json_t *list, *item;
-        uint64_t version;
+        int64_t version;
         size_t i;
 
-        if (!number_take(root, "version", ALLOCATION_VERSION, &version) ||
-            version != ALLOCATION_VERSION || !json_is_object(containers) ||
-            !text_take(root, "pod", allocation->pod_uid, sizeof allocation->pod_uid) ||
-            !text_take(root, "node", allocation->node, sizeof allocation->node))
+        if (!json_read_number(root, "version", ALLOCATION_VERSION, ALLOCATION_VERSION, &version) ||
+            !json_is_object(containers) ||
+            !json_read_copy(root, "pod", allocation->pod_uid, sizeof allocation->pod_uid) ||
+            !json_read_copy(root, "node", allocation->node, sizeof allocation->node))
                 return false;
-        json_object_foreach((json_t *)containers, name, list)
-        {
+        json_object_foreach ((json_t *)containers, name, list) {
                 if (!json_is_array(list))
                         return false;
-                json_array_foreach(
-                        list, i, item) if (!part_take(&allocation->parts, name, item)) return false;
+                json_array_foreach (list, i, item)
+                        if (!part_take(&allocation->parts, name, item))
+                                return false;
         }
         return true;
 }
 
 int allocation_parse(const char *text, struct allocation *ret_allocation, struct err *e)
 {
-        json_t *root = json_loads(text, 0, NULL);
+        autojson json_t *root = json_loads(text, 0, NULL);
 
         *ret_allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
-        const bool is_good = json_is_object(root) && root_take(root, ret_allocation);
-
-        json_decref(root);
-        if (is_good)
+        if (json_is_object(root) && root_take(root, ret_allocation))
                 return 0;
         allocation_done(ret_allocation);
         return err_set(e, -EPROTO, "'%.60s…' is no allocation of this release", text);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { DEPTH_MOST = 512 };
+enum { LIMITS_MOST = 8 }; /* times its limit a value may be long, to be passed over */
 
 static const char items_key[] = "items";
 
@@ -20,11 +20,18 @@ static bool is_space(char byte)
         return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
+/* What is around the items has no end that could be waited for. */
 static int append(struct json_stream *stream, struct str *to, const char *bytes, size_t count)
 {
-        if (count > stream->limit_bytes - to->length)
+        const size_t space = stream->limit_bytes - to->length;
+
+        if (count <= space)
+                return str_append_bytes(to, bytes, count);
+        stream->dropped_bytes += count - space;
+        stream->is_cut = true;
+        if (to != &stream->value || stream->dropped_bytes > stream->limit_bytes * LIMITS_MOST)
                 return -EMSGSIZE;
-        return str_append_bytes(to, bytes, count);
+        return str_append_bytes(to, bytes, space);
 }
 
 /* A byte of a string. Outside of values, keys are compared with "items". */
@@ -59,7 +66,8 @@ static int scan_plain(struct json_stream *stream, char byte)
                 if (stream->depth == 1 && byte == '[' && stream->is_list && stream->is_items_key)
                         stream->in_items = true;
                 stream->is_items_key = false;
-                return ++stream->depth > DEPTH_MOST ? -EPROTO : 0;
+                stream->depth++;
+                return 0;
         case '}':
         case ']':
                 if (stream->depth == 0)
@@ -85,7 +93,7 @@ static struct str *place_of(struct json_stream *stream, char byte, unsigned dept
         if (is_value)
                 return &stream->value;
         if (stream->is_list && !(stream->in_items && (byte == ',' || is_space(byte))))
-                return &stream->rest;
+                return &stream->envelope;
         return NULL;
 }
 
@@ -106,7 +114,7 @@ static int take_byte(struct json_stream *stream, char byte)
         to = place_of(stream, byte, before);
         if (!to)
                 return stream->is_list || is_space(byte) ? 0 : -EPROTO;
-        if (to == &stream->rest && stream->in_items && before == 2)
+        if (to == &stream->envelope && stream->in_items && before == 2)
                 return -EPROTO; /* an item that is no object */
         r = append(stream, to, &byte, 1);
         if (r < 0)
@@ -136,8 +144,7 @@ static size_t run_of_value(struct json_stream *stream, const char *bytes, size_t
                 } else if (byte == '"') {
                         stream->in_string = true;
                 } else if (byte == '{' || byte == '[') {
-                        if (++stream->depth > DEPTH_MOST)
-                                return at; /* take_byte() says so */
+                        stream->depth++;
                 } else if (byte == '}' || byte == ']') {
                         *ret_whole = --stream->depth == outside;
                         if (*ret_whole)
@@ -168,7 +175,8 @@ int json_stream_take(struct json_stream *stream, const void *bytes, size_t count
                 }
                 if (r == 1) {
                         r = on_value(owner, stream->value.text, stream->value.length);
-                        stream->value.length = 0;
+                        stream->value.length = stream->dropped_bytes = 0;
+                        stream->is_cut = false;
                 }
                 if (r < 0)
                         return r;
@@ -187,6 +195,6 @@ void json_stream_done(struct json_stream *stream)
                                            .limit_bytes = stream->limit_bytes };
 
         str_done(&stream->value);
-        str_done(&stream->rest);
+        str_done(&stream->envelope);
         *stream = again;
 }

@@ -2,7 +2,6 @@
 #include "json_text.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 const char *json_text_space(const char *at, const char *end)
@@ -49,6 +48,36 @@ const char *json_text_value(const char *at, const char *end)
                         return at;
         }
         return NULL;
+}
+
+bool json_span_is(const struct json_span *span, const char *text)
+{
+        const size_t count = (size_t)(span->end - span->begin);
+
+        return count == strlen(text) && memcmp(span->begin, text, count) == 0;
+}
+
+int json_text_member(const char **at, const char *end, struct json_span *key,
+                     struct json_span *value)
+{
+        const char *next = json_text_space(*at, end);
+
+        *value = (struct json_span){ NULL, NULL };
+        if (next < end && *next == ',')
+                next = json_text_space(next + 1, end);
+        if (next < end && *next == '}')
+                return 0;
+        key->begin = next + 1;
+        next = json_text_string(next, end);
+        if (!next)
+                return -1;
+        key->end = next - 1;
+        next = json_text_space(next, end);
+        if (next == end || *next != ':')
+                return -1;
+        value->begin = json_text_space(next + 1, end);
+        value->end = *at = json_text_value(value->begin, end);
+        return value->end ? 1 : -1;
 }
 
 /* Bit per letter with which a name begins: most keys need no more than a look at it. */

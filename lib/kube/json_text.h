@@ -2,6 +2,7 @@
  * understood: what is kept is parsed by somebody who knows the rest. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "str.h"
@@ -11,6 +12,15 @@ const char *json_text_space(const char *at, const char *end); /* behind white sp
 const char *json_text_string(const char *at, const char *end);
 /* Behind the value that begins here; NULL: it does not end. */
 const char *json_text_value(const char *at, const char *end);
+
+struct json_span {
+        const char *begin, *end;
+};
+bool json_span_is(const struct json_span *span, const char *text);
+/* The next key and value of an object, behind its bracket. 1: there is one; 0: it ended; −1: no JSON, or it does
+ * not end: then the value has no end, and a beginning if there is one. */
+int json_text_member(const char **at, const char *end, struct json_span *key,
+                     struct json_span *value);
 
 /* Appends the text without the members of these names (NULL ends them), wherever they stand. -EPROTO: a
  * string or a value does not end; -ENOMEM. */

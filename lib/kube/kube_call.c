@@ -6,7 +6,9 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "json_read.h"
 #include "kube_internal.h"
+#include "kube_object.h"
 #include "list.h"
 #include "str.h"
 
@@ -48,22 +50,24 @@ static void call_free(struct kube_call *call)
 
 static void call_done(struct kube_call *call, const char *trouble)
 {
-        json_t *body = call->answer.length
-                               ? json_loadb(call->answer.text, call->answer.length, 0, NULL)
-                               : NULL;
+        bool is_tamed = false;
+        autojson json_t *body =
+                call->answer.length
+                        ? kube_object_load(call->answer.text, call->answer.length, &is_tamed, NULL)
+                        : NULL;
         const bool is_failure = call->status < 200 || call->status > 299;
         const char *reason = json_string_value(json_object_get(body, "reason"));
         const char *message = json_string_value(json_object_get(body, "message"));
         char text[300];
         struct kube_answer answer = { .status = call->status,
                                       .body = body,
+                                      .is_tamed = body && is_tamed,
                                       .text = call->answer.text ? call->answer.text : "" };
 
         snprintf(text, sizeof text, "the API server answers %d", call->status);
         answer.reason = is_failure && reason ? reason : "";
         answer.message = !is_failure ? "" : trouble ? trouble : message ? message : text;
         call->on_done(call->owner, &answer);
-        json_decref(body);
         call_free(call);
 }
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "json_read.h"
+
 static void tell(struct kube_changes *changes, enum kube_change change,
                  const struct kube_name *name, const json_t *object)
 {
@@ -11,21 +13,14 @@ static void tell(struct kube_changes *changes, enum kube_change change,
                 changes->on_change(changes->owner, change, name, object);
 }
 
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
-}
-
 static int name_of(const json_t *object, struct kube_name *ret_name, const char **ret_version)
 {
         const json_t *metadata = json_object_get(object, "metadata");
 
-        *ret_name = (struct kube_name){ .namespace_name = text_or_empty(metadata, "namespace"),
-                                        .name = text_or_empty(metadata, "name"),
-                                        .uid = text_or_empty(metadata, "uid") };
-        *ret_version = text_or_empty(metadata, "resourceVersion");
+        *ret_name = (struct kube_name){ .namespace_name = json_read_text(metadata, "namespace"),
+                                        .name = json_read_text(metadata, "name"),
+                                        .uid = json_read_text(metadata, "uid") };
+        *ret_version = json_read_text(metadata, "resourceVersion");
         return *ret_name->name && **ret_version ? 0 : -EPROTO;
 }
 
@@ -76,6 +71,26 @@ int kube_changes_delete(struct kube_changes *changes, const json_t *object)
         if (entry)
                 entry_delete(changes, entry, object);
         return 0;
+}
+
+void kube_changes_keep(struct kube_changes *changes, const struct kube_name *name)
+{
+        struct kube_entry *entry =
+                kube_known_find(&changes->known, name->namespace_name, name->name);
+
+        if (entry && strcmp(entry->name.uid, name->uid) == 0)
+                entry->round = changes->round;
+        else if (entry && *name->uid)
+                entry_delete(changes, entry, NULL); /* another has its name now */
+}
+
+void kube_changes_drop(struct kube_changes *changes, const struct kube_name *name)
+{
+        struct kube_entry *entry =
+                kube_known_find(&changes->known, name->namespace_name, name->name);
+
+        if (entry)
+                entry_delete(changes, entry, NULL);
 }
 
 void kube_changes_begin(struct kube_changes *changes)

@@ -27,4 +27,8 @@ void kube_changes_sweep(struct kube_changes *changes);
 int kube_changes_note(struct kube_changes *changes, const json_t *object);
 int kube_changes_delete(struct kube_changes *changes, const json_t *object);
 
+/* An object of which no more is known than its name: it is there still, as it was last told, or it is gone. */
+void kube_changes_keep(struct kube_changes *changes, const struct kube_name *name);
+void kube_changes_drop(struct kube_changes *changes, const struct kube_name *name);
+
 void kube_changes_done(struct kube_changes *changes);

@@ -29,8 +29,9 @@ struct kube_request {
 
 /* Texts and body are gone when the callback returns. */
 struct kube_answer {
-        int status;          /* of HTTP; 0: none came, or the last try got no whole one */
-        const json_t *body;  /* NULL: none, or no JSON */
+        int status;         /* of HTTP; 0: none came, or the last try got no whole one */
+        const json_t *body; /* NULL: none, or no JSON. Read as a watch reads it (kube_object.h) */
+        bool is_tamed; /* the body is not quite what the API server has: not to be written back */
         const char *text;    /* the same as it came; "" for none */
         const char *reason;  /* of a Status: "NotFound", "Conflict" …; else "" */
         const char *message; /* one sentence where it failed, else "" */
@@ -44,7 +45,8 @@ int kube_client_call(struct kube_client *client, const struct kube_request *requ
 void kube_call_cancel(struct kube_call *call); /* nothing is told any more */
 
 /* Reads an object, lets `change` change it, writes it back; after 409 all over again. change returns
- * false to leave it as it is (the answer is then the object as read). Cancelled like any call. */
+ * false to leave it as it is (the answer is then the object as read). One that cannot be read as it is stays
+ * as it is: to write it back would change what we do not know; status 0. Cancelled like any call. */
 struct kube_update;
 int kube_client_update(struct kube_client *client, const char *path,
                        bool (*change)(void *owner, json_t *object),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "json_read.h"
 #include "scope.h"
 #include "str.h"
 #include "yaml_json.h"
@@ -81,19 +82,13 @@ static const json_t *find_named(const json_t *root, const char *list, const char
         const json_t *item;
         size_t i;
 
-        json_array_foreach(array, i, item)
-        {
+        json_array_foreach (array, i, item) {
                 const char *its = json_string_value(json_object_get(item, "name"));
 
                 if (its && name && strcmp(its, name) == 0)
                         return json_object_get(item, member);
         }
         return NULL;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-        return json_string_value(json_object_get(object, key));
 }
 
 static int decode(const char *text, const char *what, char **ret_text, struct err *e)
@@ -125,19 +120,19 @@ static int take_pem(const json_t *object, const char *name, const char *folder, 
         char key[64];
 
         snprintf(key, sizeof key, "%s-data", name);
-        if (text_of(object, key))
-                return decode(text_of(object, key), key, ret_text, e);
-        if (!text_of(object, name))
+        if (json_read_text_or_null(object, key))
+                return decode(json_read_text_or_null(object, key), key, ret_text, e);
+        if (!json_read_text_or_null(object, name))
                 return 0;
-        path = path_in(folder, text_of(object, name));
+        path = path_in(folder, json_read_text_or_null(object, name));
         return path ? read_named(path, ret_text, e) : err_set(e, -ENOMEM, "out of memory");
 }
 
 static int take_cluster(const json_t *cluster, const char *folder, struct kube_config *config,
                         struct err *e)
 {
-        const char *server = text_of(cluster, "server");
-        const char *name = text_of(cluster, "tls-server-name");
+        const char *server = json_read_text_or_null(cluster, "server");
+        const char *name = json_read_text_or_null(cluster, "tls-server-name");
         int r;
 
         if (!server)
@@ -153,7 +148,7 @@ static int take_cluster(const json_t *cluster, const char *folder, struct kube_c
 static int take_user(const json_t *user, const char *folder, struct kube_config *config,
                      struct err *e)
 {
-        const char *token_path = text_of(user, "tokenFile");
+        const char *token_path = json_read_text_or_null(user, "tokenFile");
         int r;
 
         if (json_object_get(user, "exec") || json_object_get(user, "auth-provider"))
@@ -164,7 +159,7 @@ static int take_user(const json_t *user, const char *folder, struct kube_config 
         if (r == 0)
                 r = take_pem(user, "client-key", folder, &config->key, e);
         if (r == 0)
-                r = copy(text_of(user, "token"), &config->token, e);
+                r = copy(json_read_text_or_null(user, "token"), &config->token, e);
         if (r == 0 && token_path) {
                 config->token_path = path_in(folder, token_path);
                 r = config->token_path ? 0 : err_set(e, -ENOMEM, "out of memory");
@@ -175,7 +170,7 @@ static int take_user(const json_t *user, const char *folder, struct kube_config 
 static int take_all(const json_t *root, const char *folder, struct kube_config *config,
                     struct err *e)
 {
-        const char *current = text_of(root, "current-context");
+        const char *current = json_read_text_or_null(root, "current-context");
         const json_t *context = find_named(root, "contexts", current, "context");
         const json_t *cluster, *user;
         int r;
@@ -184,13 +179,14 @@ static int take_all(const json_t *root, const char *folder, struct kube_config *
                 return err_set(e, -EINVAL, "this is no kubeconfig: it has no current-context");
         if (!context)
                 return err_set(e, -EINVAL, "the current context '%.80s' is not there", current);
-        cluster = find_named(root, "clusters", text_of(context, "cluster"), "cluster");
-        user = find_named(root, "users", text_of(context, "user"), "user");
+        cluster =
+                find_named(root, "clusters", json_read_text_or_null(context, "cluster"), "cluster");
+        user = find_named(root, "users", json_read_text_or_null(context, "user"), "user");
         r = take_cluster(cluster, folder, config, e);
         if (r == 0)
                 r = take_user(user, folder, config, e);
         if (r == 0)
-                r = copy(text_of(context, "namespace"), &config->namespace_name, e);
+                r = copy(json_read_text_or_null(context, "namespace"), &config->namespace_name, e);
         return r;
 }
 

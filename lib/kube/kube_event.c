@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json_read.h"
 #include "kube_time.h"
 
 struct posting {
@@ -35,7 +36,7 @@ static json_t *event_make(const struct kube_event *event)
 void kube_event_post(struct kube_client *client, const struct kube_event *event)
 {
         struct posting *posting = malloc(sizeof *posting);
-        json_t *body = event_make(event);
+        autojson json_t *body = event_make(event);
         char path[128];
         const struct kube_request request = {
                 .method = "POST", .path = path, .body = body, .tries = 1
@@ -45,5 +46,4 @@ void kube_event_post(struct kube_client *client, const struct kube_event *event)
         if (!posting || !body ||
             kube_client_call(client, &request, on_posted, posting, &posting->call) < 0)
                 free(posting);
-        json_decref(body);
 }

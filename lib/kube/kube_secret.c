@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "json_read.h"
 #include "list.h"
 #include "str.h"
 
@@ -121,7 +122,7 @@ static void make(struct kube_secret *secret)
         struct kube_request request = { .method = "POST" };
         struct err e = { 0 };
         json_t *data = secret->options.make(secret->options.owner, &e);
-        json_t *object = data ? kube_secret_object(secret->name, "Opaque", data) : NULL;
+        autojson json_t *object = data ? kube_secret_object(secret->name, "Opaque", data) : NULL;
         char path[160];
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/secrets", secret->namespace_name);
@@ -130,7 +131,6 @@ static void make(struct kube_secret *secret)
         if (!object ||
             kube_client_call(secret->client, &request, on_made, secret, &secret->call) < 0)
                 trouble(secret, "cannot be made: ", e.text);
-        json_decref(object);
 }
 
 static void on_read(void *owner, const struct kube_answer *answer)

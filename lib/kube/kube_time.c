@@ -27,16 +27,16 @@ static int64_t fraction_take(const char **text)
 int kube_time_parse(const char *text, int64_t *ret_us)
 {
         struct tm parts = { 0 };
-        const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+        const char *tail = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
         int64_t us = 0;
 
-        if (!rest)
+        if (!tail)
                 return -EINVAL;
-        if (*rest == '.') {
-                rest++;
-                us = fraction_take(&rest);
+        if (*tail == '.') {
+                tail++;
+                us = fraction_take(&tail);
         }
-        if (rest[0] != 'Z' || rest[1] != '\0')
+        if (tail[0] != 'Z' || tail[1] != '\0')
                 return -EINVAL;
         *ret_us = (int64_t)timegm(&parts) * US_PER_S + us;
         return 0;

@@ -10,6 +10,10 @@
 
 enum { ROUNDS_MOST = 10, FIRST_MS = 20 };
 
+static const char out_of_memory[] = "out of memory";
+static const char unreadable[] =
+        "the object holds characters or numbers that cannot be read, and stays as it is";
+
 struct kube_update {
         struct kube_client *client;
         char *path;
@@ -34,9 +38,9 @@ static void update_done(struct kube_update *update, const struct kube_answer *an
         update_free(update);
 }
 
-static void update_fail(struct kube_update *update)
+static void update_fail(struct kube_update *update, const char *why)
 {
-        update_done(update, &(struct kube_answer){ .reason = "", .message = "out of memory" });
+        update_done(update, &(struct kube_answer){ .text = "", .reason = "", .message = why });
 }
 
 static void on_written(void *owner, const struct kube_answer *answer)
@@ -59,11 +63,13 @@ static void on_read(void *owner, const struct kube_answer *answer)
         int r;
 
         update->call = NULL;
-        if (answer->status != 200 || !answer->body)
+        if (answer->status != 200)
                 return update_done(update, answer);
+        if (!answer->body || answer->is_tamed)
+                return update_fail(update, unreadable);
         object = json_deep_copy(answer->body);
         if (!object)
-                return update_fail(update);
+                return update_fail(update, out_of_memory);
         if (!update->change(update->owner, object)) {
                 json_decref(object);
                 return update_done(update, answer);
@@ -72,7 +78,7 @@ static void on_read(void *owner, const struct kube_answer *answer)
         r = kube_client_call(update->client, &request, on_written, update, &update->call);
         json_decref(object);
         if (r < 0)
-                update_fail(update);
+                update_fail(update, out_of_memory);
 }
 
 static int update_read(struct kube_update *update)
@@ -87,7 +93,7 @@ static void on_again(struct timer *timer)
         struct kube_update *update = container_of(timer, struct kube_update, timer);
 
         if (update_read(update) < 0)
-                update_fail(update);
+                update_fail(update, out_of_memory);
 }
 
 int kube_client_update(struct kube_client *client, const char *path,

@@ -4,15 +4,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backoff.h"
 #include "clock.h"
+#include "json_read.h"
 #include "json_stream.h"
 #include "json_text.h"
 #include "kube_changes.h"
 #include "kube_internal.h"
+#include "kube_object.h"
 #include "list.h"
 #include "scope.h"
 #include "str.h"
@@ -34,7 +37,7 @@ struct kube_watch {
         struct http_call *call; /* the current request, or NULL while it waits */
         struct timer timer;     /* the request's time, or the wait's */
         struct backoff backoff;
-        uint64_t began_ns, heard_ns, troubles;
+        uint64_t began_ns, heard_ns, troubles, bad;
 
         struct kube_changes changes;
         char *version;      /* to watch from; NULL: list first */
@@ -67,13 +70,6 @@ static void watch_free(struct kube_watch *watch)
         free(watch);
 }
 
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
-}
-
 static int set_text(char **text, const char *value)
 {
         char *copy = strdup(value);
@@ -91,14 +87,15 @@ static int take_error(struct kube_watch *watch, const json_t *status)
 
         watch->is_gone = code == 410;
         return err_set(&watch->broken, -EREMOTEIO, "the watch ended: %s",
-                       text_or_empty(status, "message"));
+                       json_read_text(status, "message"));
 }
 
 static int take_event(struct kube_watch *watch, const json_t *event)
 {
-        const char *type = text_or_empty(event, "type");
+        const char *type = json_read_text(event, "type");
         const json_t *object = json_object_get(event, "object");
-        const char *version = text_or_empty(json_object_get(object, "metadata"), "resourceVersion");
+        const char *version =
+                json_read_text(json_object_get(object, "metadata"), "resourceVersion");
         int r = 0;
 
         if (strcmp(type, "ERROR") == 0)
@@ -114,27 +111,86 @@ static int take_event(struct kube_watch *watch, const json_t *event)
         return r;
 }
 
-/* NULL: no JSON. */
-static json_t *value_load(struct kube_watch *watch, const char *text, size_t count)
+/* NULL: it cannot be read. */
+static json_t *value_load(struct kube_watch *watch, const char *text, size_t count,
+                          bool *ret_is_tamed, struct err *e)
 {
-        if (!watch->options.without)
-                return json_loadb(text, count, 0, NULL);
-        watch->pruned.length = 0;
-        if (json_text_without(text, count, watch->options.without, &watch->pruned) < 0)
+        *ret_is_tamed = false;
+        if (watch->stream.is_cut) {
+                err_set(e, -EMSGSIZE, "it is larger than %zu bytes", watch->stream.limit_bytes);
                 return NULL;
-        return json_loadb(watch->pruned.text, watch->pruned.length, 0, NULL);
+        }
+        if (!watch->options.without)
+                return kube_object_load(text, count, ret_is_tamed, e);
+        watch->pruned.length = 0;
+        if (json_text_without(text, count, watch->options.without, &watch->pruned) < 0) {
+                err_set(e, -EPROTO, "it is not JSON");
+                return NULL;
+        }
+        return kube_object_load(watch->pruned.text, watch->pruned.length, ret_is_tamed, e);
+}
+
+static void tell_bad(struct kube_watch *watch, const struct kube_glimpse *seen, const char *what)
+{
+        struct err e = { 0 };
+
+        watch->bad++;
+        if (!watch->options.on_bad)
+                return;
+        err_set(&e, -EPROTO, "%s: %s%s%.100s %s", watch->path, seen->namespace_name,
+                *seen->namespace_name ? "/" : "", *seen->name ? seen->name : "an object", what);
+        watch->options.on_bad(watch->options.owner, &e);
+}
+
+static bool version_is_plain(const char *version)
+{
+        return *version && strspn(version, "0123456789") == strlen(version);
+}
+
+/* It alone is left out. What is known of it stays as it is: to take it for gone would free what it holds. */
+static int take_bad(struct kube_watch *watch, const struct kube_glimpse *seen, const char *why)
+{
+        const struct kube_name name = { .namespace_name = seen->namespace_name,
+                                        .name = seen->name,
+                                        .uid = seen->uid };
+        char what[128];
+
+        if (strcmp(seen->type, "ERROR") == 0)
+                return -EPROTO;
+        snprintf(what, sizeof what, "is left out: %.100s", why);
+        tell_bad(watch, seen, what);
+        if (strcmp(seen->type, "DELETED") == 0)
+                kube_changes_drop(&watch->changes, &name);
+        else
+                kube_changes_keep(&watch->changes, &name);
+        if (!watch->is_watching || !version_is_plain(seen->version))
+                return 0;
+        backoff_reset(&watch->backoff);
+        return set_text(&watch->version, seen->version);
 }
 
 static int on_value(void *owner, const char *text, size_t count)
 {
         struct kube_watch *watch = owner;
-        json_t *value = value_load(watch, text, count);
+        struct err why = { 0 };
+        struct kube_glimpse seen;
+        bool is_tamed;
+        autojson json_t *value = value_load(watch, text, count, &is_tamed, &why);
         int r = -EPROTO;
 
         if (value)
                 r = watch->is_watching ? take_event(watch, value)
                                        : kube_changes_note(&watch->changes, value);
-        json_decref(value);
+        if ((r == -EPROTO || is_tamed) && !watch->changes.is_muted) {
+                kube_object_glimpse(text, count, watch->is_watching, &seen);
+                if (r == -EPROTO)
+                        r = take_bad(watch, &seen,
+                                     why.code ? why.text : "it is no object with a name");
+                else if (r == 0)
+                        tell_bad(watch, &seen,
+                                 "holds characters or numbers that cannot be read; others stand "
+                                 "for them");
+        }
         return watch->changes.is_muted ? -ECANCELED : r;
 }
 
@@ -281,17 +337,17 @@ static void step(struct kube_watch *watch)
 /* A page is there: the next one, or all is told. */
 static int take_page(struct kube_watch *watch)
 {
-        json_t *rest = json_loadb(watch->stream.rest.text ? watch->stream.rest.text : "",
-                                  watch->stream.rest.length, 0, NULL);
-        const json_t *metadata = json_object_get(rest, "metadata");
-        const char *next = text_or_empty(metadata, "continue");
-        const char *version = text_or_empty(metadata, "resourceVersion");
+        autojson json_t *envelope =
+                json_loadb(watch->stream.envelope.text ? watch->stream.envelope.text : "",
+                           watch->stream.envelope.length, 0, NULL);
+        const json_t *metadata = json_object_get(envelope, "metadata");
+        const char *next = json_read_text(metadata, "continue");
+        const char *version = json_read_text(metadata, "resourceVersion");
         int r = *version && json_stream_is_whole(&watch->stream) ? 0 : -EPROTO;
 
         if (r == 0)
                 r = *next ? set_text(&watch->continuation, next)
                           : set_text(&watch->version, version);
-        json_decref(rest);
         return r;
 }
 
@@ -318,7 +374,7 @@ static void trouble(struct kube_watch *watch, const struct err *why)
                 status = json_loadb(watch->failure.text ? watch->failure.text : "",
                                     watch->failure.length, 0, NULL);
                 err_set(&e, -EREMOTEIO, "%s: the API server answers %d %s", watch->path,
-                        watch->status, text_or_empty(status, "message"));
+                        watch->status, json_read_text(status, "message"));
                 json_decref(status);
         } else {
                 err_context(&e, e.code, watch->path);
@@ -430,5 +486,6 @@ struct kube_watch_state kube_watch_state(const struct kube_watch *watch)
                 .is_open = watch->call && watch->is_watching && watch->status == 200,
                 .heard_ns = watch->heard_ns,
                 .troubles = watch->troubles,
+                .bad = watch->bad,
         };
 }

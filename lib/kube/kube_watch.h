@@ -32,6 +32,9 @@ struct kube_watch_options {
         void (*on_synced)(void *owner);
         /* It does not go on for the moment, and will be tried again. NULL is fine. */
         void (*on_trouble)(void *owner, const struct err *e);
+        /* An object cannot be read, or not as it is: it is left out or tamed (json_tame.h), and all others
+         * are told. What was told of it stays until it is gone. NULL is fine. */
+        void (*on_bad)(void *owner, const struct err *e);
         void *owner;
 };
 
@@ -44,5 +47,6 @@ struct kube_watch_state {
         bool is_open;      /* the API server tells of changes as they come */
         uint64_t heard_ns; /* when it last said anything; 0: never */
         uint64_t troubles; /* told so far */
+        uint64_t bad;      /* objects that could not be read, or not as they were */
 };
 struct kube_watch_state kube_watch_state(const struct kube_watch *watch);

@@ -8,6 +8,7 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "json_read.h"
 #include "kube_time.h"
 #include "list.h"
 #include "str.h"
@@ -21,7 +22,7 @@ struct lease {
         char namespace_name[64], name[64];
         char version[64]; /* of the object as it was read or written last */
         struct kube_call *call;
-        struct timer look;  /* the next one */
+        struct timer check; /* the next one */
         struct timer lapse; /* when it leads no more, if nothing arrives */
         enum lease_act act;
         uint64_t sent_ns;
@@ -34,13 +35,6 @@ struct lease {
 static struct loop *loop_of(const struct lease *lease)
 {
         return kube_client_loop(lease->client);
-}
-
-static const char *text_at(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
 }
 
 static void tell(struct lease *lease)
@@ -62,13 +56,13 @@ static void on_lapse(struct timer *timer)
         tell(container_of(timer, struct lease, lapse));
 }
 
-static void look_later(struct lease *lease, bool is_soon)
+static void check_later(struct lease *lease, bool is_soon)
 {
         const uint64_t retry_ms = lease->rules.times.retry_ms;
         /* Up to a fifth more, by chance: replicas that began together go apart. */
         const uint64_t more_ms = retry_ms * (backoff_chance() >> 8) / 5 >> 24;
 
-        loop_timer_set(loop_of(lease), &lease->look,
+        loop_timer_set(loop_of(lease), &lease->check,
                        is_soon ? 0 : (retry_ms + more_ms) * NS_PER_MS);
 }
 
@@ -82,7 +76,7 @@ static void released(struct lease *lease)
 static void version_note(struct lease *lease, const json_t *object)
 {
         str_copy(lease->version, sizeof lease->version,
-                 text_at(json_object_get(object, "metadata"), "resourceVersion"));
+                 json_read_text(json_object_get(object, "metadata"), "resourceVersion"));
 }
 
 static void on_written(void *owner, const struct kube_answer *answer)
@@ -99,7 +93,7 @@ static void on_written(void *owner, const struct kube_answer *answer)
                 version_note(lease, answer->body);
         if (is_good && lease->act != LEASE_ASK)
                 lease_rules_done(&lease->rules, lease->act, lease->sent_ns);
-        look_later(lease, answer->status == 409);
+        check_later(lease, answer->status == 409);
         tell(lease);
 }
 
@@ -109,11 +103,11 @@ static void record_read(const json_t *object, struct lease_record *ret_record)
         const json_t *spec = json_object_get(object, "spec");
 
         *ret_record = (struct lease_record){ 0 };
-        str_copy(ret_record->holder, LEASE_IDENTITY, text_at(spec, "holderIdentity"));
+        str_copy(ret_record->holder, LEASE_IDENTITY, json_read_text(spec, "holderIdentity"));
         str_copy(ret_record->asked, LEASE_IDENTITY,
-                 text_at(json_object_get(metadata, "annotations"), ASKED));
+                 json_read_text(json_object_get(metadata, "annotations"), ASKED));
         str_copy(ret_record->version, sizeof ret_record->version,
-                 text_at(metadata, "resourceVersion"));
+                 json_read_text(metadata, "resourceVersion"));
         ret_record->lasts_ms =
                 1000u * (unsigned)json_integer_value(json_object_get(spec, "leaseDurationSeconds"));
 }
@@ -122,7 +116,7 @@ static json_t *spec_make(const struct lease *lease, const json_t *before)
 {
         const bool is_change = lease->act != LEASE_RENEW;
         const bool is_gift = lease->act == LEASE_GIVE;
-        const char *acquired = text_at(before, "acquireTime");
+        const char *acquired = json_read_text(before, "acquireTime");
         const json_int_t changes = json_integer_value(json_object_get(before, "leaseTransitions")) +
                                    (lease->act == LEASE_TAKE);
         char now[KUBE_TIME_TEXT];
@@ -155,7 +149,7 @@ static json_t *object_make(const struct lease *lease, const json_t *before)
 
 static void act(struct lease *lease, const json_t *before)
 {
-        json_t *object = object_make(lease, before);
+        autojson json_t *object = object_make(lease, before);
         char path[224];
         const struct kube_request request = { .method = before ? "PUT" : "POST",
                                               .path = path,
@@ -168,8 +162,7 @@ static void act(struct lease *lease, const json_t *before)
         lease->sent_ns = clock_now_ns();
         if (!object ||
             kube_client_call(lease->client, &request, on_written, lease, &lease->call) < 0)
-                look_later(lease, false);
-        json_decref(object);
+                check_later(lease, false);
 }
 
 static void on_read(void *owner, const struct kube_answer *answer)
@@ -178,8 +171,8 @@ static void on_read(void *owner, const struct kube_answer *answer)
         struct lease_record record;
 
         lease->call = NULL;
-        if (answer->status != 200 && answer->status != 404) {
-                look_later(lease, false);
+        if (answer->status != 404 && (answer->status != 200 || !answer->body)) {
+                check_later(lease, false);
                 tell(lease);
                 return;
         }
@@ -193,14 +186,14 @@ static void on_read(void *owner, const struct kube_answer *answer)
                 tell(lease);
         }
         if (lease->act == LEASE_WAIT)
-                look_later(lease, false);
+                check_later(lease, false);
         else
                 act(lease, answer->status == 200 ? answer->body : NULL);
 }
 
-static void on_look(struct timer *timer)
+static void on_check(struct timer *timer)
 {
-        struct lease *lease = container_of(timer, struct lease, look);
+        struct lease *lease = container_of(timer, struct lease, check);
         char path[224];
         const struct kube_request request = { .method = "GET",
                                               .path = path,
@@ -212,7 +205,7 @@ static void on_look(struct timer *timer)
         snprintf(path, sizeof path, "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s",
                  lease->namespace_name, lease->name);
         if (kube_client_call(lease->client, &request, on_read, lease, &lease->call) < 0)
-                look_later(lease, false);
+                check_later(lease, false);
 }
 
 int lease_new(struct kube_client *client, const struct lease_options *options,
@@ -227,9 +220,9 @@ int lease_new(struct kube_client *client, const struct lease_options *options,
         str_copy(lease->namespace_name, sizeof lease->namespace_name, options->namespace_name);
         str_copy(lease->name, sizeof lease->name, options->name);
         lease_rules_init(&lease->rules, options->identity, &options->times);
-        lease->look.on_due = on_look;
+        lease->check.on_due = on_check;
         lease->lapse.on_due = on_lapse;
-        look_later(lease, true);
+        check_later(lease, true);
         *ret_lease = lease;
         return 0;
 }
@@ -240,7 +233,7 @@ void lease_free(struct lease *lease)
                 return;
         if (lease->call)
                 kube_call_cancel(lease->call);
-        loop_timer_clear(loop_of(lease), &lease->look);
+        loop_timer_clear(loop_of(lease), &lease->check);
         loop_timer_clear(loop_of(lease), &lease->lapse);
         free(lease);
 }
@@ -264,7 +257,7 @@ void lease_note_asked(struct lease *lease)
 
         lease_rules_note_asked(&lease->rules, now_ns);
         if (is_first && !lease_leads(lease) && !lease->call)
-                look_later(lease, true);
+                check_later(lease, true);
 }
 
 void lease_release(struct lease *lease, void (*on_released)(void *owner), void *owner)

@@ -14,7 +14,7 @@ enum { LEASE_IDENTITY = 256 };
 struct lease_times {          /* all in ms; zero takes the default */
         unsigned lasts_ms;    /* from the last renewal on (15 s) */
         unsigned gives_up_ms; /* without a renewal it does not lead any more (10 s) */
-        unsigned retry_ms;    /* between looks (2 s) */
+        unsigned retry_ms;    /* between checks (2 s) */
         unsigned idle_ms;     /* a holder whom nobody has asked for so long gives way (3 s) */
 };
 

@@ -5,38 +5,20 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "str.h"
-
-static bool number_take(const json_t *item, const char *key, int64_t least, int64_t most,
-                        int64_t *ret_number)
-{
-        const json_t *value = json_object_get(item, key);
-
-        *ret_number = json_integer_value(value);
-        return json_is_integer(value) && *ret_number >= least && *ret_number <= most;
-}
-
-static bool text_take(const json_t *item, const char *key, char *to, size_t to_bytes)
-{
-        const char *text = json_string_value(json_object_get(item, key));
-
-        if (!text || strlen(text) >= to_bytes)
-                return false;
-        str_copy(to, to_bytes, text);
-        return true;
-}
 
 static bool card_take(const json_t *item, struct node_card *ret_card)
 {
         int64_t index, memory, cores, slots, numa;
 
-        if (!number_take(item, "id", 0, UINT16_MAX, &index) ||
-            !number_take(item, "memory", 0, INT64_C(1) << 40, &memory) ||
-            !number_take(item, "core", 0, 100000, &cores) ||
-            !number_take(item, "number", 0, UINT16_MAX, &slots) ||
-            !number_take(item, "numa", -1, INT16_MAX, &numa) ||
-            !text_take(item, "uuid", ret_card->uuid, sizeof ret_card->uuid) ||
-            !text_take(item, "type", ret_card->type, sizeof ret_card->type))
+        if (!json_read_number(item, "id", 0, UINT16_MAX, &index) ||
+            !json_read_number(item, "memory", 0, INT64_C(1) << 40, &memory) ||
+            !json_read_number(item, "core", 0, 100000, &cores) ||
+            !json_read_number(item, "number", 0, UINT16_MAX, &slots) ||
+            !json_read_number(item, "numa", -1, INT16_MAX, &numa) ||
+            !json_read_copy(item, "uuid", ret_card->uuid, sizeof ret_card->uuid) ||
+            !json_read_copy(item, "type", ret_card->type, sizeof ret_card->type))
                 return false;
         ret_card->index = (unsigned)index;
         ret_card->memory_mib = (uint64_t)memory;
@@ -56,8 +38,7 @@ int node_cards_parse(const char *text, struct vec *ret_cards, struct err *e)
         size_t i;
 
         *ret_cards = (struct vec)VEC_OF(struct node_card);
-        json_array_foreach(root, i, item)
-        {
+        json_array_foreach (root, i, item) {
                 struct node_card card = { 0 };
 
                 is_good = is_good && card_take(item, &card) && vec_push(ret_cards, &card) == 0;
@@ -71,11 +52,10 @@ int node_cards_parse(const char *text, struct vec *ret_cards, struct err *e)
 
 void node_cards_configure(struct vec *cards, const char *text)
 {
-        json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+        autojson json_t *root = text ? json_loads(text, 0, NULL) : NULL;
         int64_t factor;
 
-        if (number_take(root, "memoryFactor", 1, 1 << 20, &factor))
+        if (json_read_number(root, "memoryFactor", 1, 1 << 20, &factor))
                 for (size_t i = 0; i < cards->count; i++)
                         ((struct node_card *)vec_at(cards, i))->memory_factor = (uint32_t)factor;
-        json_decref(root);
 }

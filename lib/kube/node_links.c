@@ -46,7 +46,8 @@ int node_links_parse(const char *text, const struct vec *cards, uint8_t **ret_li
                 json_decref(root);
                 return err_set(e, -ENOMEM, "out of memory");
         }
-        json_array_foreach(root, i, item) is_good = is_good && link_take(item, cards, links);
+        json_array_foreach (root, i, item)
+                is_good = is_good && link_take(item, cards, links);
         json_decref(root);
         if (is_good) {
                 *ret_links = links;

@@ -14,7 +14,7 @@ bool pod_walk_next(struct pod_walk *walk)
 
                 if (walk->next >= json_array_size(list))
                         continue;
-                snprintf(walk->place, sizeof walk->place, "%s/%s/%zu", walk->path,
+                snprintf(walk->pointer, sizeof walk->pointer, "%s/%s/%zu", walk->path,
                          lists[walk->list], walk->next);
                 walk->container = json_array_get(list, walk->next++);
                 walk->is_init = walk->list == 0;
@@ -34,7 +34,8 @@ bool pod_has_controller(const json_t *object)
         const json_t *owner;
         size_t i;
 
-        json_array_foreach(owners, i, owner) if (json_is_true(json_object_get(
-                                                         owner, "controller"))) return true;
+        json_array_foreach (owners, i, owner)
+                if (json_is_true(json_object_get(owner, "controller")))
+                        return true;
         return false;
 }

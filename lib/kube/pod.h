@@ -4,9 +4,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { POD_PLACE = 512 };
+enum { POD_POINTER = 512 };
 
-/* Zeroed but for `spec` and `path`, its place: init containers first (sidecars are among them), then
+/* Zeroed but for `spec` and `path`, its JSON pointer: init containers first (sidecars are among them), then
  * containers. Ephemeral ones cannot have resources. */
 struct pod_walk {
         json_t *spec;
@@ -15,7 +15,7 @@ struct pod_walk {
         size_t next;
         json_t *container;
         bool is_init, is_sidecar; /* a sidecar is an init container that goes on */
-        char place[POD_PLACE];
+        char pointer[POD_POINTER];
 };
 
 bool pod_walk_next(struct pod_walk *walk);

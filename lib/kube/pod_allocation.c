@@ -4,20 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "volcano.h"
-
-static const char *text_at(const json_t *object, const char *first, const char *second)
-{
-        const char *text =
-                json_string_value(json_object_get(json_object_get(object, first), second));
-
-        return text ? text : "";
-}
 
 static int decision_read(const json_t *pod, struct allocation *ret_allocation, struct err *e)
 {
-        const json_t *annotations =
-                json_object_get(json_object_get(pod, "metadata"), "annotations");
+        const json_t *annotations = json_read_annotations(pod);
         const json_t *ours = json_object_get(annotations, ALLOCATION_ANNOTATION);
 
         if (!ours)
@@ -32,8 +24,8 @@ int pod_allocation_read(const json_t *pod, struct allocation *ret_allocation, st
 
         if (r < 0)
                 return r;
-        if (strcmp(ret_allocation->pod_uid, text_at(pod, "metadata", "uid")) == 0 &&
-            strcmp(ret_allocation->node, text_at(pod, "spec", "nodeName")) == 0)
+        if (strcmp(ret_allocation->pod_uid, json_read_text_in(pod, "metadata", "uid")) == 0 &&
+            strcmp(ret_allocation->node, json_read_text_in(pod, "spec", "nodeName")) == 0)
                 return 0;
         allocation_done(ret_allocation);
         return err_set(e, -EPROTO, "its allocation is another pod's or another node's");

@@ -63,8 +63,7 @@ static int list_read(const json_t *list, const json_t *other, bool is_second, bo
         const char *name;
         json_t *value;
 
-        json_object_foreach((json_t *)list, name, value)
-        {
+        json_object_foreach ((json_t *)list, name, value) {
                 struct resource resource;
                 int64_t amount;
                 int r;

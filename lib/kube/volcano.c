@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
 #include "resource.h"
@@ -19,17 +20,18 @@ struct span {
 };
 
 /* Cuts the next part off; false: there is none. A mark at the very end begins no further part. */
-static bool span_next(struct span *rest, char mark, struct span *ret_part)
+static bool span_next(struct span *remainder, char mark, struct span *ret_part)
 {
         const char *end;
 
-        if (rest->length == 0)
+        if (remainder->length == 0)
                 return false;
-        end = memchr(rest->at, mark, rest->length);
-        *ret_part = (struct span){ rest->at, end ? (size_t)(end - rest->at) : rest->length };
+        end = memchr(remainder->at, mark, remainder->length);
+        *ret_part = (struct span){ remainder->at,
+                                   end ? (size_t)(end - remainder->at) : remainder->length };
         const size_t taken = ret_part->length + (end ? 1 : 0);
 
-        *rest = (struct span){ rest->at + taken, rest->length - taken };
+        *remainder = (struct span){ remainder->at + taken, remainder->length - taken };
         return true;
 }
 
@@ -77,7 +79,7 @@ static bool card_take(struct span card, const char *container, struct vec *parts
 }
 
 /* Does Volcano's scheduler decide for this container? It looks at limits alone. */
-static bool container_is_volcanos(const json_t *container)
+static bool container_uses_volcano(const json_t *container)
 {
         const json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
 
@@ -98,46 +100,40 @@ static int container_take(const json_t *container, struct span *text, struct vec
         span_next(text, ';', &cards);
         while (span_next(&cards, ':', &card))
                 if (!card_take(card, name, parts))
-                        return err_set(e, -EPROTO, "'%.*s' is no card that Volcano gave",
+                        return err_set(e, -EPROTO, "'%.*s' is no GPU that Volcano allocated",
                                        (int)(card.length > 100 ? 100 : card.length), card.at);
         if (parts->count - before != request.values[RESOURCE_COUNT])
                 return err_set(e, -EPROTO,
-                               "Volcano gave container '%s' %zu cards; it asks for %" PRIu64, name,
-                               parts->count - before, request.values[RESOURCE_COUNT]);
+                               "Volcano allocated %zu GPUs to container '%s'; it requests %" PRIu64,
+                               parts->count - before, name, request.values[RESOURCE_COUNT]);
         return 0;
 }
 
 static int containers_take(json_t *spec, const char *text, struct vec *parts, struct err *e)
 {
         struct pod_walk walk = { .spec = spec, .path = "" };
-        struct span rest = { text, strlen(text) };
+        struct span remainder = { text, strlen(text) };
 
         while (pod_walk_next(&walk)) {
-                if (walk.is_init || !container_is_volcanos(walk.container))
+                if (walk.is_init || !container_uses_volcano(walk.container))
                         continue;
-                const int r = container_take(walk.container, &rest, parts, e);
+                const int r = container_take(walk.container, &remainder, parts, e);
 
                 if (r < 0)
                         return r;
         }
-        return rest.length == 0
+        return remainder.length == 0
                        ? 0
                        : err_set(e, -EPROTO, "Volcano decided for more containers than there are");
-}
-
-static const char *text_get(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
 }
 
 int volcano_decision_read(const json_t *pod, struct allocation *ret_allocation, struct err *e)
 {
         const json_t *metadata = json_object_get(pod, "metadata");
         const json_t *annotations = json_object_get(metadata, "annotations");
-        const char *uid = text_get(metadata, "uid"), *node = text_get(annotations, VOLCANO_NODE);
-        const char *text = text_get(annotations, VOLCANO_DECISION);
+        const char *uid = json_read_text(metadata, "uid"),
+                   *node = json_read_text(annotations, VOLCANO_NODE);
+        const char *text = json_read_text(annotations, VOLCANO_DECISION);
         int r;
 
         *ret_allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };

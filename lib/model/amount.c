@@ -116,9 +116,9 @@ int amount_parse(const char *text, int64_t *ret_amount, struct err *e)
 {
         struct scaled number = { 0 };
         const bool is_negative = *text == '-';
-        const char *rest = digits_take(text + (is_negative || *text == '+'), &number);
+        const char *tail = digits_take(text + (is_negative || *text == '+'), &number);
 
-        if (!rest || !suffix_take(rest, &number))
+        if (!tail || !suffix_take(tail, &number))
                 return err_set(e, -EINVAL, "'%.60s' is not a quantity (examples: 2, 1k, 2000m)",
                                text);
         const int r = scaled_whole(number, ret_amount);

@@ -12,25 +12,25 @@ static const struct {
 } attributes[] = { { "me.all", MIG_ME_ALL }, { "me", MIG_ME }, { "gfx", MIG_GFX } };
 enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 
-static bool word_take(const char **text, const char *word)
+static bool unit_take(const char **text, const char *unit)
 {
-        const size_t length = strlen(word);
+        const size_t length = strlen(unit);
 
-        if (strncmp(*text, word, length) != 0)
+        if (strncmp(*text, unit, length) != 0)
                 return false;
         *text += length;
         return true;
 }
 
 /* 1…9999, then the word. */
-static bool number_take(const char **text, const char *word, unsigned *ret_number)
+static bool number_take(const char **text, const char *unit, unsigned *ret_number)
 {
         const char *p = *text;
         unsigned number = 0;
 
         for (; isdigit((unsigned char)*p); p++)
                 number = number > 9999 ? number : number * 10 + (unsigned)(*p - '0');
-        if (number == 0 || number > 9999 || !word_take(&p, word))
+        if (number == 0 || number > 9999 || !unit_take(&p, unit))
                 return false;
         *ret_number = number;
         *text = p;
@@ -40,7 +40,7 @@ static bool number_take(const char **text, const char *word, unsigned *ret_numbe
 static bool attribute_take(const char **text, unsigned *ret_attributes)
 {
         for (unsigned i = 0; i < ATTRIBUTES; i++) {
-                if (word_take(text, attributes[i].text)) {
+                if (unit_take(text, attributes[i].text)) {
                         *ret_attributes |= attributes[i].attribute;
                         return true;
                 }
@@ -56,12 +56,12 @@ static bool attributes_take(const char *text, unsigned *ret_attributes)
                 *ret_attributes |= MIG_NO_ME;
                 return true;
         }
-        if (!word_take(&text, "+") && !word_take(&text, ".") && !word_take(&text, "-plus-"))
+        if (!unit_take(&text, "+") && !unit_take(&text, ".") && !unit_take(&text, "-plus-"))
                 return false;
         do {
                 if (!attribute_take(&text, ret_attributes))
                         return false;
-        } while (word_take(&text, ","));
+        } while (unit_take(&text, ","));
         return !*text;
 }
 
@@ -69,7 +69,7 @@ bool mig_profile_parse(const char *text, struct mig_profile *ret_profile)
 {
         struct mig_profile profile = { 0 };
 
-        word_take(&text, "mig-");
+        unit_take(&text, "mig-");
         number_take(&text, "c.", &profile.compute_slices);
         if (!number_take(&text, "g.", &profile.slices) ||
             !number_take(&text, "gb", &profile.memory_gb) ||

@@ -178,19 +178,19 @@ static void order_make(struct search *search)
 {
         for (unsigned i = 0; i < search->pod->need_count; i++) {
                 const struct placement_need *need = &search->pod->needs[i];
-                unsigned place = search->order_count;
+                unsigned position = search->order_count;
 
                 if (need->phase == PLACEMENT_INIT || need->count == 0)
                         continue;
                 search->order_count++;
-                for (; place > 0; place--) {
-                        const unsigned before = search->order[place - 1];
+                for (; position > 0; position--) {
+                        const unsigned before = search->order[position - 1];
 
                         if (!need_is_harder(need, &search->pod->needs[before]))
                                 break;
-                        search->order[place] = before;
+                        search->order[position] = before;
                 }
-                search->order[place] = i;
+                search->order[position] = i;
         }
 }
 

@@ -26,11 +26,12 @@ static void cards_sort(const struct placement_set_order *order, uint64_t cards, 
 {
         for (; cards; cards &= cards - 1) {
                 const unsigned card = (unsigned)__builtin_ctzll(cards);
-                unsigned place = walk->card_count++;
+                unsigned position = walk->card_count++;
 
-                for (; place > 0 && card_is_before(order, card, walk->cards[place - 1]); place--)
-                        walk->cards[place] = walk->cards[place - 1];
-                walk->cards[place] = card;
+                for (; position > 0 && card_is_before(order, card, walk->cards[position - 1]);
+                     position--)
+                        walk->cards[position] = walk->cards[position - 1];
+                walk->cards[position] = card;
         }
 }
 
@@ -98,16 +99,16 @@ static bool best_take(void *context, uint64_t set)
         const bool is_numa = topology == PLACEMENT_NUMA || topology == PLACEMENT_NUMA_STRICT;
         const unsigned cost =
                 is_numa ? numa_cost(best->order->node, set) : link_cost(best->order->node, set);
-        unsigned place;
+        unsigned position;
 
         if (!is_strict_broken(topology, cost)) {
-                place = best->count < BEST_SETS ? best->count++ : BEST_SETS;
-                for (; place > 0 && best->sets[place - 1].cost > cost; place--)
-                        if (place < BEST_SETS)
-                                best->sets[place] = best->sets[place - 1];
-                if (place < BEST_SETS) {
-                        best->sets[place].cards = set;
-                        best->sets[place].cost = cost;
+                position = best->count < BEST_SETS ? best->count++ : BEST_SETS;
+                for (; position > 0 && best->sets[position - 1].cost > cost; position--)
+                        if (position < BEST_SETS)
+                                best->sets[position] = best->sets[position - 1];
+                if (position < BEST_SETS) {
+                        best->sets[position].cards = set;
+                        best->sets[position].cost = cost;
                 }
         }
         return ++best->seen >= SETS_MOST;

@@ -1,6 +1,6 @@
-/* Whom to send away: branch and bound, the most important one spared first; card by card where that is
+/* Whom to preempt: branch and bound, the most important one spared first; card by card where that is
  * exact, and fast. */
-#include "preemption_hunt.h"
+#include "preemption_search.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,15 +18,16 @@ int preemption_cost_compare(const struct preemption_cost *a, const struct preemp
         return 0;
 }
 
-const struct preemption_cost hunt_nobody = { .highest = INT32_MIN, .started_s = INT64_MAX };
+const struct preemption_cost preemption_search_nobody = { .highest = INT32_MIN,
+                                                          .started_s = INT64_MAX };
 
 static uint64_t weight_of(const struct preemption_victim *victim)
 {
         return (uint64_t)((int64_t)victim->priority - INT32_MIN + 1);
 }
 
-struct preemption_cost hunt_cost_with(struct preemption_cost cost,
-                                      const struct preemption_victim *victim)
+struct preemption_cost preemption_search_cost_with(struct preemption_cost cost,
+                                                   const struct preemption_victim *victim)
 {
         if (victim->priority > cost.highest) {
                 cost.highest = victim->priority;
@@ -44,160 +45,165 @@ static bool is_more_important(const struct preemption_victim *a, const struct pr
         return a->priority != b->priority ? a->priority > b->priority : a->started_s < b->started_s;
 }
 
-void hunt_change(struct placement_card *cards, const struct preemption_victim *victim,
-                 void (*change)(struct placement_use *, const struct placement_use *))
+void preemption_search_change(struct placement_card *cards, const struct preemption_victim *victim,
+                              void (*change)(struct placement_use *, const struct placement_use *))
 {
         for (unsigned i = 0; i < victim->hold_count; i++)
                 change(&cards[victim->holds[i].card].used, &victim->holds[i].use);
 }
 
-bool hunt_fits(struct hunt *hunt, const struct placement_card *cards,
-               struct placement *ret_placement)
+bool preemption_search_fits(struct preemption_search *search, const struct placement_card *cards,
+                            struct placement *ret_placement)
 {
-        hunt->node.cards = cards;
-        const int r = placement_find(&hunt->node, hunt->pod, ret_placement, NULL);
+        search->node.cards = cards;
+        const int r = placement_find(&search->node, search->pod, ret_placement, NULL);
 
-        hunt->steps += 1 + ret_placement->steps;
+        search->steps += 1 + ret_placement->steps;
         return r == 0;
 }
 
-void hunt_note(struct hunt *hunt, const struct placement *placement)
+void preemption_search_note(struct preemption_search *search, const struct placement *placement)
 {
-        if (hunt->has_best && preemption_cost_compare(&hunt->best->cost, &hunt->cost) <= 0)
+        if (search->has_best && preemption_cost_compare(&search->best->cost, &search->cost) <= 0)
                 return;
-        hunt->has_best = true;
-        hunt->best->cost = hunt->cost;
-        hunt->best->placement = *placement;
-        memcpy(hunt->best->is_chosen, hunt->is_going, sizeof hunt->is_going);
+        search->has_best = true;
+        search->best->cost = search->cost;
+        search->best->placement = *placement;
+        memcpy(search->best->is_chosen, search->is_going, sizeof search->is_going);
 }
 
 /* Nobody is better off than the best so far who has as much to pay already. */
-static bool is_hopeless(const struct hunt *hunt)
+static bool is_hopeless(const struct preemption_search *search)
 {
-        return hunt->has_best && (hunt->cost.highest > hunt->best->cost.highest ||
-                                  (hunt->cost.highest == hunt->best->cost.highest &&
-                                   hunt->cost.sum > hunt->best->cost.sum));
+        return search->has_best && (search->cost.highest > search->best->cost.highest ||
+                                    (search->cost.highest == search->best->cost.highest &&
+                                     search->cost.sum > search->best->cost.sum));
 }
 
 /* Those before `index` are decided on; the pod does not fit yet, and does when all others go. The first way
  * down spares whoever can be, the most important first. */
-void hunt_decide(struct hunt *hunt, unsigned index)
+void preemption_search_decide(struct preemption_search *search, unsigned index)
 {
-        if (index == hunt->count || hunt->steps > PREEMPTION_STEPS)
+        if (index == search->count || search->steps > PREEMPTION_STEPS)
                 return;
-        const unsigned number = hunt->order[index];
-        const struct preemption_victim *victim = &hunt->victims[number];
-        const struct preemption_cost before = hunt->cost;
+        const unsigned number = search->order[index];
+        const struct preemption_victim *victim = &search->victims[number];
+        const struct preemption_cost before = search->cost;
         struct placement placement;
 
-        hunt_change(hunt->least, victim, placement_use_add);
-        if (hunt_fits(hunt, hunt->least, &placement))
-                hunt_decide(hunt, index + 1);
-        hunt_change(hunt->least, victim, placement_use_take);
+        preemption_search_change(search->least, victim, placement_use_add);
+        if (preemption_search_fits(search, search->least, &placement))
+                preemption_search_decide(search, index + 1);
+        preemption_search_change(search->least, victim, placement_use_take);
 
-        hunt_change(hunt->now, victim, placement_use_take);
-        hunt->is_going[number] = true;
-        hunt->cost = hunt_cost_with(before, victim);
-        if (!is_hopeless(hunt)) {
-                if (hunt_fits(hunt, hunt->now, &placement))
-                        hunt_note(hunt, &placement);
+        preemption_search_change(search->now, victim, placement_use_take);
+        search->is_going[number] = true;
+        search->cost = preemption_search_cost_with(before, victim);
+        if (!is_hopeless(search)) {
+                if (preemption_search_fits(search, search->now, &placement))
+                        preemption_search_note(search, &placement);
                 else
-                        hunt_decide(hunt, index + 1);
+                        preemption_search_decide(search, index + 1);
         }
-        hunt->cost = before;
-        hunt->is_going[number] = false;
-        hunt_change(hunt->now, victim, placement_use_add);
+        search->cost = before;
+        search->is_going[number] = false;
+        preemption_search_change(search->now, victim, placement_use_add);
 }
 
 /* Least important first, level by level, until the pod fits: whoever is above stays in any case. */
-static bool level_find(struct hunt *hunt)
+static bool level_find(struct preemption_search *search)
 {
         struct placement placement;
-        unsigned first = hunt->count;
+        unsigned first = search->count;
 
         while (first > 0) {
-                const int32_t level = hunt->victims[hunt->order[first - 1]].priority;
+                const int32_t level = search->victims[search->order[first - 1]].priority;
 
-                while (first > 0 && hunt->victims[hunt->order[first - 1]].priority == level)
-                        hunt_change(hunt->least, &hunt->victims[hunt->order[--first]],
-                                    placement_use_take);
-                if (hunt->has_best && level > hunt->best->cost.highest)
+                while (first > 0 && search->victims[search->order[first - 1]].priority == level)
+                        preemption_search_change(search->least,
+                                                 &search->victims[search->order[--first]],
+                                                 placement_use_take);
+                if (search->has_best && level > search->best->cost.highest)
                         return false;
-                if (!hunt_fits(hunt, hunt->least, &placement))
+                if (!preemption_search_fits(search, search->least, &placement))
                         continue;
-                hunt->count -= first;
-                memmove(hunt->order, hunt->order + first, hunt->count * sizeof hunt->order[0]);
+                search->count -= first;
+                memmove(search->order, search->order + first,
+                        search->count * sizeof search->order[0]);
                 return true;
         }
         return false;
 }
 
-static bool has_allowed(const struct hunt *hunt, const struct preemption_victim *victim)
+static bool has_allowed(const struct preemption_search *search,
+                        const struct preemption_victim *victim)
 {
         for (unsigned i = 0; i < victim->hold_count; i++)
-                if (hunt->node.allowed >> victim->holds[i].card & 1)
+                if (search->node.allowed >> victim->holds[i].card & 1)
                         return true;
         return false;
 }
 
-static void order_make(struct hunt *hunt, unsigned victim_count)
+static void order_make(struct preemption_search *search, unsigned victim_count)
 {
-        hunt->count = 0;
+        search->count = 0;
         for (unsigned i = 0; i < victim_count; i++) {
-                unsigned place = hunt->count;
+                unsigned position = search->count;
 
-                if (!has_allowed(hunt, &hunt->victims[i]))
+                if (!has_allowed(search, &search->victims[i]))
                         continue;
-                for (; place > 0 &&
-                       is_more_important(&hunt->victims[i], &hunt->victims[hunt->order[place - 1]]);
-                     place--)
-                        hunt->order[place] = hunt->order[place - 1];
-                hunt->order[place] = i;
-                hunt->count++;
+                for (; position > 0 &&
+                       is_more_important(&search->victims[i],
+                                         &search->victims[search->order[position - 1]]);
+                     position--)
+                        search->order[position] = search->order[position - 1];
+                search->order[position] = i;
+                search->count++;
         }
 }
 
-void hunt_begin(struct hunt *hunt, const struct placement_node *node, uint64_t allowed,
-                unsigned victim_count)
+void preemption_search_begin(struct preemption_search *search, const struct placement_node *node,
+                             uint64_t allowed, unsigned victim_count)
 {
         const size_t bytes = node->card_count * sizeof node->cards[0];
 
-        hunt->node = *node;
-        hunt->node.allowed = allowed;
-        memcpy(hunt->now, node->cards, bytes);
-        memcpy(hunt->least, node->cards, bytes);
-        order_make(hunt, victim_count);
+        search->node = *node;
+        search->node.allowed = allowed;
+        memcpy(search->now, node->cards, bytes);
+        memcpy(search->least, node->cards, bytes);
+        order_make(search, victim_count);
 }
 
 /* On all cards at once. */
-static void hunt_together(struct hunt *hunt, const struct placement_node *node,
-                          unsigned victim_count)
+static void search_together(struct preemption_search *search, const struct placement_node *node,
+                            unsigned victim_count)
 {
-        hunt_begin(hunt, node, node->allowed, victim_count);
-        hunt->cost = hunt_nobody;
-        if (level_find(hunt))
-                hunt_decide(hunt, 0);
+        preemption_search_begin(search, node, node->allowed, victim_count);
+        search->cost = preemption_search_nobody;
+        if (level_find(search))
+                preemption_search_decide(search, 0);
 }
 
 int preemption_find(const struct placement_node *node, const struct placement_pod *pod,
                     const struct preemption_victim *victims, unsigned victim_count,
                     struct preemption *ret_preemption)
 {
-        struct hunt hunt = {
+        struct preemption_search search = {
                 .pod = pod,
                 .victims = victims,
                 .node = *node,
-                .cost = hunt_nobody,
+                .cost = preemption_search_nobody,
                 .best = ret_preemption,
         };
 
-        *ret_preemption = (struct preemption){ .cost = hunt_nobody };
-        if (hunt_fits(&hunt, node->cards, &ret_preemption->placement))
+        *ret_preemption = (struct preemption){ .cost = preemption_search_nobody };
+        if (preemption_search_fits(&search, node->cards, &ret_preemption->placement))
                 return 0;
         if (pod->need_count == 1)
-                hunt_apart(&hunt, node, victim_count);
-        hunt.steps = 0;
-        if (!hunt.has_best || !hunt_is_apart(node, pod, victims, victim_count))
-                hunt_together(&hunt, node, victim_count);
-        return hunt.has_best ? 0 : -ENOSPC;
+                preemption_search_per_device(&search, node, victim_count);
+        search.steps = 0;
+        if (!search.has_best ||
+            !preemption_search_is_exact_per_device(node, pod, victims, victim_count))
+                search_together(&search, node, victim_count);
+        return search.has_best ? 0 : -ENOSPC;
 }

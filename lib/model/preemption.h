@@ -1,4 +1,4 @@
-/* Preemption: whom to send away so that a pod fits on one node's cards. Pure: no clock, no heap.
+/* preemption: whom to evict so that a pod fits on one node's cards. Pure: no clock, no heap.
  *
  * The order among sets of victims is kube-scheduler's: the lowest highest priority first, then the least
  * sum of priorities (each counted from the lowest that there is, so that few come before many), then those
@@ -19,7 +19,7 @@ struct preemption_hold { /* what a pod has of a card */
         struct placement_use use;
 };
 
-struct preemption_victim { /* one who may be sent away */
+struct preemption_victim { /* one who may be evicted */
         int32_t priority;
         int64_t started_s;
         const struct preemption_hold *holds;

@@ -61,10 +61,16 @@ bool address_is_unix(const struct address *address)
         return address->storage.ss_family == AF_UNIX;
 }
 
+const char *address_path(const struct address *address)
+{
+        return address_is_unix(address) ? ((const struct sockaddr_un *)&address->storage)->sun_path
+                                        : NULL;
+}
+
 /* A socket file that nobody serves any more would make bind fail. Nothing else is removed. */
 static void remove_stale(const struct address *address)
 {
-        const char *path = ((const struct sockaddr_un *)&address->storage)->sun_path;
+        const char *path = address_path(address);
         struct stat status;
 
         if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
@@ -101,7 +107,7 @@ int address_listen(const struct address *address, mode_t mode, int *ret_fd, stru
         if (bind(fd, to, address->length) < 0 || listen(fd, SOMAXCONN) < 0)
                 return err_set(e, -errno, "cannot listen on %s: %s", address->text,
                                strerror(errno));
-        if (address_is_unix(address) && chmod(((const struct sockaddr_un *)to)->sun_path, mode) < 0)
+        if (address_is_unix(address) && chmod(address_path(address), mode) < 0)
                 return err_set(e, -errno, "cannot set the mode of %s: %s", address->text,
                                strerror(errno));
         *ret_fd = steal_fd(fd);

@@ -22,5 +22,8 @@ bool address_is_unix(const struct address *address);
  * replaced; its file gets the mode. */
 int address_listen(const struct address *address, mode_t mode, int *ret_fd, struct err *e);
 
+/* The path of a unix socket; NULL: it is none. */
+const char *address_path(const struct address *address);
+
 /* A socket that is connected or about to be. */
 int address_dial(const struct address *address, int *ret_fd, struct err *e);

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "http_internal.h"
+#include "socket_file.h"
 
 enum {
         ACCEPTS_PER_TURN = 16,
@@ -18,7 +19,8 @@ struct http_listener {
         struct loop *loop;
         struct http_server *server;
         struct tls_context *tls;
-        bool is_unix;
+        struct address address;
+        struct file_identity file; /* of a unix socket */
 };
 
 static void on_resume(struct timer *timer)
@@ -37,7 +39,8 @@ static void on_connection(struct loop_watch *watch, uint32_t events)
                 int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (fd >= 0) {
-                        http_server_accept(listener->server, fd, listener->tls, listener->is_unix);
+                        http_server_accept(listener->server, fd, listener->tls,
+                                           address_is_unix(&listener->address));
                         continue;
                 }
                 if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -60,7 +63,9 @@ int http_listener_new(struct loop *loop, struct http_server *server, const struc
                 listener->loop = loop;
                 listener->server = server;
                 listener->tls = tls;
-                listener->is_unix = address_is_unix(address);
+                listener->address = *address;
+                if (address_is_unix(address))
+                        file_identity_at(address_path(address), &listener->file);
                 listener->resume.on_due = on_resume;
                 listener->watch.on_event = on_connection;
                 r = loop_watch_add(loop, &listener->watch, fd, EPOLLIN);
@@ -91,6 +96,8 @@ void http_listener_free(struct http_listener *listener)
 {
         loop_timer_clear(listener->loop, &listener->resume);
         loop_watch_remove(&listener->watch);
+        if (address_is_unix(&listener->address))
+                socket_file_remove(address_path(&listener->address), listener->file);
         close(listener->watch.fd);
         free(listener);
 }

@@ -14,9 +14,16 @@ enum {
         BLOCKS_PER_SM = 8,
         SAMPLE_BLOCKS = 2,
         SAMPLE_ROUNDS = 3,
-        LAUNCH_WALL_NS = 20000000, /* a launch this long keeps a GPU busy; no need for more */
-        BATCH_NS = 500000000,      /* between two looks at the results; the GPU rests meanwhile */
+        LAUNCH_HOST_NS = 20000000, /* what a launch may cost this process: it is computed there */
+        BATCH_NS = 250000000,      /* between two looks at the results */
         BATCH_MOST = 512,
+};
+
+/* Launches that are under way together, with the kernels that check the last of them. */
+struct batch {
+        CUevent done;
+        uint64_t count;
+        uint64_t hold_ns; /* how long the driver held the host while it launched them */
 };
 
 struct work {
@@ -26,13 +33,14 @@ struct work {
         CUmodule module;
         CUfunction load, sample, compare;
         CUstream stream;
-        CUevent done;
+        struct batch batches[2]; /* one is checked while the GPU works on the other */
         CUdeviceptr a, b, results, errors, sampled;
         uint64_t result_count; /* places for results; the first is what others must equal */
         unsigned blocks, blocks_most, rounds, compare_blocks;
         size_t element_bytes;
         uint64_t next; /* place of the next result */
         uint64_t launch_ns;
+        uint32_t errors_seen; /* of the GPU's own count */
 };
 
 /* Negative when the driver refused; the sentence is in the GPU's error. */
@@ -87,7 +95,9 @@ static int work_open(struct work *work)
                        "find a kernel")) ||
             (r = check(work, driver->cuStreamCreate(&work->stream, CU_STREAM_NON_BLOCKING),
                        "create a stream")) ||
-            (r = check(work, driver->cuEventCreate(&work->done, CU_EVENT_BLOCKING_SYNC),
+            (r = check(work, driver->cuEventCreate(&work->batches[0].done, CU_EVENT_BLOCKING_SYNC),
+                       "create an event")) ||
+            (r = check(work, driver->cuEventCreate(&work->batches[1].done, CU_EVENT_BLOCKING_SYNC),
                        "create an event")))
                 return r;
         work->blocks_most = (unsigned)sms * BLOCKS_PER_SM;
@@ -154,7 +164,6 @@ static int work_allocate(struct work *work)
             (r = check(work, driver->cuMemAlloc_v2(&work->results, bytes), "allocate")) ||
             (r = check(work, driver->cuMemsetD8_v2(work->errors, 0, sizeof(uint32_t)), "clear")))
                 return r;
-        work->gpu->held_bytes = bytes + inputs;
         return work_fill(work);
 }
 
@@ -168,6 +177,12 @@ static CUresult launch(struct work *work, CUfunction function, unsigned blocks, 
 }
 
 /* A small launch whose every result the host knows to the bit. */
+static int sample_launch(struct work *work)
+{
+        return check(work, launch(work, work->sample, SAMPLE_BLOCKS, SAMPLE_ROUNDS, work->sampled),
+                     "launch");
+}
+
 static int sample_check(struct work *work)
 {
         enum { COUNT = SAMPLE_BLOCKS * KERNEL_BLOCK };
@@ -175,16 +190,12 @@ static int sample_check(struct work *work)
                 float f[COUNT];
                 double d[COUNT];
         } got;
-        int r;
+        const int r = check(
+                work,
+                work->driver->cuMemcpyDtoH_v2(&got, work->sampled, COUNT * work->element_bytes),
+                "copy from the GPU");
 
-        if ((r = check(work,
-                       launch(work, work->sample, SAMPLE_BLOCKS, SAMPLE_ROUNDS, work->sampled),
-                       "launch")) ||
-            (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")) ||
-            (r = check(work,
-                       work->driver->cuMemcpyDtoH_v2(&got, work->sampled,
-                                                     COUNT * work->element_bytes),
-                       "copy from the GPU")))
+        if (r < 0)
                 return r;
         for (size_t i = 0; i < COUNT; i++) {
                 const double a = kernel_input_a(i), b = kernel_input_b(i);
@@ -202,9 +213,27 @@ static int sample_check(struct work *work)
         return 0;
 }
 
-static int launch_measure(struct work *work)
+static int sample_first(struct work *work)
 {
-        const uint64_t begin_ns = clock_now_ns();
+        int r;
+
+        if ((r = sample_launch(work)) ||
+            (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")))
+                return r;
+        return sample_check(work);
+}
+
+static uint64_t process_spent_ns(void)
+{
+        struct timespec spent;
+
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+        return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
+}
+
+static int launch_measure(struct work *work, uint64_t *ret_spent_ns)
+{
+        const uint64_t begin_ns = clock_now_ns(), spent_ns = process_spent_ns();
         int r;
 
         if ((r = check(work,
@@ -213,6 +242,7 @@ static int launch_measure(struct work *work)
             (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")))
                 return r;
         work->launch_ns = clock_now_ns() - begin_ns;
+        *ret_spent_ns = process_spent_ns() - spent_ns;
         return 0;
 }
 
@@ -226,27 +256,28 @@ static void launch_grow(struct work *work)
                 work->blocks = work->blocks_most;
 }
 
-/* Grows the launch until it is long enough and more work takes more time, or fills the GPU: on a GPU
- * that computes in software a full one would take for ever. A busy host makes a launch look long
- * once, not several times in a row. */
+/* Grows the launch until it fills the GPU. On a GPU that computes in software, which is this process,
+ * a full one would take for ever. What a launch takes by the clock says nothing of that: under a
+ * limit of compute it waits. Other threads make a launch look costly once, not several times in a
+ * row. */
 static int calibrate(struct work *work)
 {
-        bool is_long = false;
+        uint64_t spent_ns = 0;
+        bool is_costly = false;
         int r;
 
         work->blocks = 1;
         work->rounds = 1;
-        r = launch_measure(work); /* the first one may load code */
-        while (r == 0 && !is_long &&
+        r = launch_measure(work, &spent_ns); /* the first one may load code */
+        while (r == 0 && !is_costly &&
                (work->blocks < work->blocks_most || work->rounds < ROUNDS_MOST)) {
-                const uint64_t before_ns = work->launch_ns;
+                const uint64_t before_ns = spent_ns;
 
                 launch_grow(work);
-                is_long = true;
-                for (int turn = 0; turn < 3 && r == 0 && is_long; turn++) {
-                        r = launch_measure(work);
-                        is_long = work->launch_ns >= LAUNCH_WALL_NS &&
-                                  work->launch_ns > before_ns * 3 / 2;
+                is_costly = true;
+                for (int turn = 0; turn < 3 && r == 0 && is_costly; turn++) {
+                        r = launch_measure(work, &spent_ns);
+                        is_costly = spent_ns >= LAUNCH_HOST_NS && spent_ns > before_ns * 3 / 2;
                 }
         }
         work->compare_blocks = work->blocks < 16 ? work->blocks : 16;
@@ -255,42 +286,50 @@ static int calibrate(struct work *work)
 }
 
 /* Compares a part of a result with the first one; the part moves on from batch to batch. */
-static int compare(struct work *work, uint64_t number)
+static int compare_launch(struct work *work, uint64_t number)
 {
         const uint64_t parts = work->blocks / work->compare_blocks;
         const uint64_t offset =
                 number % parts * work->compare_blocks * KERNEL_BLOCK * work->element_bytes;
         CUdeviceptr x = result_place(work, 0) + offset, y = result_place(work, number) + offset;
         void *params[] = { &x, &y, &work->errors };
-        uint32_t errors = 0;
-        int r;
 
-        if ((r = check(work,
-                       work->driver->cuLaunchKernel(work->compare, work->compare_blocks, 1, 1,
-                                                    KERNEL_BLOCK, 1, 1, 0, work->stream, params,
-                                                    NULL),
-                       "launch")) ||
-            (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")) ||
-            (r = check(work, work->driver->cuMemcpyDtoH_v2(&errors, work->errors, sizeof errors),
-                       "copy from the GPU")))
-                return r;
-        if (errors == 0)
-                return 0;
-        work->gpu->errors += errors;
-        return check(work, work->driver->cuMemsetD8_v2(work->errors, 0, sizeof errors), "clear");
+        return check(work,
+                     work->driver->cuLaunchKernel(work->compare, work->compare_blocks, 1, 1,
+                                                  KERNEL_BLOCK, 1, 1, 0, work->stream, params,
+                                                  NULL),
+                     "launch");
 }
 
-static int burn_batch(struct work *work)
+/* The GPU only ever adds to its count, so a comparison under way is not lost. */
+static int compare_check(struct work *work)
 {
-        const uint64_t left_ns = work->gpu->plan->end_ns - clock_now_ns();
+        uint32_t errors = 0;
+        const int r =
+                check(work, work->driver->cuMemcpyDtoH_v2(&errors, work->errors, sizeof errors),
+                      "copy from the GPU");
+
+        if (r == 0) {
+                work->gpu->errors += errors - work->errors_seen;
+                work->errors_seen = errors;
+        }
+        return r;
+}
+
+/* As many launches as there is time for, up to a batch; `ahead` are still to be done before them. */
+static int batch_launch(struct work *work, struct batch *batch, uint64_t ahead)
+{
+        const uint64_t now_ns = clock_now_ns() + ahead * work->launch_ns;
+        const uint64_t end_ns = work->gpu->plan->end_ns;
+        const uint64_t left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
         const uint64_t span_ns = left_ns < BATCH_NS ? left_ns : BATCH_NS;
-        uint64_t count = span_ns / (work->launch_ns + 1) + 1;
         const uint64_t begin_ns = clock_now_ns();
         int r = 0;
 
-        if (count > BATCH_MOST)
-                count = BATCH_MOST;
-        for (uint64_t i = 0; i < count && r == 0; i++, work->next++) {
+        batch->count = span_ns / (work->launch_ns + 1) + 1;
+        if (batch->count > BATCH_MOST)
+                batch->count = BATCH_MOST;
+        for (uint64_t i = 0; i < batch->count && r == 0; i++, work->next++) {
                 if (work->next % work->result_count == 0)
                         work->next++; /* the first result is what others must equal */
                 r = check(work,
@@ -298,31 +337,76 @@ static int burn_batch(struct work *work)
                                  result_place(work, work->next)),
                           "launch");
         }
-        if (r < 0 ||
-            (r = check(work, work->driver->cuEventRecord(work->done, work->stream),
-                       "record an event")) ||
-            (r = check(work, work->driver->cuEventSynchronize(work->done), "wait")))
+        batch->hold_ns = clock_now_ns() - begin_ns;
+        if (r < 0 || (r = compare_launch(work, work->next - 1)) || (r = sample_launch(work)))
                 return r;
-        work->launch_ns = (clock_now_ns() - begin_ns) / count;
-        work->gpu->launches += count;
-        work->gpu->flop +=
-                count * work->blocks * KERNEL_BLOCK * work->rounds * KERNEL_FMA_PER_ROUND * 2;
-        r = compare(work, work->next - 1);
+        return check(work, work->driver->cuEventRecord(batch->done, work->stream),
+                     "record an event");
+}
+
+/* What a launch takes: under a limit of compute the host is held when it launches the next batch,
+ * else it waits here, for this one. A batch of few launches may pass in no time: that says little
+ * of the next. */
+static void batch_measure(struct work *work, const struct batch *batch, const struct batch *next,
+                          uint64_t begin_ns)
+{
+        const uint64_t now_ns = clock_now_ns();
+        const uint64_t least_ns = work->launch_ns / 2;
+
+        if (next && next->hold_ns > now_ns - begin_ns)
+                work->launch_ns = next->hold_ns / next->count;
+        else
+                work->launch_ns = (now_ns - work->gpu->last_ns) / batch->count;
+        if (work->launch_ns < least_ns)
+                work->launch_ns = least_ns;
+        work->gpu->last_ns = now_ns;
+}
+
+/* `next` is under way; NULL: none is. */
+static int batch_finish(struct work *work, const struct batch *batch, const struct batch *next)
+{
+        struct burn_gpu *gpu = work->gpu;
+        const uint64_t begin_ns = clock_now_ns();
+        int r = check(work, work->driver->cuEventSynchronize(batch->done), "wait");
+
+        if (r < 0)
+                return r;
+        gpu->launches += batch->count;
+        gpu->flop += batch->count * work->blocks * KERNEL_BLOCK * work->rounds *
+                     KERNEL_FMA_PER_ROUND * 2;
+        batch_measure(work, batch, next, begin_ns);
+        r = compare_check(work);
         return r < 0 ? r : sample_check(work);
+}
+
+/* Two batches at a time: a GPU that waits while the host looks at results is not busy. */
+static int burn_batches(struct work *work)
+{
+        const struct burn_plan *plan = work->gpu->plan;
+        struct batch *now = &work->batches[0], *next = &work->batches[1];
+        int r = batch_launch(work, now, 0);
+
+        while (r == 0 && clock_now_ns() < plan->end_ns && !atomic_load(plan->is_stopped)) {
+                struct batch *done = now;
+
+                if ((r = batch_launch(work, next, now->count)) ||
+                    (r = batch_finish(work, now, next)))
+                        return r;
+                now = next;
+                next = done;
+        }
+        return r < 0 ? r : batch_finish(work, now, NULL);
 }
 
 static int burn(struct work *work)
 {
-        const struct burn_plan *plan = work->gpu->plan;
         int r;
 
-        if ((r = work_open(work)) || (r = work_allocate(work)) || (r = sample_check(work)) ||
+        if ((r = work_open(work)) || (r = work_allocate(work)) || (r = sample_first(work)) ||
             (r = calibrate(work)))
                 return r;
-        work->gpu->is_running = true;
-        while (r == 0 && clock_now_ns() < plan->end_ns && !atomic_load(plan->is_stopped))
-                r = burn_batch(work);
-        return r;
+        work->gpu->begin_ns = work->gpu->last_ns = clock_now_ns();
+        return burn_batches(work);
 }
 
 static void work_close(struct work *work)
@@ -335,8 +419,9 @@ static void work_close(struct work *work)
         for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++)
                 if (pointers[i])
                         driver->cuMemFree_v2(pointers[i]);
-        if (work->done)
-                driver->cuEventDestroy_v2(work->done);
+        for (size_t i = 0; i < sizeof work->batches / sizeof work->batches[0]; i++)
+                if (work->batches[i].done)
+                        driver->cuEventDestroy_v2(work->batches[i].done);
         if (work->stream)
                 driver->cuStreamDestroy_v2(work->stream);
         if (work->module)

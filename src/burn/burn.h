@@ -26,9 +26,9 @@ struct burn_gpu {
         _Atomic uint64_t flop; /* done so far */
         _Atomic uint64_t errors;
         _Atomic bool is_done;
-        _Atomic bool is_running; /* memory is held, work is under way */
-        uint64_t held_bytes;     /* valid once it runs */
-        struct err error;        /* valid once it is done; code 0: none */
+        /* From the first batch of launches to the end of the last that is done; 0: none yet. */
+        _Atomic uint64_t begin_ns, last_ns;
+        struct err error; /* valid once it is done; code 0: none */
 };
 
 /* Burns until the plan's end. A pthread start routine; the argument is a struct burn_gpu. */

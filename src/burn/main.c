@@ -33,13 +33,17 @@ static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)
 static int complain(const char *format, ...)
 {
         va_list arguments;
+        char text[1024];
 
         fflush(stdout);
-        fputs("vgpu-burn: ", stderr);
         va_start(arguments, format);
-        vfprintf(stderr, format, arguments);
+        vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        fputc('\n', stderr);
+        /* What it quotes may hold escapes. */
+        for (char *at = text; *at; at++)
+                if ((unsigned char)*at < ' ' || *at == 0x7f)
+                        *at = '?';
+        fprintf(stderr, "vgpu-burn: %s\n", text);
         return 2;
 }
 
@@ -177,13 +181,21 @@ static void print_temperature(struct burn_gpu *gpu)
                 printf("%d C", degrees);
 }
 
-static void report(struct burn_gpu *gpus, int count, double share, uint64_t elapsed_ns)
+/* While it burns: filling the memory and finding the size of a launch is not part of it. */
+static double gflops_of(const struct burn_gpu *gpu)
+{
+        const uint64_t last_ns = gpu->last_ns, begin_ns = gpu->begin_ns;
+
+        return last_ns > begin_ns ? (double)gpu->flop / (double)(last_ns - begin_ns) : 0;
+}
+
+static void report(struct burn_gpu *gpus, int count, double share)
 {
         const bool is_terminal = isatty(STDOUT_FILENO);
 
         printf("%s%.1f%%  proc'd: ", is_terminal ? "\r" : "", share * 100);
         for (int i = 0; i < count; i++) {
-                const double gflops = (double)gpus[i].flop / ((double)elapsed_ns + 1);
+                const double gflops = gflops_of(&gpus[i]);
 
                 printf("%s%llu (%.*f Gflop/s)", i ? " - " : "",
                        (unsigned long long)gpus[i].launches, gflops < 10 ? 3 : 0, gflops);
@@ -202,6 +214,15 @@ static bool are_done(struct burn_gpu *gpus, int count)
         return true;
 }
 
+/* Before, others may still write about what cannot be had: not into a line of ours. */
+static bool has_begun(struct burn_gpu *gpus, int count)
+{
+        for (int i = 0; i < count; i++)
+                if (gpus[i].launches)
+                        return true;
+        return false;
+}
+
 static void watch(const struct options *options, struct burn_gpu *gpus, int count,
                   uint64_t begin_ns)
 {
@@ -215,14 +236,13 @@ static void watch(const struct options *options, struct burn_gpu *gpus, int coun
                         elapsed_ns < span_ns ? (double)elapsed_ns / (double)span_ns : 1;
 
                 /* A log gets a line for every tenth, a terminal one that changes. */
-                if (is_terminal || (unsigned)(share * 10) > tenth) {
+                if ((is_terminal && has_begun(gpus, count)) || (unsigned)(share * 10) > tenth) {
                         tenth = (unsigned)(share * 10);
-                        report(gpus, count, share, elapsed_ns);
+                        report(gpus, count, share);
                 }
                 usleep(REPORT_MS * 1000);
         }
-        report(gpus, count, is_stopped ? (double)(clock_now_ns() - begin_ns) / (double)span_ns : 1,
-               clock_now_ns() - begin_ns);
+        report(gpus, count, is_stopped ? (double)(clock_now_ns() - begin_ns) / (double)span_ns : 1);
         printf("%s\n", is_terminal ? "\n" : "");
 }
 

@@ -1,136 +1,168 @@
-/* vgpu completion: the shell's completion script, made from the table of commands. */
+/* vgpu completion: the completion scripts of shells, and the lists that they ask for as they run. */
+#include "completion.h"
+
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "command.h"
+#include "arg_parser.h"
 #include "preset.h"
-#include "scan.h"
+#include "ps_columns.h"
+#include "scope_option.h"
+#include "snapshot.h"
 
 const struct cli_option completion_options[] = { { 0 } };
 
-/* The first word of a two-word command, when no command before it has the same; else NULL. */
-static const char *new_group(size_t index)
-{
-        const char *group = command_group(command_at(index)->name);
-
-        for (size_t i = 0; *group && i < index; i++)
-                if (command_group(command_at(i)->name) == group)
-                        return NULL;
-        return *group ? group : NULL;
-}
-
-/* The words that may follow `group` ("" or "sim"). */
-static void print_words(const char *group)
+const char *completion_second(const char *name, const char *group)
 {
         const size_t length = strlen(group);
 
-        for (size_t i = 0; i < command_count(); i++) {
-                const char *name = command_at(i)->name;
+        return strncmp(name, group, length) == 0 && name[length] == ' ' ? name + length + 1 : NULL;
+}
 
-                if (length > 0) {
-                        if (strncmp(name, group, length) == 0 && name[length] == ' ')
-                                printf("%s ", name + length + 1);
-                } else if (!strchr(name, ' ')) {
-                        printf("%s ", name);
-                } else if (new_group(i)) {
-                        printf("%s ", new_group(i));
+/* "create, list, show, …" */
+static void group_summary(const char *group, char *ret_text, size_t size)
+{
+        size_t length = 0;
+
+        ret_text[0] = '\0';
+        for (size_t i = 0; i < command_count() && length < size; i++) {
+                const char *second = completion_second(command_at(i)->name, group);
+
+                if (second)
+                        length += (size_t)snprintf(ret_text + length, size - length, "%s%s",
+                                                   length ? ", " : "", second);
+        }
+}
+
+/* The group that begins with this command of the table; NULL: it is of none, or not its first. */
+static const char *group_begin(size_t index)
+{
+        const char *group = command_group(command_at(index)->name);
+
+        if (!*group || (index > 0 && command_group(command_at(index - 1)->name) == group))
+                return NULL;
+        return group;
+}
+
+void completion_each(const char *group, void (*print)(const char *word, const char *summary))
+{
+        char text[128];
+
+        for (size_t i = 0; i < command_count(); i++) {
+                const struct command *command = command_at(i);
+                const char *second = completion_second(command->name, group);
+
+                if (second) {
+                        print(second, command->summary);
+                } else if (*group) {
+                        continue;
+                } else if (!strchr(command->name, ' ')) {
+                        print(command->name, command->summary);
+                } else if (group_begin(i)) {
+                        group_summary(group_begin(i), text, sizeof text);
+                        print(group_begin(i), text);
                 }
         }
 }
 
-/* A group's second word, and the two together. */
-static void print_group(const char *group)
+static void word_print(const char *word, const char *summary)
 {
-        printf("        if [ \"$command\" = %s ]; then\n"
-               "                if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-               "                        COMPREPLY=($(compgen -W '",
-               group);
-        print_words(group);
-        printf("' -- \"$word\"))\n                        return\n                fi\n"
-               "                command=\"%s ${COMP_WORDS[2]}\"\n        fi\n",
-               group);
+        (void)summary;
+        printf("%s ", word);
 }
 
-static void print_presets(void)
+void completion_words(const char *group)
+{
+        completion_each(group, word_print);
+}
+
+void completion_presets(void)
 {
         for (size_t i = 0; i < preset_count(); i++)
                 printf("%s ", preset_at(i)->name);
 }
 
-static void print_command(const struct command *command)
+void completion_columns(void)
 {
-        printf("        '%s')\n                options='", command->name);
-        for (const struct cli_option *option = command->options; option->name; option++)
-                printf("--%s ", option->name);
-        printf("--help'\n                case \"$previous\" in\n");
-        for (const struct cli_option *option = command->options; option->name; option++) {
-                if (!option->argument)
-                        continue;
-                printf("                --%s) ", option->name);
-                if (!option->completion)
-                        printf("return ;;\n");
-                else if (strcmp(option->completion, "file") == 0)
-                        printf("COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
-                else if (strcmp(option->completion, "preset") == 0)
-                        printf("COMPREPLY=($(compgen -W \"$presets\" -- \"$word\")); return ;;\n");
-                else
-                        printf("COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
-                               option->completion);
-        }
-        printf("                esac ;;\n");
+        for (size_t i = 0; i < PS_COLUMNS; i++)
+                printf("%s%s", i ? " " : "", ps_columns[i].key);
 }
 
-static void print_script(void)
+void completion_actions(void)
 {
-        printf("# bash completion for vgpu; made by `vgpu completion bash`.\n"
-               "_vgpu()\n{\n"
-               "        local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-               "        local command=${COMP_WORDS[1]} options= presets='");
-        print_presets();
-        /* bash splits words at '=', so --sim=a arrives as three words. */
-        printf("'\n        COMPREPLY=()\n"
-               "        [ \"$word\" = = ] && word=\n"
-               "        [ \"$previous\" = = ] && previous=${COMP_WORDS[COMP_CWORD-2]}\n"
-               "        if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-               "                COMPREPLY=($(compgen -W '");
-        print_words("");
-        printf("--help --version' -- \"$word\"))\n                return\n        fi\n");
-        for (size_t i = 0; i < command_count(); i++) {
-                if (new_group(i))
-                        print_group(new_group(i));
+        struct command_action action;
+
+        for (size_t i = 0; command_action_at(i, &action); i++)
+                printf("%s ", action.name);
+}
+
+/* As `vgpu set` takes them: another user's with its owner. A share that cannot be read is not offered, and
+ * nobody wants to hear of it while they type. */
+static void shares_print(void)
+{
+        const struct snapshot_scope scope = scope_option_default();
+        struct snapshot snapshot;
+        char own[SNAPSHOT_USER];
+
+        if (!freopen("/dev/null", "w", stderr))
+                return;
+        user_name_find(geteuid(), own);
+        snapshot_take(&scope, &snapshot);
+        for (size_t i = 0; i < snapshot.shares.count; i++) {
+                const struct share_view *share = vec_at(&snapshot.shares, i);
+
+                if (*share->user && strcmp(share->user, own) != 0)
+                        printf("%s/%s\n", share->user, share->name);
+                else
+                        puts(share->name);
         }
-        printf("        case \"$command\" in\n");
-        for (size_t i = 0; i < command_count(); i++)
-                print_command(command_at(i));
-        printf("        esac\n"
-               "        case \"$word\" in\n"
-               "        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-               "        *) [ \"$command\" = run ] && COMPREPLY=($(compgen -c -f -- \"$word\"))\n"
-               "           [ \"$command\" = set ] &&\n"
-               "                COMPREPLY=($(compgen -W \"$(vgpu ps 2>/dev/null | sed 1d | cut "
-               "-f1)\" "
-               "-- \"$word\"))\n"
-               "           [ \"$command\" = completion ] && COMPREPLY=(bash) ;;\n"
-               "        esac\n}\ncomplete -o default -F _vgpu vgpu\n");
+        snapshot_done(&snapshot);
+}
+
+static const struct {
+        const char *name;
+        void (*print)(void);
+} subjects[] = {
+        { "bash", completion_bash },
+        { "zsh", completion_zsh },
+        { "fish", completion_fish },
+        { "shares", shares_print },
+        { "functions", command_action_print_functions },
+};
+enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+static size_t subject_find(const char *word)
+{
+        size_t i = 0;
+
+        while (i < SUBJECTS && strcmp(subjects[i].name, word) != 0)
+                i++;
+        return i;
 }
 
 int command_completion(const struct command *command, int argc, char **argv)
 {
-        struct scan scan;
+        struct arg_parser parser;
+        size_t subject;
         int option;
 
-        scan_init(&scan, command, argc, argv);
-        option = scan_next(&scan);
-        if (option == SCAN_BAD || option == SCAN_HELP)
-                return scan_exit(&scan, option);
-        if (option != SCAN_WORD || strcmp(scan.value, "bash") != 0)
-                return complain(EXIT_USAGE, "for which shell? Only bash is known: "
-                                            "vgpu completion bash");
-        option = scan_next(&scan);
-        if (option != SCAN_END)
-                return option == SCAN_WORD ? complain(EXIT_USAGE, "'%s bash' takes no '%s'",
-                                                      scan.program, scan.value)
-                                           : scan_exit(&scan, option);
-        print_script();
+        arg_parser_init(&parser, command, argc, argv);
+        option = arg_parser_next(&parser);
+        if (option == ARG_BAD || option == ARG_HELP)
+                return arg_parser_exit(&parser, option);
+        if (option != ARG_PLAIN)
+                return complain(EXIT_USAGE, "missing SHELL: bash, zsh or fish");
+        subject = subject_find(parser.value);
+        if (subject == SUBJECTS)
+                return complain(EXIT_USAGE,
+                                "there is no completion for '%.40s' (expected bash, zsh "
+                                "or fish)",
+                                parser.value);
+        option = arg_parser_next(&parser);
+        if (option != ARG_END)
+                return option == ARG_PLAIN ? complain_unexpected(parser.value)
+                                           : arg_parser_exit(&parser, option);
+        subjects[subject].print();
         return EXIT_OK;
 }

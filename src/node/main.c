@@ -9,7 +9,7 @@
 #include "allocations_service.h"
 #include "boot_id.h"
 #include "clock.h"
-#include "code_rest.h"
+#include "code_trim.h"
 #include "folder_watch.h"
 #include "gpu_watch.h"
 #include "kube_client.h"
@@ -29,14 +29,14 @@
 #include "registration_text.h"
 #include "share_book.h"
 #include "status_server.h"
-#include "tenant_look.h"
+#include "usage_sample.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 struct node {
         struct node_options options;
         struct gpu_watch *gpus;
-        struct gpu_set set; /* as told last */
+        struct gpu_set set; /* as last reported */
         struct loop *loop;
         struct loop_signals signals;
         struct folder_watch folder;
@@ -46,15 +46,14 @@ struct node {
         struct share_book *shares; /* NULL without a cluster, like those who use it: */
         struct node_services *services;
         struct allocations_service allocations;
-        struct allocation_fallback fallback;
-        struct hearsay hearsay;
+        struct scheduler_fallback fallback;
         struct pod_resources *pod_resources;
         struct pre_start *pre_start;
         struct mig_starts starts;
         struct pod_watch *pods;       /* NULL until the GPUs are known */
         struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
-        struct timer rest;
+        struct timer trim;
         uint64_t started_ns;
         bool is_troubled; /* said so already */
         int result;
@@ -68,9 +67,9 @@ static void on_signal(struct loop_signals *signals, int number)
         loop_stop(node->loop);
 }
 
-static void on_look(struct folder_watch *folder)
+static void on_plugin_folder(struct folder_watch *folder)
 {
-        offers_look(container_of(folder, struct node, folder)->offers);
+        offers_check(container_of(folder, struct node, folder)->offers);
 }
 
 /* The GPUs are known: so is what shares of them are. */
@@ -80,7 +79,7 @@ static int start_sharing(struct node *node, struct err *e)
                 .client = node->client,
                 .shares = node->shares,
                 .gpus = &node->set,
-                .room = node_services_room(node->services),
+                .fit = node_services_fit(node->services),
                 .node_name = node->options.node_name,
                 .terms = { .memory_scaling = node->options.memory_scaling,
                            .host_bytes = node->options.oversold_host_bytes,
@@ -92,12 +91,12 @@ static int start_sharing(struct node *node, struct err *e)
         if (r < 0)
                 return err_set(e, r, "cannot watch the pods: %s", strerror(-r));
         node->allocations.pods = node->pods;
-        node->hearsay.pods = node->pods;
+        node->fallback.pods = node->pods;
         return 0;
 }
 
-/* The GPUs are known: kubelet and the API server are told of them. */
-static int start_telling(struct node *node, struct err *e)
+/* The GPUs are known: they are published to kubelet and the API server. */
+static int start_publishing(struct node *node, struct err *e)
 {
         const struct offers_peers peers = { .pre_start = node->pre_start,
                                             .starts = node->shares ? &node->starts : NULL,
@@ -109,7 +108,7 @@ static int start_telling(struct node *node, struct err *e)
         if (r < 0)
                 return err_set(e, r, "cannot serve kubelet in '%s': %s", node->options.plugin_path,
                                strerror(-r));
-        node->folder.on_look = on_look;
+        node->folder.on_change = on_plugin_folder;
         node->folder.path = node->options.plugin_path;
         r = folder_watch_open(node->loop, &node->folder);
         if (r < 0)
@@ -131,8 +130,8 @@ static void log_health(const struct gpu_set *before, const struct gpu_set *now)
         for (unsigned i = 0; i < now->count && i < before->count; i++)
                 if (before->gpus[i].is_healthy != now->gpus[i].is_healthy)
                         log_warn("GPU %u (%s) is %s", now->gpus[i].index, now->gpus[i].uuid,
-                                 now->gpus[i].is_healthy ? "well again"
-                                                         : "sick: nothing new is put on it");
+                                 now->gpus[i].is_healthy ? "healthy again"
+                                                         : "unhealthy: nothing new is put on it");
 }
 
 static void on_gpus(void *owner, const struct gpu_set *set)
@@ -151,7 +150,7 @@ static void on_gpus(void *owner, const struct gpu_set *set)
                 return;
         if (is_first) {
                 log_info("%u GPUs, %u vGPUs each", set->count, node->options.split_count);
-                node->result = start_telling(node, &e);
+                node->result = start_publishing(node, &e);
                 if (node->result < 0) {
                         log_error("%s", e.text);
                         loop_stop(node->loop);
@@ -159,7 +158,7 @@ static void on_gpus(void *owner, const struct gpu_set *set)
                 return;
         }
         if (offers_update(node->offers, &node->set) < 0)
-                log_warn("out of memory: kubelet is not told of all that changed");
+                log_warn("out of memory: not all changes are published to kubelet");
         if (node->registration) {
                 const struct registration_content content =
                         registration_content_make(&node->set, &node->options);
@@ -185,18 +184,18 @@ static void on_share_change(void *owner, struct held_share *held)
                 pod_notes_allocation(node->client, held, NULL);
 }
 
-static void on_cheat(void *owner, const struct held_share *held, enum cheat cheat,
-                     const char *sentence)
+static void on_violation(void *owner, const struct held_share *held, enum violation violation,
+                         const char *sentence)
 {
         struct node *node = owner;
-        char text[TENANT_SENTENCE + 128];
+        char text[USAGE_SENTENCE + 128];
 
-        (void)cheat;
+        (void)violation;
         if (!node->client)
                 return;
-        snprintf(text, sizeof text, "container '%s' has more of a GPU than it says: %s",
+        snprintf(text, sizeof text, "container '%s' uses more of a GPU than its share: %s",
                  held->container, sentence);
-        pod_notes_event(node->client, held, node->options.node_name, "GPUShareCheated", text);
+        pod_notes_event(node->client, held, node->options.node_name, "GPUShareViolation", text);
 }
 
 static void on_evict(void *owner, const struct held_share *held, const char *sentence)
@@ -214,12 +213,12 @@ static int open_shares(struct node *node, struct err *e)
                 .memory_scaling = node->options.memory_scaling,
                 .cores_scaling = node->options.cores_scaling,
                 .env_ceiling = node->options.env_ceiling,
-                .cheat_policy = node->options.cheat_policy,
+                .violation_policy = node->options.violation_policy,
                 .on_change = on_share_change,
-                .on_cheat = on_cheat,
+                .on_violation = on_violation,
                 .on_evict = node->options.is_standalone ? NULL : on_evict,
                 .owner = node,
-                .on_stranger = node->options.is_standalone ? own_containers_look : NULL,
+                .on_stranger = node->options.is_standalone ? own_containers_check : NULL,
                 .stranger_owner = &node->own,
         };
         char boot[BOOT_ID_BYTES];
@@ -246,19 +245,19 @@ static int serve_shares(struct node *node, struct err *e)
 
         mig_starts_init(&node->starts);
         if (r == 0)
-                r = pre_start_new(node->loop, node->pod_resources, node->shares, &node->hearsay,
+                r = pre_start_new(node->loop, node->pod_resources, node->shares,
+                                  node->options.scheduler.length ? &node->fallback : NULL,
                                   &node->pre_start);
         if (r < 0)
                 return err_set(e, r, "cannot ask kubelet at '%.100s': %s",
                                node->options.pod_resources, strerror(-r));
-        node->fallback = (struct allocation_fallback){
+        node->fallback = (struct scheduler_fallback){
                 .loop = node->loop,
                 .scheduler = node->options.scheduler,
                 .server_name = node->options.scheduler_name,
                 .folder = node->options.scheduler_folder,
                 .node_name = node->options.node_name,
         };
-        node->hearsay.fallback = node->options.scheduler.length ? &node->fallback : NULL;
         node->allocations = (struct allocations_service){
                 .shares = node->shares,
                 .pod_resources = node->pod_resources,
@@ -301,7 +300,7 @@ static struct node_parts parts_of(const struct node *node)
                                     .offers = node->offers,
                                     .registration = node->registration,
                                     .pods = node->pods,
-                                    .tenants = node_services_tenants(node->services),
+                                    .audit = node_services_audit(node->services),
                                     .started_ns = node->started_ns };
 }
 
@@ -330,14 +329,22 @@ static int serve_status(struct node *node)
                                  &node->status);
 }
 
-enum { REST_S = 30 };
+enum { TRIM_S = 30 };
 
-static void on_rest(struct timer *timer)
+static void on_trim(struct timer *timer)
 {
-        struct node *node = container_of(timer, struct node, rest);
+        struct node *node = container_of(timer, struct node, trim);
 
-        code_rest();
-        loop_timer_set(node->loop, timer, REST_S * NS_PER_S);
+        code_trim();
+        loop_timer_set(node->loop, timer, TRIM_S * NS_PER_S);
+}
+
+/* By nohup, for one: a blocked signal would reach us all the same. */
+static bool hangup_is_ignored(void)
+{
+        struct sigaction now;
+
+        return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 static int node_start(struct node *node, struct err *e)
@@ -354,6 +361,8 @@ static int node_start(struct node *node, struct err *e)
         sigemptyset(&set);
         sigaddset(&set, SIGTERM);
         sigaddset(&set, SIGINT);
+        if (!hangup_is_ignored())
+                sigaddset(&set, SIGHUP);
         r = loop_new(&node->loop);
         if (r == 0) {
                 node->signals.on_signal = on_signal;
@@ -365,9 +374,9 @@ static int node_start(struct node *node, struct err *e)
                 r = gpu_watch_new(node->loop, &gpus, &node->gpus);
         if (r == 0)
                 r = serve_status(node);
-        node->rest.on_due = on_rest;
+        node->trim.on_due = on_trim;
         if (r == 0)
-                r = loop_timer_set(node->loop, &node->rest, REST_S * NS_PER_S / 10);
+                r = loop_timer_set(node->loop, &node->trim, TRIM_S * NS_PER_S / 10);
         return r;
 }
 

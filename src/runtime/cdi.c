@@ -9,8 +9,9 @@
 
 #include "cli_option.h"
 #include "container_folder.h"
-#include "container_place.h"
-#include "given.h"
+#include "container_paths.h"
+#include "json_read.h"
+#include "mount_source.h"
 #include "preload_library.h"
 #include "runtime_options.h"
 #include "spec_edit.h"
@@ -44,7 +45,8 @@ static const char *const variables[] = {
 struct wish {
         const char *name;
         bool is_to_be_removed;
-        struct spec spec; /* its environment has the limits */
+        unsigned options_set; /* 1 << row: this option, not a variable by --env */
+        struct spec spec;     /* its environment has the limits */
 };
 
 static void help_print(void)
@@ -79,7 +81,13 @@ static int option_take(struct wish *wish, int row, const char *value, struct err
                 return 0;
         case ENV:
                 return env_take(wish, value, e);
+        case GPUS:
+                if (strcmp(value, "none") == 0 || strcmp(value, "void") == 0)
+                        return err_set(e, -EINVAL, "--gpus is numbers or UUIDs, or all, not '%s'",
+                                       value);
+                /* fall through */
         default:
+                wish->options_set |= 1u << row;
                 return spec_env_set(&wish->spec, variables[row], value);
         }
 }
@@ -99,7 +107,7 @@ static int name_check(const char *name, struct err *e)
 }
 
 /* 1: help was printed. */
-static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
+static int arguments_read(int argc, char **argv, struct wish *wish, struct err *e)
 {
         struct cli_scan scan = {
                 .program = "vgpu-runtime cdi", .rows = rows, .argc = argc, .argv = argv
@@ -108,7 +116,7 @@ static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
         for (int row; (row = cli_scan_next(&scan, e)) != CLI_END;) {
                 if (row == CLI_HELP)
                         return help_print(), 1;
-                if (row == CLI_WORD)
+                if (row == CLI_PLAIN)
                         return err_set(e, -EINVAL,
                                        "'vgpu-runtime cdi' has options only, not '%.80s'",
                                        scan.value);
@@ -117,7 +125,7 @@ static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
                         return r;
         }
         if (!wish->name)
-                return err_set(e, -EINVAL, "which share? --name NAME says");
+                return err_set(e, -EINVAL, "missing --name NAME");
         return name_check(wish->name, e);
 }
 
@@ -128,26 +136,26 @@ static json_t *mount_json(const char *host, const char *path, bool is_readonly)
                          is_readonly ? "ro" : "rw");
 }
 
-static int places_make(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
-                       const char *library)
+static int mount_sources_make(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
+                              const char *library)
 {
-        int r = given_place(folder, CONTAINER_LIBRARY, library);
+        int r = mount_source_make(folder, CONTAINER_LIBRARY, library);
 
         for (size_t i = 0; i < answer->n_mounts && r == 0; i++)
-                r = given_place(folder, answer->mounts[i]->container_path,
-                                answer->mounts[i]->host_path);
-        return r < 0 ? r : given_preload(folder, NULL);
+                r = mount_source_make(folder, answer->mounts[i]->container_path,
+                                      answer->mounts[i]->host_path);
+        return r < 0 ? r : mount_source_preload(folder, NULL);
 }
 
 static json_t *edits_json(const char *folder, const Vgpu__V1__GetAllocationResponse *answer,
                           const char *library)
 {
         json_t *env = json_array(), *mounts = json_array();
-        char preload[PATH_MAX + 16], given[PATH_MAX + 8];
+        char preload[PATH_MAX + 16], source[PATH_MAX + 8];
 
         snprintf(preload, sizeof preload, "%s/ld.so.preload", folder);
-        snprintf(given, sizeof given, "%s/given", folder);
-        json_array_append_new(mounts, mount_json(given, CONTAINER_FOLDER, true));
+        snprintf(source, sizeof source, "%s/mounts", folder);
+        json_array_append_new(mounts, mount_json(source, CONTAINER_FOLDER, true));
         for (size_t i = 0; i < answer->n_mounts; i++)
                 json_array_append_new(mounts, mount_json(answer->mounts[i]->host_path,
                                                          answer->mounts[i]->container_path,
@@ -162,35 +170,68 @@ static json_t *edits_json(const char *folder, const Vgpu__V1__GetAllocationRespo
 
 static int print(const char *name, json_t *edits, struct err *e)
 {
-        json_t *spec = json_pack("{s:s, s:s, s:[{s:s, s:o}]}", "cdiVersion", VERSION, "kind", KIND,
-                                 "devices", "name", name, "containerEdits", edits);
+        autojson json_t *spec =
+                json_pack("{s:s, s:s, s:[{s:s, s:o}]}", "cdiVersion", VERSION, "kind", KIND,
+                          "devices", "name", name, "containerEdits", edits);
         const int r = spec ? json_dumpf(spec, stdout, JSON_INDENT(2)) : -1;
 
-        json_decref(spec);
         if (r < 0 || puts("") < 0 || fflush(stdout) != 0)
                 return err_set(e, -EIO, "cannot write the specification");
         return 0;
 }
 
-static int share_make(const struct wish *wish, const struct runtime_options *options,
-                      const char *folder, struct err *e)
+/* Where the sentence has this variable, as a whole word; NULL: nowhere. */
+static char *variable_find(char *text, const char *name)
+{
+        const size_t length = strlen(name);
+
+        for (char *p = strstr(text, name); p; p = strstr(p + 1, name))
+                if (!strchr("_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", p[length]) || !p[length])
+                        return p;
+        return NULL;
+}
+
+/* Whoever gave an option reads of the option, not of the variable that it is to a container. */
+static void options_name(const struct wish *wish, struct err *e)
+{
+        for (int row = MEMORY; row <= GPUS; row++) {
+                char *found = wish->options_set >> row & 1 ? variable_find(e->text, variables[row])
+                                                           : NULL;
+                char rest[sizeof e->text];
+
+                if (!found)
+                        continue;
+                memcpy(rest, e->text, sizeof rest);
+                snprintf(found, sizeof e->text - (size_t)(found - e->text), "--%s%s",
+                         rows[row].name, rest + (found - e->text) + strlen(variables[row]));
+        }
+}
+
+static int share_make(struct wish *wish, const struct runtime_options *options, const char *folder,
+                      struct err *e)
 {
         char library[PATH_MAX];
         struct standalone standalone = { 0 };
-        int r = standalone_is_wanted(&wish->spec, e);
+        int r = standalone_is_wanted(&wish->spec, KIND, e);
 
         if (r == 0)
                 return err_set(e, -EINVAL,
-                               "which limits? --memory SIZE or --cores PERCENT, for one");
+                               "missing a limit: --memory SIZE or --cores PERCENT, for one");
         if (r < 0)
                 return r;
+        if (wish->spec.left_out.text)
+                fprintf(stderr, "vgpu-runtime: warning: %s", wish->spec.left_out.text);
         if (options->library)
                 snprintf(library, sizeof library, "%s", options->library);
         else if (!preload_library_find(library))
                 return err_set(e, -ENOENT, "libvgpu.so was not found; name it in %s",
                                runtime_options_path());
         r = standalone_make(&wish->spec, options, folder, wish->name, &standalone, e);
-        if (r == 0 && (r = places_make(folder, &standalone.answer, library)) < 0)
+        if (r == 0 && standalone.warning.text[0]) {
+                options_name(wish, &standalone.warning);
+                fprintf(stderr, "vgpu-runtime: warning: %s\n", standalone.warning.text);
+        }
+        if (r == 0 && (r = mount_sources_make(folder, &standalone.answer, library)) < 0)
                 err_set(e, r, "cannot write to '%.150s': %s", folder, strerror(-r));
         if (r == 0)
                 r = print(wish->name, edits_json(folder, &standalone.answer, library), e);
@@ -201,7 +242,7 @@ static int share_make(const struct wish *wish, const struct runtime_options *opt
 /* No runtime's --root is called so: the share stays until it is removed. */
 #define ROOT "cdi"
 
-static int run(const struct wish *wish, const struct runtime_options *options, struct err *e)
+static int run(struct wish *wish, const struct runtime_options *options, struct err *e)
 {
         char folder[PATH_MAX];
         const bool is_there = container_folder_find(options->state, ROOT, wish->name, folder);
@@ -218,8 +259,10 @@ static int run(const struct wish *wish, const struct runtime_options *options, s
         if (r < 0)
                 return r;
         r = share_make(wish, options, folder, e);
-        if (r < 0)
+        if (r < 0) {
                 container_folder_remove(folder);
+                options_name(wish, e);
+        }
         return r;
 }
 
@@ -231,7 +274,7 @@ int cdi_command(int argc, char **argv)
         int r = spec_parse("{}", &wish.spec, &e);
 
         if (r == 0)
-                r = words_read(argc, argv, &wish, &e);
+                r = arguments_read(argc, argv, &wish, &e);
         if (r == 0)
                 r = runtime_options_read(&options, &e);
         if (r == 0)

@@ -11,23 +11,19 @@
 #include <sys/sysmacros.h>
 
 #include "file.h"
+#include "json_read.h"
+#include "saved_env.h"
 #include "scope.h"
 #include "spec_edit.h"
 #include "str.h"
-#include "variables.h"
 #include "yaml_json.h"
 
 #define FOLDERS "/etc/cdi:/var/run/cdi"
 
-static const char *text_of(const json_t *object, const char *name)
-{
-        return json_string_value(json_object_get(object, name));
-}
-
 /* What the specification leaves out is the host's own. */
 static int node_numbers(const json_t *node, const char *path, struct spec_device *ret_device)
 {
-        const char *host = text_of(node, "hostPath");
+        const char *host = json_read_text_or_null(node, "hostPath");
         const json_t *major = json_object_get(node, "major"),
                      *minor = json_object_get(node, "minor");
         struct stat found;
@@ -49,7 +45,7 @@ static int nodes_put(struct spec *spec, const json_t *nodes)
 {
         for (size_t i = 0; i < json_array_size(nodes); i++) {
                 const json_t *node = json_array_get(nodes, i);
-                const char *path = text_of(node, "path");
+                const char *path = json_read_text_or_null(node, "path");
                 struct spec_device device;
                 int r = path ? node_numbers(node, path, &device) : -EBADMSG;
 
@@ -65,9 +61,9 @@ static int mounts_put(struct spec *spec, const json_t *mounts)
 {
         for (size_t i = 0; i < json_array_size(mounts); i++) {
                 const json_t *mount = json_array_get(mounts, i);
-                const char *source = text_of(mount, "hostPath");
-                const char *destination = text_of(mount, "containerPath");
-                const char *type = text_of(mount, "type");
+                const char *source = json_read_text_or_null(mount, "hostPath");
+                const char *destination = json_read_text_or_null(mount, "containerPath");
+                const char *type = json_read_text_or_null(mount, "type");
                 json_t *options = json_object_get(mount, "options");
 
                 if (!source || !destination)
@@ -85,7 +81,8 @@ static int hooks_put(struct spec *spec, const json_t *hooks)
 {
         for (size_t i = 0; i < json_array_size(hooks); i++) {
                 json_t *hook = json_deep_copy(json_array_get(hooks, i));
-                autofree char *when = hook ? strdup(text_of(hook, "hookName") ?: "") : NULL;
+                autofree char *when =
+                        hook ? strdup(json_read_text_or_null(hook, "hookName") ?: "") : NULL;
                 json_t *all = when && *when ? spec_change(spec, SPEC_HOOKS) : NULL;
 
                 json_object_del(hook, "hookName");
@@ -99,7 +96,7 @@ static int hooks_put(struct spec *spec, const json_t *hooks)
 
 static int edits_put(struct spec *spec, const json_t *edits)
 {
-        int r = variables_each(spec, json_object_get(edits, "env"), spec_env_set);
+        int r = env_each(spec, json_object_get(edits, "env"), spec_env_set);
 
         if (r == 0)
                 r = nodes_put(spec, json_object_get(edits, "deviceNodes"));
@@ -118,7 +115,8 @@ struct wanted {
 /* Puts in what the file has of the device. */
 static int file_take(struct spec *spec, const json_t *file, struct wanted *wanted)
 {
-        const char *equals = strchr(wanted->name, '='), *kind = text_of(file, "kind");
+        const char *equals = strchr(wanted->name, '='),
+                   *kind = json_read_text_or_null(file, "kind");
         const json_t *devices = json_object_get(file, "devices");
 
         if (!kind || strlen(kind) != (size_t)(equals - wanted->name) ||
@@ -127,7 +125,7 @@ static int file_take(struct spec *spec, const json_t *file, struct wanted *wante
         for (size_t i = 0; i < json_array_size(devices) && !wanted->is_found; i++) {
                 const json_t *device = json_array_get(devices, i);
 
-                if (!str_is_equal(text_of(device, "name"), equals + 1))
+                if (!str_is_equal(json_read_text_or_null(device, "name"), equals + 1))
                         continue;
                 wanted->is_found = true;
                 const int r = edits_put(spec, json_object_get(file, "containerEdits"));

@@ -71,10 +71,10 @@ static bool is_exec(const struct command_line *line)
         return command_is(line, "exec");
 }
 
-static bool is_command(const char *word)
+static bool is_command(const char *argument)
 {
         for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-                if (strcmp(word, commands[i]) == 0)
+                if (strcmp(argument, commands[i]) == 0)
                         return true;
         return false;
 }
@@ -105,9 +105,9 @@ static void option_put(struct command_line *line, const struct option *option, c
 
 /* "--name value", "--name=value", "-name" (as Go's programs have it), "-bFOLDER" (as C's do).
  * Returns how many words it was. */
-static int option_read(struct command_line *line, const char *word, const char *next)
+static int option_read(struct command_line *line, const char *argument, const char *next)
 {
-        const char *name = word + 1 + (word[1] == '-');
+        const char *name = argument + 1 + (argument[1] == '-');
         const size_t length = strcspn(name, "=");
         const struct option *option = option_find(line, name, length);
 
@@ -115,10 +115,10 @@ static int option_read(struct command_line *line, const char *word, const char *
                 option_put(line, option, name + length + 1);
         else if (option && next && !(line->command && command_line_deletes(line)))
                 return option_put(line, option, next), 2;
-        else if (!option && word[1] == 'b' && word[2])
-                line->bundle = word + 2;
-        else if (!option && is_exec(line) && strncmp(word, "-p/", 3) == 0)
-                line->process = word + 2;
+        else if (!option && argument[1] == 'b' && argument[2])
+                line->bundle = argument + 2;
+        else if (!option && is_exec(line) && strncmp(argument, "-p/", 3) == 0)
+                line->process = argument + 2;
         return 1;
 }
 
@@ -128,18 +128,18 @@ struct command_line command_line_read(int argc, char *const *argv)
         bool is_after_dashes = false;
 
         for (int i = 1; i < argc;) {
-                const char *word = argv[i];
+                const char *argument = argv[i];
 
-                if (!is_after_dashes && strcmp(word, "--") == 0) {
+                if (!is_after_dashes && strcmp(argument, "--") == 0) {
                         is_after_dashes = true;
                         i++;
-                } else if (!is_after_dashes && word[0] == '-' && word[1]) {
-                        i += option_read(&line, word, i + 1 < argc ? argv[i + 1] : NULL);
+                } else if (!is_after_dashes && argument[0] == '-' && argument[1]) {
+                        i += option_read(&line, argument, i + 1 < argc ? argv[i + 1] : NULL);
                 } else {
                         if (line.command)
-                                line.id = word; /* the last word is */
-                        else if (is_command(word))
-                                line.command = word;
+                                line.id = argument; /* the last word is */
+                        else if (is_command(argument))
+                                line.command = argument;
                         if (is_exec(&line) && line.id)
                                 break; /* what follows is another program's */
                         i++;

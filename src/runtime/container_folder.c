@@ -69,7 +69,7 @@ int container_folder_make(const char *state, const char *root, const char *id,
                 return r;
         container_folder_remove(ret_folder);
         r = folders_make(ret_folder);
-        snprintf(path, sizeof path, "%s/given", ret_folder);
+        snprintf(path, sizeof path, "%s/mounts", ret_folder);
         if (r == 0 && mkdir(path, 0755) < 0)
                 r = -errno;
         if (r == 0 && chmod(path, 0755) < 0) /* whatever the umask */

@@ -1,10 +1,10 @@
 /* container_folder: the folder of what one container is given: made before it starts, removed with
  * it.
  *
- *      STATE/HASH-ID/given/            becomes /etc/vgpu in the container: a place for each file there
+ *      STATE/HASH-ID/mounts/           becomes /etc/vgpu in the container: an empty file for each mount there
  *      STATE/HASH-ID/ld.so.preload
  *      STATE/HASH-ID/share, region     of a container that has no agent
- *      STATE/HASH-ID/variables         what its programs are told, also those started later
+ *      STATE/HASH-ID/saved_env         what its programs are told, also those started later
  *      STATE/HASH-ID/root              where the runtime keeps the container's state
  *
  * HASH is of the runtime's --root: two of its users may give containers the same id. */

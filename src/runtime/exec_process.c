@@ -7,9 +7,10 @@
 
 #include "container_folder.h"
 #include "file.h"
-#include "gpu_sign.h"
+#include "gpu_request_detect.h"
+#include "json_read.h"
+#include "saved_env.h"
 #include "scope.h"
-#include "variables.h"
 
 /* A process alone is what "process" of a configuration is: it is read and written as that. */
 #define BEFORE "{\"process\":"
@@ -35,8 +36,8 @@ static int spec_fill(struct spec *spec, const json_t *list, struct str *ret_text
 {
         struct str whole = { 0 };
 
-        gpu_sign_remove(spec);
-        int r = variables_put(spec, list);
+        gpu_request_remove(spec);
+        int r = env_put(spec, list);
         if (r < 0)
                 return err_set(e, r, "cannot put the variables of the share: %s", strerror(-r));
         r = spec_render(spec, &whole, e);
@@ -60,7 +61,7 @@ static int process_render(const char *text, const json_t *list, struct str *ret_
 }
 
 /* Only a file can be replaced: what comes through a pipe would be gone once read. */
-static int file_complete(const char *path, const json_t *list, struct err *e)
+static int file_inject(const char *path, const json_t *list, struct err *e)
 {
         autofree char *text = NULL;
         struct str made = { 0 };
@@ -81,15 +82,14 @@ static int file_complete(const char *path, const json_t *list, struct err *e)
         return r;
 }
 
-int exec_process_complete(const struct command_line *line, const struct runtime_options *options,
-                          struct err *e)
+int exec_process_inject(const struct command_line *line, const struct runtime_options *options,
+                        struct err *e)
 {
         char folder[PATH_MAX];
 
         if (!line->process || !container_folder_find(options->state, line->root, line->id, folder))
                 return 0;
-        json_t *list = variables_kept(folder);
-        const int r = list ? file_complete(line->process, list, e) : 0;
-        json_decref(list);
-        return r;
+        autojson json_t *list = saved_env_read(folder);
+
+        return list ? file_inject(line->process, list, e) : 0;
 }

@@ -10,5 +10,5 @@
 
 /* Replaces the file, at once or not at all. A container without a share: nothing is touched. < 0:
  * the file is as it was, and the program may start all the same: the share holds without. */
-int exec_process_complete(const struct command_line *line, const struct runtime_options *options,
-                          struct err *e);
+int exec_process_inject(const struct command_line *line, const struct runtime_options *options,
+                        struct err *e);

@@ -7,3 +7,7 @@
 
 /* The exit status for it. */
 int failure_tell(const struct command_line *line, const char *sentence);
+
+/* What a container that starts should know: lines, which are cut up. Into the log file; to standard error
+ * with VGPU_LOG=info. NULL is fine. */
+void failure_note(const struct command_line *line, char *sentences);

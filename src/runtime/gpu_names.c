@@ -27,7 +27,7 @@ static int machine_read(const char *path, struct gpu_names *names, struct err *e
                 struct gpu_name *name = &names->gpus[names->count];
 
                 str_copy(name->uuid, sizeof name->uuid, gpu->uuid);
-                name->card_bytes = gpu->memory_bytes - gpu->reserved_bytes;
+                name->device_bytes = gpu->memory_bytes - gpu->reserved_bytes;
         }
         machine_close(&machine);
         return 0;
@@ -79,14 +79,14 @@ int gpu_names_read(const char *machine, struct gpu_names *ret_names, struct err 
         return 0;
 }
 
-static const struct gpu_name *find(const struct gpu_names *names, const char *word)
+static const struct gpu_name *find(const struct gpu_names *names, const char *name)
 {
         uint64_t number;
 
-        if (str_parse_u64(word, &number) == 0)
+        if (str_parse_u64(name, &number) == 0)
                 return number < names->count ? &names->gpus[number] : NULL;
         for (unsigned i = 0; i < names->count; i++)
-                if (strcmp(names->gpus[i].uuid, word) == 0)
+                if (strcmp(names->gpus[i].uuid, name) == 0)
                         return &names->gpus[i];
         return NULL;
 }
@@ -102,12 +102,16 @@ int gpu_names_choose(const struct gpu_names *names, const char *list, struct gpu
         }
         while (*list) {
                 const size_t length = strcspn(list, ",");
-                char word[SHARE_UUID];
+                char name[SHARE_UUID];
 
-                snprintf(word, sizeof word, "%.*s", (int)length, list);
-                const struct gpu_name *gpu = find(names, word);
+                const size_t blank = strspn(list, " \t");
+
+                snprintf(name, sizeof name, "%.*s", blank < length ? (int)(length - blank) : 0,
+                         list + blank);
+                name[strcspn(name, " \t")] = '\0';
+                const struct gpu_name *gpu = find(names, name);
                 if (!gpu || chosen.count == SHARE_DEVICES)
-                        return err_set(e, -EINVAL, "there is no GPU '%s' on this machine", word);
+                        return err_set(e, -EINVAL, "there is no GPU '%s' on this machine", name);
                 chosen.gpus[chosen.count++] = *gpu;
                 list += length + (list[length] == ',');
         }

@@ -9,7 +9,7 @@
 
 struct gpu_name {
         char uuid[SHARE_UUID];
-        uint64_t card_bytes; /* 0: not known */
+        uint64_t device_bytes; /* 0: not known */
 };
 
 struct gpu_names {

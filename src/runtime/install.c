@@ -80,7 +80,7 @@ static int option_take(struct wish *wish, int row, const char *value, struct err
 }
 
 /* 1: help was printed. */
-static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
+static int arguments_read(int argc, char **argv, struct wish *wish, struct err *e)
 {
         struct cli_scan scan = {
                 .program = "vgpu-runtime install", .rows = rows, .argc = argc, .argv = argv
@@ -89,7 +89,7 @@ static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
         for (int row; (row = cli_scan_next(&scan, e)) != CLI_END;) {
                 if (row == CLI_HELP)
                         return help_print(), 1;
-                if (row == CLI_WORD)
+                if (row == CLI_PLAIN)
                         return err_set(e, -EINVAL,
                                        "'vgpu-runtime install' has options only, not '%.80s'",
                                        scan.value);
@@ -97,7 +97,7 @@ static int words_read(int argc, char **argv, struct wish *wish, struct err *e)
                 if (r < 0)
                         return r;
         }
-        return wish->to ? 0 : err_set(e, -EINVAL, "where to? --to FOLDER says");
+        return wish->to ? 0 : err_set(e, -EINVAL, "missing --to FOLDER");
 }
 
 static int piece_add(struct release *release, const char *from, const char *place, mode_t mode,
@@ -245,7 +245,7 @@ int install_command(int argc, char **argv)
         struct release release = { 0 };
         struct wish wish = { 0 };
         struct err e = { 0 };
-        int r = words_read(argc, argv, &wish, &e);
+        int r = arguments_read(argc, argv, &wish, &e);
 
         if (r == 0)
                 r = install(&wish, &release, &e);

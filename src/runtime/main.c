@@ -9,6 +9,7 @@
 #include "exec_process.h"
 #include "failure.h"
 #include "install.h"
+#include "log.h"
 #include "preload_library.h"
 #include "prepare.h"
 #include "real_runtime.h"
@@ -54,6 +55,7 @@ int main(int argc, char **argv)
         struct err e = { 0 }, options_e = { 0 };
         struct runtime_options options;
 
+        log_open("runtime", LOG_LEVEL_WARN);
         if (argc > 1 && strcmp(argv[1], "cdi") == 0)
                 return cdi_command(argc - 2, argv + 2);
         if (argc > 1 && strcmp(argv[1], "install") == 0)
@@ -72,7 +74,7 @@ int main(int argc, char **argv)
                 r = prepare_container(&line, &options, &e);
         }
         /* A program that is told less starts all the same; its limits do not hang on that. */
-        if (r == 0 && line.process && exec_process_complete(&line, &options, &e) < 0)
+        if (r == 0 && line.process && exec_process_inject(&line, &options, &e) < 0)
                 fprintf(stderr, "vgpu-runtime: %s\n", e.text);
         if (r == 0)
                 r = command_line_deletes(&line) ? delete_with(&line, &options, real, argv, &e)

@@ -2,9 +2,9 @@
  *
  *                        agent: a share    agent: none          no answer
  *      a GPU is asked for   is given it    starts without GPU   does not start
- *      no sign of it        is given it    as it is             as it is
+ *      no GPU is asked for  is given it    as it is             as it is
  *
- * Passing a container without a sign is safe when nobody answers: what it has of a GPU would have
+ * Passing a container that asks for no GPU is safe when nobody answers: what it has of a GPU would have
  * to be in its configuration, and there is nothing. One that the device plugin marked does not
  * start without its share in any case. */
 #include "prepare.h"
@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "agent.h"
-#include "complete.h"
 #include "container_folder.h"
-#include "container_place.h"
-#include "gpu_sign.h"
+#include "container_name.h"
+#include "container_paths.h"
+#include "failure.h"
+#include "gpu_request_detect.h"
 #include "message.h"
+#include "spec_inject.h"
 #include "standalone.h"
 
 enum { PLAIN_WAIT_MS = 1000 };
@@ -28,14 +30,14 @@ struct candidate {
         const struct runtime_options *options;
         struct spec spec;
         struct pod_identity identity;
-        char sign_text[128];
-        const char *sign; /* NULL: a plain container */
+        char request_text[128];
+        const char *request; /* NULL: a plain container */
 };
 
 static int give(struct candidate *candidate, const char *folder,
                 const Vgpu__V1__GetAllocationResponse *answer, struct err *e)
 {
-        const struct complete complete = {
+        const struct spec_inject inject = {
                 .spec = &candidate->spec,
                 .bundle = candidate->line->bundle,
                 .folder = folder,
@@ -46,7 +48,7 @@ static int give(struct candidate *candidate, const char *folder,
                 .answer = answer,
         };
 
-        return complete_share(&complete, e);
+        return spec_inject_share(&inject, e);
 }
 
 static int folder_new(const struct candidate *candidate, char ret_folder[static PATH_MAX],
@@ -72,7 +74,7 @@ static int give_from_agent(struct candidate *candidate,
 
 static int without_share(struct candidate *candidate, struct err *e)
 {
-        if (!candidate->sign)
+        if (!candidate->request)
                 return 0;
         if (spec_annotation(&candidate->spec, ANNOTATION_REQUESTED))
                 return err_set(e, -ENOENT,
@@ -80,13 +82,13 @@ static int without_share(struct candidate *candidate, struct err *e)
         /* Whoever has all devices of the node cannot be kept from its GPUs. */
         if (spec_is_privileged(&candidate->spec))
                 return 0;
-        return complete_without(&candidate->spec, e);
+        return spec_inject_nothing(&candidate->spec, e);
 }
 
 static int prepare_pod(struct candidate *candidate, struct err *e)
 {
         const struct pod_identity *identity = &candidate->identity;
-        const bool is_patient = candidate->sign != NULL;
+        const bool is_patient = candidate->request != NULL;
         Vgpu__V1__GetAllocationResponse *answer = NULL;
         struct err why = { 0 };
         int r = agent_ask(candidate->options->socket,
@@ -97,7 +99,7 @@ static int prepare_pod(struct candidate *candidate, struct err *e)
                 r = give_from_agent(candidate, answer, &why);
         else if (r == -ENOENT)
                 r = without_share(candidate, &why);
-        else if (!candidate->sign)
+        else if (!candidate->request)
                 r = 0;
         message_free((ProtobufCMessage *)answer);
         if (r < 0)
@@ -110,15 +112,18 @@ static int prepare_own(struct candidate *candidate, struct err *e)
 {
         struct standalone standalone = { 0 };
         char folder[PATH_MAX];
-        int r = standalone_is_wanted(&candidate->spec, e);
+        int r = standalone_is_wanted(&candidate->spec, candidate->request, e);
 
         if (r <= 0)
                 return r;
         r = folder_new(candidate, folder, e);
         if (r < 0)
                 return r;
+        container_name_note(&candidate->spec, candidate->line->bundle, candidate->line->id, folder);
         r = standalone_make(&candidate->spec, candidate->options, folder, candidate->line->id,
                             &standalone, e);
+        if (r == 0 && standalone.warning.text[0])
+                str_appendf(&candidate->spec.left_out, "%s\n", standalone.warning.text);
         if (r == 0)
                 r = give(candidate, folder, &standalone.answer, e);
         standalone_done(&standalone);
@@ -139,12 +144,12 @@ static int prepare(struct candidate *candidate, struct err *e)
         case POD_IDENTITY_VAGUE:
                 break;
         }
-        if (!candidate->sign || spec_is_privileged(&candidate->spec))
+        if (!candidate->request || spec_is_privileged(&candidate->spec))
                 return 0;
         return err_set(e, -EINVAL,
                        "the container asks for a GPU (%.80s), but its annotations do not say which "
                        "container of which pod it is; containerd does since 1.6",
-                       candidate->sign);
+                       candidate->request);
 }
 
 int prepare_container(const struct command_line *line, const struct runtime_options *options,
@@ -162,10 +167,12 @@ int prepare_container(const struct command_line *line, const struct runtime_opti
         if (r < 0)
                 return r;
         candidate.identity = pod_identity_of(&candidate.spec);
-        candidate.sign = gpu_sign_find(&candidate.spec, candidate.sign_text);
+        candidate.request = gpu_request_detect(&candidate.spec, candidate.request_text);
         r = prepare(&candidate, e);
         if (r == 0)
                 r = spec_save(&candidate.spec, path, e);
+        if (r == 0)
+                failure_note(line, candidate.spec.left_out.text);
         if (r == 0 && spec_is_changed(&candidate.spec))
                 container_folder_sweep(options->state);
         spec_done(&candidate.spec);

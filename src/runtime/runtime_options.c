@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "container_place.h"
+#include "container_paths.h"
 #include "file.h"
 #include "quantity.h"
 
-enum { WORDS_MOST = 64, WAIT_MOST_S = 600 };
+enum { ARGUMENTS_MOST = 64, WAIT_MOST_S = 600 };
 
 enum { RUNTIME, SOCKET, WAIT, STATE, LIBRARY, SIM, SIM_DRIVER };
 
@@ -23,7 +23,9 @@ const struct cli_option runtime_options_rows[] = {
         [LIBRARY] = { "library", "PATH", "libvgpu.so (the one installed with this program)",
                       "file" },
         [SIM] = { "sim", "MACHINE", "outside Kubernetes: GPUs of this simulated machine", "file" },
-        [SIM_DRIVER] = { "sim-driver", "FOLDER", "the simulated driver, for --sim", "file" },
+        [SIM_DRIVER] = { "sim-driver", "FOLDER",
+                         "the simulated driver, for --sim (the one installed with this program)",
+                         "file" },
         { 0 },
 };
 
@@ -59,27 +61,28 @@ static int option_take(struct runtime_options *options, int row, const char *val
 }
 
 /* Lines in place; empty ones and comments are left out. */
-static int lines_split(char *text, char **words)
+static int lines_split(char *text, char **arguments)
 {
         int count = 0;
 
-        for (char *save = NULL, *line = strtok_r(text, "\n", &save); line && count < WORDS_MOST;
+        for (char *save = NULL, *line = strtok_r(text, "\n", &save); line && count < ARGUMENTS_MOST;
              line = strtok_r(NULL, "\n", &save)) {
                 line += strspn(line, " \t");
                 for (size_t end = strlen(line); end > 0 && strchr(" \t\r", line[end - 1]); end--)
                         line[end - 1] = '\0';
                 if (*line && *line != '#')
-                        words[count++] = line;
+                        arguments[count++] = line;
         }
         return count;
 }
 
-static int words_take(struct runtime_options *options, int count, char **words, struct err *e)
+static int arguments_take(struct runtime_options *options, int count, char **arguments,
+                          struct err *e)
 {
         struct cli_scan scan = { .program = "runtime.conf",
                                  .rows = runtime_options_rows,
                                  .argc = count,
-                                 .argv = words };
+                                 .argv = arguments };
 
         for (int row; (row = cli_scan_next(&scan, e)) != CLI_END;) {
                 if (row == CLI_BAD)
@@ -97,7 +100,7 @@ static int words_take(struct runtime_options *options, int count, char **words, 
 int runtime_options_read(struct runtime_options *ret_options, struct err *e)
 {
         const char *path = runtime_options_path();
-        char *words[WORDS_MOST];
+        char *arguments[ARGUMENTS_MOST];
 
         *ret_options = (struct runtime_options){ .socket = NODE_SOCKET_PATH,
                                                  .state = "/run/vgpu/runtime",
@@ -107,7 +110,7 @@ int runtime_options_read(struct runtime_options *ret_options, struct err *e)
                 return 0;
         if (r < 0)
                 return err_set(e, r, "cannot read '%s': %s", path, strerror(-r));
-        r = words_take(ret_options, lines_split(ret_options->text, words), words, e);
+        r = arguments_take(ret_options, lines_split(ret_options->text, arguments), arguments, e);
         return r < 0 ? err_context(e, r, path) : 0;
 }
 

@@ -13,7 +13,7 @@ struct runtime_options {
         const char *state;   /* folder for what containers are given */
         const char *library; /* libvgpu.so; NULL: beside this program */
         const char *machine; /* of the simulated GPUs; NULL: real ones */
-        const char *driver;  /* folder of the simulated driver */
+        const char *driver;  /* folder of the simulated driver; NULL: beside this program */
         unsigned wait_ms;    /* for vgpu-node */
         char *text;          /* what the others point into */
 };

@@ -82,6 +82,7 @@ void spec_done(struct spec *spec)
 {
         json_decref(spec->root);
         free(spec->text);
+        str_done(&spec->left_out);
         *spec = (struct spec){ 0 };
 }
 

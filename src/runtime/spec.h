@@ -16,6 +16,7 @@ struct spec {
         char *text;
         json_t *root;
         bool is_changed[SPEC_PARTS];
+        struct str left_out; /* sentences, a line each: what was removed of it, and why */
 };
 
 /* -EBADMSG: this is no container's configuration; the sentence says why. */

@@ -55,19 +55,6 @@ int spec_env_set(struct spec *spec, const char *name, const char *value)
         return json_array_append_new(env, variable) < 0 ? -ENOMEM : 0;
 }
 
-static bool env_matches(const json_t *item, void *owner)
-{
-        bool (**matches)(const char *) = owner;
-        const char *variable = json_string_value(item);
-
-        return variable && (*matches)(variable);
-}
-
-void spec_env_remove(struct spec *spec, bool (*matches)(const char *variable))
-{
-        spec_remove(spec, SPEC_ENV, env_matches, &matches);
-}
-
 /* No set-user-id program and no device comes in by a mount of ours, and nothing mounted elsewhere
  * shows through it. */
 static json_t *mount_json(const struct spec_mount *mount)

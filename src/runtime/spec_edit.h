@@ -7,8 +7,6 @@
 const char *spec_env_get(const struct spec *spec, const char *name);
 /* Instead of all that had this name. 0 or -ENOMEM. */
 int spec_env_set(struct spec *spec, const char *name, const char *value);
-/* All "NAME=value" that match; the part stays untouched if none does. */
-void spec_env_remove(struct spec *spec, bool (*matches)(const char *variable));
 
 struct spec_mount {
         const char *source, *destination;

@@ -10,14 +10,16 @@
 #include <unistd.h>
 
 #include "boot_id.h"
-#include "container_place.h"
+#include "container_paths.h"
 #include "gpu_names.h"
 #include "gpu_page.h"
 #include "limits_environment.h"
+#include "nearby.h"
 #include "registry.h"
 #include "scope.h"
 #include "setting.h"
 #include "share.h"
+#include "share_memory.h"
 #include "spec_edit.h"
 
 enum { ID_LETTERS = 64 }; /* of Docker's and Podman's ids */
@@ -48,57 +50,125 @@ static void environ_return(char **list)
         free(list);
 }
 
-int standalone_is_wanted(const struct spec *spec, struct err *e)
+/* With the container's environment in place of ours. A list of none beside a GPU that came another way (by CDI,
+ * as a device, by another list) would leave that GPU without the limit. */
+static int limits_are_wanted(const struct share_copy *limits, const char *request, struct err *e)
+{
+        char name[64];
+        const char *list = setting_get(SETTING_DEVICES, -1, name);
+        const bool is_none = list && (!strcmp(list, "void") || !strcmp(list, "none"));
+
+        if (!limits_environment_is_set(limits))
+                return 0;
+        if (is_none && request)
+                return err_set(e, -EINVAL,
+                               "the container has a limit and a GPU (%.80s), but %s is '%s'; name "
+                               "the GPU in %s",
+                               request, name, list, setting_name(SETTING_DEVICES));
+        return !is_none;
+}
+
+int standalone_is_wanted(struct spec *spec, const char *request, struct err *e)
 {
         struct share_copy limits = { 0 };
-        char name[64];
+        struct variable_names names = { 0 };
+        char text[VARIABLE_TEXT];
         char **lent = environ_lend(spec);
 
         if (!lent)
                 return err_set(e, -ENOMEM, "out of memory");
-        int r = limits_environment_read(&limits, e);
-        if (r == 0) {
-                const char *list = setting_get(SETTING_DEVICES, -1, name);
-                const bool is_none = list && (!strcmp(list, "void") || !strcmp(list, "none"));
-
-                r = limits_environment_is_set(&limits) && !is_none;
-        }
+        int r = limits_environment_read(&limits, &names, e);
+        if (r == 0)
+                r = limits_are_wanted(&limits, request, e);
         environ_return(lent);
+        if (r >= 0 && names.unknown) {
+                variable_unknown_text(&names, text);
+                str_appendf(&spec->left_out, "%s\n", text);
+        }
         return r;
 }
 
-static int device_put(struct share_copy *limits, const struct gpu_name *gpu, unsigned place,
+/* What a ratio is a ratio of is not known here, unless the machine is a simulated one. */
+static int ratio_check(unsigned position, const struct share_device *device, struct err *e)
+{
+        struct setting_value ratio;
+        char name[64];
+
+        if (device->limit_bytes != SHARE_UNLIMITED ||
+            setting_read(SETTING_MEMORY_RATIO, (int)position, &ratio, NULL) <= 0)
+                return 0;
+        setting_get(SETTING_MEMORY_RATIO, (int)position, name);
+        return err_set(e, -EINVAL, "%s needs a memory limit beside it here (%s)", name,
+                       setting_name(SETTING_MEMORY_LIMIT));
+}
+
+static int device_put(struct share_copy *limits, const struct gpu_name *gpu, unsigned number,
                       struct share_device *device, struct err *e)
 {
-        const unsigned position = limits_environment_position(limits, gpu->uuid, place);
-        struct setting_value ratio;
+        const unsigned position = limits_environment_position(limits, gpu->uuid, number);
 
         if (position >= SHARE_DEVICES)
                 return err_set(e, -EINVAL, "the list of devices does not name '%s'", gpu->uuid);
-        if (gpu->card_bytes)
-                limits_environment_card(limits, position, gpu->card_bytes);
+        if (gpu->device_bytes)
+                limits_environment_device_size(limits, position, gpu->device_bytes);
         *device = limits->devices[position];
         memcpy(device->uuid, gpu->uuid, sizeof device->uuid);
-        device->card_bytes = gpu->card_bytes;
+        device->device_bytes = gpu->device_bytes;
         share_note_said(device, device->limit_bytes, share_cap_percent(device));
-        if (device->limit_bytes == SHARE_UNLIMITED &&
-            setting_read(SETTING_MEMORY_RATIO, (int)position, &ratio, NULL) > 0)
-                return err_set(e, -EINVAL, "%s needs %s beside it here", "VGPU_MEMORY_RATIO",
-                               setting_name(SETTING_MEMORY_LIMIT));
-        return 0;
+        return ratio_check(position, device, e);
+}
+
+/* The list that the container's variables give, as one or one by one; "": none. The container counts its GPUs
+ * from 0 on, so that a number in its variables must be one's place among them. */
+static int list_read(const struct share_copy *limits, struct str *list, struct err *e)
+{
+        char name[64];
+        const char *text = setting_get(SETTING_DEVICES, -1, name);
+        unsigned count = 0;
+        int r = text && *text ? str_appendf(list, "%s", text) : 0;
+
+        for (unsigned i = 0; i < SHARE_DEVICES && r == 0 && !(text && *text); i++) {
+                if (!limits->devices[i].uuid[0])
+                        continue;
+                if (i != count++) {
+                        setting_get(SETTING_DEVICES, (int)i, name);
+                        return err_set(e, -EINVAL, "%s names GPU %u, and nothing names GPU %u",
+                                       name, i, count - 1);
+                }
+                r = str_appendf(list, "%s%s", i ? "," : "", limits->devices[i].uuid);
+        }
+        return r < 0 ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+/* Has every limit with a number its GPU among those that the container gets? */
+static int numbers_check(const struct share_copy *limits, const struct gpu_names *chosen,
+                         struct err *e)
+{
+        struct limits_gpu gpus[SHARE_DEVICES];
+
+        for (unsigned i = 0; i < chosen->count; i++) {
+                memcpy(gpus[i].uuid, chosen->gpus[i].uuid, sizeof gpus[i].uuid);
+                gpus[i].position = i;
+        }
+        return limits_environment_check(limits, gpus, chosen->count, e);
 }
 
 /* With the container's environment in place of ours. */
 static int share_describe(const struct gpu_names *all, struct share_copy *copy, struct err *e)
 {
         struct share_copy limits = { 0 };
+        struct variable_names names;
         struct gpu_names chosen;
-        char name[64];
-        int r = limits_environment_read(&limits, e);
-        const char *list = setting_get(SETTING_DEVICES, -1, name);
+        struct str list = { 0 };
+        int r = limits_environment_read(&limits, &names, e);
 
         if (r == 0)
-                r = gpu_names_choose(all, list ? list : "", &chosen, e);
+                r = list_read(&limits, &list, e);
+        if (r == 0)
+                r = gpu_names_choose(all, list.text ? list.text : "", &chosen, e);
+        str_done(&list);
+        if (r == 0)
+                r = numbers_check(&limits, &chosen, e);
         if (r < 0)
                 return r;
         for (unsigned i = 0; i < chosen.count && r == 0; i++)
@@ -108,25 +178,38 @@ static int share_describe(const struct gpu_names *all, struct share_copy *copy, 
         return r;
 }
 
+/* Whoever sets a limit that nothing reaches meant another. With the container's environment in place of ours. */
+static void excess_note(const struct share_copy *copy, struct err *warning)
+{
+        char text[SHARE_EXCESS_TEXT], name[64] = "the limit";
+
+        for (unsigned i = 0; i < copy->device_count && !warning->text[0]; i++) {
+                if (!share_memory_excess(&copy->devices[i], i, text))
+                        continue;
+                setting_get(SETTING_MEMORY_LIMIT, (int)i, name);
+                err_set(warning, -ERANGE, "%s: %s", name, text);
+        }
+}
+
 static int region_make(const char *path, struct err *e)
 {
         autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
         if (fd < 0 || fchmod(fd, 0666) < 0) /* whoever the container runs as */
-                return err_set(e, -errno, "cannot make the account '%.150s': %s", path,
+                return err_set(e, -errno, "cannot make the region '%.150s': %s", path,
                                strerror(errno));
         return 0;
 }
 
-/* For turns, should somebody on this node keep them (vgpu-node --standalone). */
+/* For time slices, should vgpu-node --standalone run on this node. */
 static int pages_make(const struct standalone *standalone, const struct share_copy *copy,
                       struct err *e)
 {
-        struct gpu_card cards[SHARE_DEVICES] = { 0 };
+        struct gpu_device cards[SHARE_DEVICES] = { 0 };
         char boot[BOOT_ID_BYTES] = "";
 
         for (unsigned i = 0; i < copy->device_count; i++)
-                cards[i].memory_bytes = copy->devices[i].card_bytes;
+                cards[i].memory_bytes = copy->devices[i].device_bytes;
         boot_id_read(boot);
         const int r = gpu_page_create(standalone->grant, standalone->want, boot, cards,
                                       copy->device_count, e);
@@ -166,11 +249,17 @@ static void variable_put(struct standalone *standalone, const char *name, const 
 static int machine_put(struct standalone *standalone, const struct runtime_options *options,
                        struct err *e)
 {
-        if (!options->driver)
-                return err_set(e, -EINVAL, "--sim in %s needs --sim-driver=FOLDER beside it",
+        const char *driver = options->driver;
+
+        if (!driver)
+                driver = standalone->driver = nearby_find(NEARBY_SIM_DRIVER);
+        if (!driver)
+                return err_set(e, -ENOENT,
+                               "the simulated driver was not found beside vgpu-runtime; name its "
+                               "folder in %s (--sim-driver=FOLDER)",
                                runtime_options_path());
         mount_put(standalone, options->machine, CONTAINER_MACHINE, false);
-        mount_put(standalone, options->driver, CONTAINER_DRIVER, true);
+        mount_put(standalone, driver, CONTAINER_DRIVER, true);
         variable_put(standalone, "VGPU_SIM", CONTAINER_MACHINE);
         variable_put(standalone, "LD_LIBRARY_PATH", CONTAINER_DRIVER);
         /* A real driver sees the device nodes that there are; the simulated one goes by this. */
@@ -194,6 +283,8 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
         if (!lent)
                 return err_set(e, -ENOMEM, "out of memory");
         r = share_describe(&all, &copy, e);
+        if (r == 0)
+                excess_note(&copy, &standalone->warning);
         environ_return(lent);
         for (unsigned i = 0; i < copy.device_count && r == 0; i++)
                 r = str_appendf(&standalone->uuids, "%s%s", i ? "," : "", copy.devices[i].uuid);
@@ -207,15 +298,14 @@ static int files_make(const struct spec *spec, const struct runtime_options *opt
         return r == 0 ? region_make(standalone->region, e) : r;
 }
 
-/* Where vgpu-node hears containers' processes: beside its own socket. */
+/* Where vgpu-node hears containers' processes: beside its own socket. The folder stays when vgpu-node ends,
+ * so that the next one hears those that were started in between. */
 static bool registry_find(const char *socket, char ret_folder[static PATH_MAX])
 {
         const char *slash = strrchr(socket, '/');
-        char path[PATH_MAX + 16];
 
         snprintf(ret_folder, PATH_MAX, "%.*s/registry", slash ? (int)(slash - socket) : 0, socket);
-        snprintf(path, sizeof path, "%s/socket", ret_folder);
-        return access(path, F_OK) == 0;
+        return access(ret_folder, F_OK) == 0;
 }
 
 int standalone_make(const struct spec *spec, const struct runtime_options *options,
@@ -245,4 +335,5 @@ int standalone_make(const struct spec *spec, const struct runtime_options *optio
 void standalone_done(struct standalone *standalone)
 {
         str_done(&standalone->uuids);
+        free(standalone->driver);
 }

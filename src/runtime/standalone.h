@@ -15,13 +15,16 @@ struct standalone {
         Vgpu__V1__Variable variables[3], *variable_list[3];
         char share[4096], region[4096], grant[4096], want[4096], registry[4096];
         struct str uuids;
+        struct err warning; /* text: of limits that limit nothing; "": none */
+        char *driver;       /* the simulated one, if the options name none */
 };
 
-/* 1: the environment sets limits, and which; 0: it sets none; -EINVAL: it says something that means
- * nothing. */
-int standalone_is_wanted(const struct spec *spec, struct err *e);
+/* 1: the environment sets limits; 0: it sets none, or wants no GPU; -EINVAL: it says something that means
+ * nothing, or wants no GPU where there is one (`request`, see gpu_request_detect.h; NULL: none). A variable that nobody reads
+ * is noted in spec->left_out. */
+int standalone_is_wanted(struct spec *spec, const char *request, struct err *e);
 
-/* Makes share and account in the folder. The result points into itself and into the options. */
+/* Makes share and region in the folder. The result points into itself and into the options. */
 int standalone_make(const struct spec *spec, const struct runtime_options *options,
                     const char *folder, const char *name, struct standalone *ret_standalone,
                     struct err *e);

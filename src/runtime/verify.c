@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "container_place.h"
+#include "container_paths.h"
 #include "file_identity.h"
 #include "scope.h"
 #include "share_layout.h"

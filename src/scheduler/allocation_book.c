@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "list.h"
 #include "pod_allocation.h"
 #include "scope.h"
@@ -97,15 +98,14 @@ static int container_add(struct allocation_book *book, struct book_pod *pod, con
 
 static int containers_note(struct allocation_book *book, struct book_pod *pod, const json_t *object)
 {
-        const char *text = json_string_value(
-                json_object_get(json_object_get(json_object_get(object, "metadata"), "annotations"),
-                                CONTAINER_UUIDS));
+        const char *text = json_read_annotation(object, CONTAINER_UUIDS);
         json_t *uuids = text ? json_loads(text, 0, NULL) : NULL, *uuid;
         const char *name;
         int r = 0;
 
-        json_object_foreach(uuids, name, uuid) if (r == 0) r =
-                container_add(book, pod, name, json_string_value(uuid));
+        json_object_foreach (uuids, name, uuid)
+                if (r == 0)
+                        r = container_add(book, pod, name, json_string_value(uuid));
         json_decref(uuids);
         return r;
 }
@@ -113,16 +113,16 @@ static int containers_note(struct allocation_book *book, struct book_pod *pod, c
 static struct book_pod *pod_new(const json_t *object, const struct allocation *allocation)
 {
         struct book_pod *pod = calloc(1, sizeof *pod);
-        struct who who;
+        struct pod_ref pod_ref;
 
         if (!pod)
                 return NULL;
-        who_read(object, &who);
-        str_copy(pod->uid, sizeof pod->uid, who.uid);
-        str_copy(pod->namespace_name, sizeof pod->namespace_name, who.namespace_name);
-        pod->name = strdup(who.name);
+        pod_ref_read(object, &pod_ref);
+        str_copy(pod->uid, sizeof pod->uid, pod_ref.uid);
+        str_copy(pod->namespace_name, sizeof pod->namespace_name, pod_ref.namespace_name);
+        pod->name = strdup(pod_ref.name);
         pod->text = allocation_format(allocation);
-        if (asprintf(&pod->key, "%s/%s", who.namespace_name, who.name) < 0)
+        if (asprintf(&pod->key, "%s/%s", pod_ref.namespace_name, pod_ref.name) < 0)
                 pod->key = NULL;
         if (pod->name && pod->text && pod->key)
                 return pod;

@@ -4,7 +4,7 @@
 
 #include "allocation.h"
 #include "hash.h"
-#include "who.h"
+#include "pod_ref.h"
 
 struct allocation_book {        /* zeroed is empty */
         struct hash pods;       /* by UID */

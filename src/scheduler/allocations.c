@@ -30,7 +30,7 @@ static size_t devices_fill(const struct allocation_entry *entry, Vgpu__V1__Devic
                         continue;
                 vgpu__v1__device_share__init(&rows[count]);
                 rows[count].uuid = part->uuid;
-                rows[count].memory_bytes = part->memory_mib << 20;
+                rows[count].limit_bytes = part->memory_mib << 20;
                 rows[count].cores_percent = part->cores;
                 pointers[count] = &rows[count];
                 count++;
@@ -53,8 +53,8 @@ static void answer(struct grpc_call *call, const struct allocation_entry *entry)
                 container.pod = (char *)entry->pod;
                 container.container = (char *)entry->container;
                 share.container = &container;
-                share.n_devices = devices_fill(entry, rows, pointers);
-                share.devices = pointers;
+                share.n_gpus = devices_fill(entry, rows, pointers);
+                share.gpus = pointers;
                 response.share = &share;
                 grpc_answer(call, &response.base);
         } else {

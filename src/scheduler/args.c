@@ -5,39 +5,7 @@
 #include <string.h>
 
 #include "json_text.h"
-
-struct span {
-        const char *begin, *end;
-};
-
-static bool span_is(const struct span *span, const char *text)
-{
-        const size_t count = (size_t)(span->end - span->begin);
-
-        return count == strlen(text) && memcmp(span->begin, text, count) == 0;
-}
-
-/* The next key and value of an object, behind its bracket. 1: there is one; 0: it ended; −1: no JSON. */
-static int member_next(const char **at, const char *end, struct span *key, struct span *value)
-{
-        const char *next = json_text_space(*at, end);
-
-        if (next < end && *next == ',')
-                next = json_text_space(next + 1, end);
-        if (next < end && *next == '}')
-                return 0;
-        key->begin = next + 1;
-        next = json_text_string(next, end);
-        if (!next)
-                return -1;
-        key->end = next - 1;
-        next = json_text_space(next, end);
-        if (next == end || *next != ':')
-                return -1;
-        value->begin = json_text_space(next + 1, end);
-        value->end = *at = json_text_value(value->begin, end);
-        return value->end ? 1 : -1;
-}
+#include "kube_object.h"
 
 /* Nodes are named without quotes, escapes or control characters. */
 static bool name_is_plain(const char *name, size_t count)
@@ -59,7 +27,7 @@ static bool names_are_good(const struct args *args)
         return at == args->names_end;
 }
 
-static int names_take(const struct span *value, struct args *args)
+static int names_take(const struct json_span *value, struct args *args)
 {
         if (*value->begin != '[')
                 return 0; /* null: there are none */
@@ -69,16 +37,17 @@ static int names_take(const struct span *value, struct args *args)
 }
 
 /* NULL: no JSON. */
-static json_t *pod_load(const struct span *value, const char *const *without)
+static json_t *pod_load(const struct json_span *value, const char *const *without)
 {
         const size_t count = (size_t)(value->end - value->begin);
         struct str text = { 0 };
         json_t *pod = NULL;
+        bool is_tamed;
 
         if (!without)
-                return json_loadb(value->begin, count, 0, NULL);
+                return kube_object_load(value->begin, count, &is_tamed, NULL);
         if (json_text_without(value->begin, count, without, &text) == 0)
-                pod = json_loadb(text.text, text.length, 0, NULL);
+                pod = kube_object_load(text.text, text.length, &is_tamed, NULL);
         str_done(&text);
         return pod;
 }
@@ -87,15 +56,15 @@ int args_read(const char *text, size_t count, const char *const *without, struct
               struct err *e)
 {
         const char *end = text + count, *at = json_text_space(text, end);
-        struct span key, value;
+        struct json_span key, value;
         int r = at < end && *at == '{' ? 1 : -1;
 
         *ret_args = (struct args){ 0 };
         at += r > 0;
-        while (r > 0 && (r = member_next(&at, end, &key, &value)) > 0) {
-                if (span_is(&key, "Pod") && !ret_args->pod)
+        while (r > 0 && (r = json_text_member(&at, end, &key, &value)) > 0) {
+                if (json_span_is(&key, "Pod") && !ret_args->pod)
                         ret_args->pod = pod_load(&value, without);
-                else if (span_is(&key, "NodeNames") && names_take(&value, ret_args) < 0)
+                else if (json_span_is(&key, "NodeNames") && names_take(&value, ret_args) < 0)
                         r = -1;
         }
         if (r == 0 && json_is_object(ret_args->pod))

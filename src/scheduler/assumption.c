@@ -13,7 +13,7 @@
 
 struct assumption {
         struct hash_link link;
-        struct list place; /* by age */
+        struct list by_age_link; /* by age */
         uint64_t due_ns;
         char uid[64], namespace_name[64], pod[256];
 };
@@ -48,7 +48,7 @@ static void timer_arm(struct assumptions *assumptions)
                 return;
         }
         const struct assumption *oldest =
-                container_of(assumptions->by_age.next, struct assumption, place);
+                container_of(assumptions->by_age.next, struct assumption, by_age_link);
 
         loop_timer_set(loop, &assumptions->timer,
                        oldest->due_ns > now_ns ? oldest->due_ns - now_ns : 0);
@@ -57,15 +57,15 @@ static void timer_arm(struct assumptions *assumptions)
 static void assumption_wait(struct assumptions *assumptions, struct assumption *assumption)
 {
         assumption->due_ns = clock_now_ns() + assumptions->patience_ns;
-        list_remove(&assumption->place);
-        list_append(&assumptions->by_age, &assumption->place);
+        list_remove(&assumption->by_age_link);
+        list_append(&assumptions->by_age, &assumption->by_age_link);
 }
 
 static void on_answer(void *owner, const struct kube_answer *answer)
 {
         struct assumptions *assumptions = owner;
         struct assumption *asked = assumptions->asked;
-        const bool is_known = answer->status == 200 || answer->status == 404;
+        const bool is_known = (answer->status == 200 && answer->body) || answer->status == 404;
 
         assumptions->call = NULL;
         assumptions->asked = NULL;
@@ -77,7 +77,7 @@ static void on_answer(void *owner, const struct kube_answer *answer)
                 assumptions->on_seen(assumptions->owner, uid,
                                      answer->status == 200 ? answer->body : NULL);
         } else if (asked) {
-                assumption_wait(assumptions, asked); /* too little room is better than too much */
+                assumption_wait(assumptions, asked); /* holding too much is safer than too little */
         }
         timer_arm(assumptions);
 }
@@ -86,7 +86,7 @@ static void on_due(struct timer *timer)
 {
         struct assumptions *assumptions = container_of(timer, struct assumptions, timer);
         struct assumption *oldest =
-                container_of(assumptions->by_age.next, struct assumption, place);
+                container_of(assumptions->by_age.next, struct assumption, by_age_link);
         char path[512];
         const struct kube_request request = { .method = "GET", .path = path };
 
@@ -110,7 +110,7 @@ int assumptions_note(struct assumptions *assumptions, const char *uid, const cha
                 assumption = calloc(1, sizeof *assumption);
                 if (!assumption)
                         return -ENOMEM;
-                list_init(&assumption->place);
+                list_init(&assumption->by_age_link);
                 str_copy(assumption->uid, sizeof assumption->uid, uid);
                 str_copy(assumption->namespace_name, sizeof assumption->namespace_name,
                          namespace_name);
@@ -134,7 +134,7 @@ void assumptions_forget(struct assumptions *assumptions, const char *uid)
         if (assumptions->asked == assumption)
                 assumptions->asked = NULL;
         hash_remove(&assumptions->all, &assumption->link);
-        list_remove(&assumption->place);
+        list_remove(&assumption->by_age_link);
         free(assumption);
         timer_arm(assumptions);
 }

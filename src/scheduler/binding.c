@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_claim.h"
+#include "cluster_nomination.h"
+#include "json_read.h"
 #include "log.h"
 #include "scope.h"
 #include "str.h"
@@ -18,7 +19,7 @@ struct binding {
         struct http_exchange *exchange;
         struct kube_call *call;
         char *allocation; /* the decision, as it stands in the Binding */
-        char *volcano; /* the decision once more, for Volcano; NULL: it does not look at this node */
+        char *volcano;    /* the decision once more, for Volcano; NULL: the node does not use it */
         bool is_urgent;
         char uid[64], namespace_name[64], pod[256];
 };
@@ -28,10 +29,9 @@ enum { URGENT_MS = 4000 };
 
 static void answer(struct http_exchange *exchange, const char *error)
 {
-        json_t *result = json_pack("{s:s}", "Error", error);
+        autojson json_t *result = json_pack("{s:s}", "Error", error);
         autofree char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 
-        json_decref(result);
         http_reply(exchange, text ? 200 : 500, "application/json", text, text ? strlen(text) : 0);
 }
 
@@ -43,14 +43,6 @@ static void binding_end(struct binding *binding, const char *error)
         free(binding);
 }
 
-static const char *text_at(const json_t *object, const char *first, const char *second)
-{
-        const char *text =
-                json_string_value(json_object_get(json_object_get(object, first), second));
-
-        return text ? text : "";
-}
-
 static void binding_await(const struct binding *binding)
 {
         state_await(binding->state, binding->uid, binding->namespace_name, binding->pod);
@@ -59,8 +51,8 @@ static void binding_await(const struct binding *binding)
 /* The pod is on a node, by this Binding or another: what the pod says is what it holds. */
 static void binding_found(struct binding *binding, const json_t *pod)
 {
-        const char *allocation =
-                text_at(json_object_get(pod, "metadata"), "annotations", ALLOCATION_ANNOTATION);
+        const char *allocation = json_read_text_in(json_object_get(pod, "metadata"), "annotations",
+                                                   ALLOCATION_ANNOTATION);
         const bool is_ours = strcmp(allocation, binding->allocation) == 0;
 
         if (is_ours) {
@@ -69,37 +61,39 @@ static void binding_found(struct binding *binding, const json_t *pod)
                 cluster_pod_release(state_cluster(binding->state), binding->uid);
                 state_note_pod(binding->state, pod);
         }
-        cluster_claim_drop(state_cluster(binding->state), binding->uid);
+        cluster_nomination_drop(state_cluster(binding->state), binding->uid);
         binding_end(binding, is_ours ? "" : "somebody else has bound the pod");
 }
 
 /* What came of a Binding that nobody answered, or that came too late: the pod says. */
-static void on_looked(void *owner, const struct kube_answer *found)
+static void on_pod_queried(void *owner, const struct kube_answer *found)
 {
         struct binding *binding = owner;
-        const bool is_it = strcmp(text_at(found->body, "metadata", "uid"), binding->uid) == 0;
+        const bool is_it =
+                strcmp(json_read_text_in(found->body, "metadata", "uid"), binding->uid) == 0;
 
-        if (found->status == 200 && is_it && *text_at(found->body, "spec", "nodeName")) {
+        if (found->status == 200 && is_it && *json_read_text_in(found->body, "spec", "nodeName")) {
                 binding_found(binding, found->body);
                 return;
         }
         /* Not bound. Where even this is not known, what was set aside stays so until somebody tells:
-         * too little room for a while is better than one card for two. */
-        if (found->status == 200 || found->status == 404)
+         * a reservation too many for a while is better than one card for two. */
+        if ((found->status == 200 && found->body) || found->status == 404)
                 cluster_pod_release(state_cluster(binding->state), binding->uid);
         else
                 binding_await(binding);
         binding_end(binding, "the API server did not answer the Binding");
 }
 
-static void look(struct binding *binding)
+static void pod_query(struct binding *binding)
 {
         char path[512];
         const struct kube_request request = { .method = "GET", .path = path };
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s", binding->namespace_name,
                  binding->pod);
-        if (kube_client_call(binding->client, &request, on_looked, binding, &binding->call) == 0)
+        if (kube_client_call(binding->client, &request, on_pod_queried, binding, &binding->call) ==
+            0)
                 return;
         binding_await(binding);
         binding_end(binding, "the API server did not answer the Binding");
@@ -110,14 +104,14 @@ static void on_posted(void *owner, const struct kube_answer *posted)
         struct binding *binding = owner;
 
         if (posted->status == 201 || posted->status == 200) {
-                cluster_claim_drop(state_cluster(binding->state), binding->uid);
+                cluster_nomination_drop(state_cluster(binding->state), binding->uid);
                 binding_await(binding);
                 binding_end(binding, "");
                 return;
         }
         /* 409: it is bound already, perhaps by a Binding of ours whose answer was lost. */
         if (posted->status == 0 || posted->status >= 500 || posted->status == 409) {
-                look(binding);
+                pod_query(binding);
                 return;
         }
         cluster_pod_release(state_cluster(binding->state), binding->uid);
@@ -131,7 +125,7 @@ static json_t *body_make(const struct binding *binding, const char *node, const 
                                  binding->pod, "namespace", binding->namespace_name, "uid",
                                  binding->uid, "annotations", ALLOCATION_ANNOTATION, allocation,
                                  "target", "apiVersion", "v1", "kind", "Node", "name", node);
-        json_t *annotations = json_object_get(json_object_get(body, "metadata"), "annotations");
+        json_t *annotations = json_read_annotations(body);
 
         if (binding->volcano)
                 json_object_set_new(annotations, VOLCANO_DECISION, json_string(binding->volcano));
@@ -142,29 +136,29 @@ static json_t *body_make(const struct binding *binding, const char *node, const 
 static char *decide(struct binding *binding, const char *node_name, struct err *e)
 {
         struct cluster *cluster = state_cluster(binding->state);
-        const struct asking *asking = state_asking(binding->state, binding->uid);
+        const struct gpu_request *gpu_request = state_request(binding->state, binding->uid);
         const struct cluster_node *node = cluster_node_find(cluster, node_name);
         const struct cluster_pod *held = cluster_pod_find(cluster, binding->uid);
         struct allocation allocation;
         struct placement placement;
         char *text = NULL;
 
-        if (!asking || !node) {
+        if (!gpu_request || !node) {
                 err_set(e, -ENOENT, "%s is not known to vgpu-scheduler yet",
-                        asking ? "the node" : "the pod");
+                        gpu_request ? "the node" : "the pod");
                 return NULL;
         }
         if (held && !held->is_assumed) {
                 err_set(e, -EEXIST, "the pod is on its node already");
                 return NULL;
         }
-        if (cluster_place(node, asking, binding->uid, &placement, e) < 0)
+        if (cluster_place(node, gpu_request, binding->uid, &placement, e) < 0)
                 return NULL;
-        if (cluster_allocation(node, asking, &placement, binding->uid, &allocation) == 0) {
+        if (cluster_allocation(node, gpu_request, &placement, binding->uid, &allocation) == 0) {
                 state_await_not(binding->state, binding->uid);
-                if (cluster_pod_hold(cluster, binding->uid, &allocation, asking, true) == 0)
+                if (cluster_pod_hold(cluster, binding->uid, &allocation, gpu_request, true) == 0)
                         text = allocation_format(&allocation);
-                if (node->is_volcanos)
+                if (node->uses_volcano)
                         binding->volcano = volcano_decision_format(&allocation);
                 allocation_done(&allocation);
         }
@@ -175,7 +169,7 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
 
 static int post(struct binding *binding, const char *node, const char *allocation)
 {
-        json_t *body = body_make(binding, node, allocation);
+        autojson json_t *body = body_make(binding, node, allocation);
         struct kube_request request = { .method = "POST",
                                         .body = body,
                                         .timeout_ms = binding->is_urgent ? URGENT_MS : 0,
@@ -185,12 +179,9 @@ static int post(struct binding *binding, const char *node, const char *allocatio
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/binding",
                  binding->namespace_name, binding->pod);
         request.path = path;
-        const int r = body ? kube_client_call(binding->client, &request, on_posted, binding,
-                                              &binding->call)
-                           : -ENOMEM;
-
-        json_decref(body);
-        return r;
+        return body ? kube_client_call(binding->client, &request, on_posted, binding,
+                                       &binding->call)
+                    : -ENOMEM;
 }
 
 static bool text_take(const json_t *args, const char *key, char *to, size_t to_bytes)

@@ -8,13 +8,14 @@
 #include <time.h>
 
 #include "clock.h"
+#include "json_read.h"
 #include "kube_secret.h"
 #include "list.h"
 #include "log.h"
 #include "scope.h"
 #include "str.h"
 
-enum { DAYS = 90, LOOK_S = 3600, AGAIN_S = 5 };
+enum { DAYS = 90, CHECK_S = 3600, RETRY_S = 5 };
 
 struct client_pass {
         struct kube_client *client;
@@ -22,13 +23,13 @@ struct client_pass {
         struct tls_pair authority;
         struct kube_update *update;
         struct kube_call *call;
-        struct timer look;
+        struct timer check;
 };
 
 static void later(struct client_pass *pass, bool is_good)
 {
-        loop_timer_set(kube_client_loop(pass->client), &pass->look,
-                       (is_good ? LOOK_S : AGAIN_S) * NS_PER_S);
+        loop_timer_set(kube_client_loop(pass->client), &pass->check,
+                       (is_good ? CHECK_S : RETRY_S) * NS_PER_S);
 }
 
 /* Of our authority, and not two thirds of its time old. */
@@ -86,14 +87,14 @@ static void on_made(void *owner, const struct kube_answer *answer)
 static void make(struct client_pass *pass)
 {
         json_t *data = data_make(pass);
-        json_t *object = data ? kube_secret_object(pass->name, "kubernetes.io/tls", data) : NULL;
+        autojson json_t *object =
+                data ? kube_secret_object(pass->name, "kubernetes.io/tls", data) : NULL;
         char path[160];
         const struct kube_request request = { .method = "POST", .path = path, .body = object };
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/secrets", pass->namespace_name);
         if (!object || kube_client_call(pass->client, &request, on_made, pass, &pass->call) < 0)
                 later(pass, false);
-        json_decref(object);
 }
 
 static void on_updated(void *owner, const struct kube_answer *answer)
@@ -110,9 +111,9 @@ static void on_updated(void *owner, const struct kube_answer *answer)
         later(pass, answer->status == 200);
 }
 
-static void on_look(struct timer *timer)
+static void on_check(struct timer *timer)
 {
-        struct client_pass *pass = container_of(timer, struct client_pass, look);
+        struct client_pass *pass = container_of(timer, struct client_pass, check);
         char path[400];
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/secrets/%s", pass->namespace_name,
@@ -129,7 +130,7 @@ int client_pass_new(struct kube_client *client, const char *namespace_name, cons
         if (!pass)
                 return -ENOMEM;
         pass->client = client;
-        pass->look.on_due = on_look;
+        pass->check.on_due = on_check;
         str_copy(pass->namespace_name, sizeof pass->namespace_name, namespace_name);
         str_copy(pass->name, sizeof pass->name, name);
         pass->authority.certificate = strdup(authority->certificate);
@@ -138,7 +139,7 @@ int client_pass_new(struct kube_client *client, const char *namespace_name, cons
                 client_pass_free(pass);
                 return -ENOMEM;
         }
-        loop_timer_set(kube_client_loop(client), &pass->look, 0);
+        loop_timer_set(kube_client_loop(client), &pass->check, 0);
         *ret_pass = pass;
         return 0;
 }
@@ -151,7 +152,7 @@ void client_pass_free(struct client_pass *pass)
                 kube_update_cancel(pass->update);
         if (pass->call)
                 kube_call_cancel(pass->call);
-        loop_timer_clear(kube_client_loop(pass->client), &pass->look);
+        loop_timer_clear(kube_client_loop(pass->client), &pass->check);
         tls_pair_done(&pass->authority);
         free(pass);
 }

@@ -1,5 +1,5 @@
 /* POST …/pods/NAME/eviction, for one victim after another: first all for show, then all in earnest. For show
- * nobody has gone, so what budgets say of all of them together is reckoned before. */
+ * nobody has gone, so what PDBs say of all of them together is reckoned before. */
 #include "eviction.h"
 
 #include <errno.h>
@@ -7,23 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget_look.h"
+#include "json_read.h"
 #include "kube_event.h"
 #include "log.h"
+#include "pdb_query.h"
 #include "str.h"
 
 struct eviction {
         struct kube_client *client;
         struct cluster *cluster;
-        struct who preemptor;
+        struct pod_ref preemptor;
         void (*on_done)(void *owner, const char *blocked_uid, bool is_together);
         void *owner;
-        struct budget_look *look;
+        struct pdb_query *query;
         struct kube_call *call;
         bool is_earnest, is_quiet;
         unsigned gone;
         size_t next, count;
-        struct budget_subject targets[];
+        struct pdb_subject targets[];
 };
 
 static int next_send(struct eviction *eviction);
@@ -50,9 +51,9 @@ static void preemptor_tell(const struct eviction *eviction, const char *type, co
                    eviction->preemptor.name, eviction->preemptor.uid, message);
 }
 
-static void gone_tell(const struct eviction *eviction, const struct budget_subject *target)
+static void gone_tell(const struct eviction *eviction, const struct pdb_subject *target)
 {
-        const struct who *preemptor = &eviction->preemptor;
+        const struct pod_ref *preemptor = &eviction->preemptor;
         char message[512];
 
         snprintf(message, sizeof message,
@@ -65,21 +66,21 @@ static void gone_tell(const struct eviction *eviction, const struct budget_subje
         preemptor_tell(eviction, "Normal", "Preempting", message);
 }
 
-static void together_tell(const struct eviction *eviction, const struct budget_subject *target,
-                          const struct budget_verdict *verdict)
+static void together_tell(const struct eviction *eviction, const struct pdb_subject *target,
+                          const struct pdb_verdict *verdict)
 {
         char message[512];
 
         snprintf(message, sizeof message,
                  "Pod %s/%.100s may not be evicted along with others: PodDisruptionBudget %.100s "
                  "allows %lld",
-                 target->namespace_name, target->name, verdict->budget, verdict->allowed);
+                 target->namespace_name, target->name, verdict->pdb, verdict->allowed);
         log_info("%s", message);
         if (!eviction->is_quiet)
                 preemptor_tell(eviction, "Warning", "PreemptionBlocked", message);
 }
 
-static void blocked_tell(const struct eviction *eviction, const struct budget_subject *target,
+static void blocked_tell(const struct eviction *eviction, const struct pdb_subject *target,
                          const struct kube_answer *answer)
 {
         char message[512];
@@ -95,40 +96,40 @@ static void next_send_or_end(struct eviction *eviction)
                 eviction->on_done(eviction->owner, eviction->targets[eviction->next].uid, false);
 }
 
-/* Those whom a budget protects come first: if another takes what it has left, it is known before the rest go. */
-static void targets_order(struct eviction *eviction, const bool *is_budgeted)
+/* Those whom a PDB protects come first: if another takes what it has left, it is known before the rest go. */
+static void targets_order(struct eviction *eviction, const bool *has_pdb)
 {
         size_t first = 0;
 
         for (size_t i = 0; i < eviction->count; i++) {
-                const struct budget_subject target = eviction->targets[i];
+                const struct pdb_subject target = eviction->targets[i];
 
-                if (!is_budgeted[i])
+                if (!has_pdb[i])
                         continue;
                 eviction->targets[i] = eviction->targets[first];
                 eviction->targets[first++] = target;
         }
 }
 
-static void on_looked(void *owner, const struct budget_verdict *verdict)
+static void on_queried(void *owner, const struct pdb_verdict *verdict)
 {
         struct eviction *eviction = owner;
 
         if (verdict->spared >= 0) {
-                const struct budget_subject *target = &eviction->targets[verdict->spared];
+                const struct pdb_subject *target = &eviction->targets[verdict->spared];
 
                 together_tell(eviction, target, verdict);
                 eviction->on_done(eviction->owner, target->uid, true);
                 return;
         }
-        targets_order(eviction, verdict->is_budgeted);
+        targets_order(eviction, verdict->has_pdb);
         next_send_or_end(eviction);
 }
 
 static void on_answer(void *owner, const struct kube_answer *answer)
 {
         struct eviction *eviction = owner;
-        const struct budget_subject *target = &eviction->targets[eviction->next];
+        const struct pdb_subject *target = &eviction->targets[eviction->next];
         /* Not there any more, or another pod of the same name: it has gone. */
         const bool is_gone = answer->status == 404 || answer->status == 409;
 
@@ -158,7 +159,7 @@ static void on_answer(void *owner, const struct kube_answer *answer)
                 next_send_or_end(eviction);
 }
 
-static json_t *body_make(const struct budget_subject *target, bool is_earnest)
+static json_t *body_make(const struct pdb_subject *target, bool is_earnest)
 {
         json_t *options = json_pack("{s:{s:s}}", "preconditions", "uid", target->uid);
 
@@ -171,33 +172,30 @@ static json_t *body_make(const struct budget_subject *target, bool is_earnest)
 
 static int next_send(struct eviction *eviction)
 {
-        const struct budget_subject *target = &eviction->targets[eviction->next];
-        json_t *body = body_make(target, eviction->is_earnest);
+        const struct pdb_subject *target = &eviction->targets[eviction->next];
+        autojson json_t *body = body_make(target, eviction->is_earnest);
         char path[448];
-        /* One try: "too many requests" is a budget's answer here. */
+        /* One try: "too many requests" is a PDB's answer here. */
         const struct kube_request request = {
                 .method = "POST", .path = path, .body = body, .tries = 1
         };
 
         snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/eviction",
                  target->namespace_name, target->name);
-        const int r = body ? kube_client_call(eviction->client, &request, on_answer, eviction,
-                                              &eviction->call)
-                           : -ENOMEM;
-
-        json_decref(body);
-        return r;
+        return body ? kube_client_call(eviction->client, &request, on_answer, eviction,
+                                       &eviction->call)
+                    : -ENOMEM;
 }
 
-static void target_fill(struct budget_subject *target, const struct cluster_pod *pod)
+static void target_fill(struct pdb_subject *target, const struct cluster_pod *pod)
 {
         str_copy(target->uid, sizeof target->uid, pod->uid);
         str_copy(target->namespace_name, sizeof target->namespace_name, pod->names);
         str_copy(target->name, sizeof target->name, strchr(pod->names, '\0') + 1);
 }
 
-int eviction_new(struct kube_client *client, struct cluster *cluster, const struct who *preemptor,
-                 const struct victims *victims, bool is_quiet,
+int eviction_new(struct kube_client *client, struct cluster *cluster,
+                 const struct pod_ref *preemptor, const struct victims *victims, bool is_quiet,
                  void (*on_done)(void *owner, const char *blocked_uid, bool is_together),
                  void *owner, struct eviction **ret_eviction)
 {
@@ -215,10 +213,9 @@ int eviction_new(struct kube_client *client, struct cluster *cluster, const stru
         eviction->count = victims->count;
         for (unsigned i = 0; i < victims->count; i++)
                 target_fill(&eviction->targets[i], victims->pods[i]);
-        const int r = eviction->count < 2
-                              ? next_send(eviction)
-                              : budget_look_new(client, eviction->targets, victims->count,
-                                                on_looked, eviction, &eviction->look);
+        const int r = eviction->count < 2 ? next_send(eviction)
+                                          : pdb_query_new(client, eviction->targets, victims->count,
+                                                          on_queried, eviction, &eviction->query);
 
         if (r < 0) {
                 eviction_free(eviction);
@@ -237,7 +234,7 @@ void eviction_free(struct eviction *eviction)
 {
         if (!eviction)
                 return;
-        budget_look_free(eviction->look);
+        pdb_query_free(eviction->query);
         if (eviction->call)
                 kube_call_cancel(eviction->call);
         free(eviction);

@@ -10,8 +10,8 @@ struct eviction;
 /* Tells once, never from inside this call: NULL when all are on their way, else the pod that may not be
  * evicted now, of which there is an Event unless it `is_quiet`; `is_together`: it might go, but not with the others. The eviction stays the caller's. -ENOMEM:
  * nothing was begun. */
-int eviction_new(struct kube_client *client, struct cluster *cluster, const struct who *preemptor,
-                 const struct victims *victims, bool is_quiet,
+int eviction_new(struct kube_client *client, struct cluster *cluster,
+                 const struct pod_ref *preemptor, const struct victims *victims, bool is_quiet,
                  void (*on_done)(void *owner, const char *blocked_uid, bool is_together),
                  void *owner, struct eviction **ret_eviction);
 unsigned eviction_count(const struct eviction *eviction); /* who is on the way out so far */

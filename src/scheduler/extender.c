@@ -8,9 +8,10 @@
 #include "binding.h"
 #include "clock.h"
 #include "http_server.h"
+#include "kube_object.h"
 #include "list.h"
-#include "node_told.h"
-#include "preempt_budgets.h"
+#include "node_read.h"
+#include "preempt_pdb.h"
 #include "scheduler_metrics.h"
 #include "scope.h"
 #include "simulate.h"
@@ -49,93 +50,67 @@ static void reply_json(struct http_exchange *exchange, json_t *json)
 }
 
 /* What the pod asks for; NULL: nothing that can be, or out of memory, and e says which. */
-static struct shape *shape_read(struct extender *extender, const struct args *args, struct err *e)
+static struct request_class *class_read(struct extender *extender, const struct args *args,
+                                        struct err *e)
 {
-        struct asking asking;
-        struct shape *shape;
+        struct gpu_request gpu_request;
+        struct request_class *class;
 
-        if (asking_read(args->pod, extender->with_gpu, &asking, e) < 0)
+        if (gpu_request_read(args->pod, extender->with_gpu, &gpu_request, e) < 0)
                 return NULL;
-        shape = shapes_find(state_shapes(extender->state), &asking);
-        if (!shape)
+        class = request_cache_find(state_request_cache(extender->state), &gpu_request);
+        if (!class)
                 err_set(e, -ENOMEM, "out of memory");
-        return shape;
+        return class;
 }
 
 /* Bind names the pod only: what it asks for is known from here, or from the watch. */
-static void pod_note(struct extender *extender, const struct args *args, struct shape *shape)
+static void pod_note(struct extender *extender, const struct args *args,
+                     struct request_class *class)
 {
         const char *uid =
                 json_string_value(json_object_get(json_object_get(args->pod, "metadata"), "uid"));
 
-        if (uid && shape->asking.pod.need_count > 0)
-                state_note_asking(extender->state, uid, shape);
+        if (uid && class->gpu_request.pod.need_count > 0)
+                state_note_request(extender->state, uid, class);
 }
 
-static const struct cluster_claim *claim_of(const struct extender *extender,
-                                            const struct args *args)
+static const struct cluster_nomination *nomination_of(const struct extender *extender,
+                                                      const struct args *args)
 {
         const char *uid =
                 json_string_value(json_object_get(json_object_get(args->pod, "metadata"), "uid"));
 
-        return uid ? cluster_claim_find(state_cluster(extender->state), uid) : NULL;
+        return uid ? cluster_nomination_find(state_cluster(extender->state), uid) : NULL;
 }
 
-static int look_filter(struct extender *extender, const struct args *args, struct str *reply)
+static int verb_filter(struct extender *extender, const struct args *args, struct str *reply)
 {
         struct err e = { 0 };
-        struct shape *shape = shape_read(extender, args, &e);
+        struct request_class *class = class_read(extender, args, &e);
         size_t passed = 0;
 
-        if (!shape)
+        if (!class)
                 return verbs_filter_error(e.text, reply);
-        pod_note(extender, args, shape);
+        pod_note(extender, args, class);
         struct verbs own = extender->verbs;
 
-        own.claim = claim_of(extender, args);
-        const int r = verbs_filter(&own, args, shape, reply, &passed);
+        own.nomination = nomination_of(extender, args);
+        const int r = verbs_filter(&own, args, class, reply, &passed);
 
         if (passed == 0) {
                 state_note_refusal(extender->state);
-                preempting_consider(extender->preempting, args, &shape->asking);
+                preempting_consider(extender->preempting, args, &class->gpu_request);
         }
         return r;
 }
 
-static int look_prioritize(struct extender *extender, const struct args *args, struct str *reply)
+static int verb_prioritize(struct extender *extender, const struct args *args, struct str *reply)
 {
-        struct shape *shape = shape_read(extender, args, NULL);
+        struct request_class *class = class_read(extender, args, NULL);
 
-        return shape ? verbs_prioritize(&extender->verbs, args, shape, reply)
+        return class ? verbs_prioritize(&extender->verbs, args, class, reply)
                      : str_append(reply, "[]");
-}
-
-/* Those that only look at nodes by name: answered as text. */
-static const struct {
-        const char *path;
-        int (*look)(struct extender *extender, const struct args *args, struct str *reply);
-        enum scheduler_verb verb;
-} looks[] = { { "/filter", look_filter, VERB_FILTER },
-              { "/prioritize", look_prioritize, VERB_PRIORITIZE } };
-
-static void look_run(struct extender *extender, size_t look, struct http_exchange *exchange)
-{
-        size_t count;
-        const char *body = http_body(exchange, &count);
-        struct str reply = { 0 };
-        struct err e = { 0 };
-        struct args args;
-
-        if (args_read(body, count, told_unread, &args, &e) < 0) {
-                reply_text(exchange, 400, e.text);
-                return;
-        }
-        if (looks[look].look(extender, &args, &reply) == 0)
-                http_reply(exchange, 200, "application/json", reply.text, reply.length);
-        else
-                reply_text(exchange, 500, "out of memory\n");
-        str_done(&reply);
-        args_done(&args);
 }
 
 static void verb_bind(struct extender *extender, const json_t *args, struct http_exchange *exchange)
@@ -151,19 +126,20 @@ static void on_preempt_complete(void *owner, json_t *answer)
 static void verb_preempt_run(struct extender *extender, const json_t *args,
                              struct http_exchange *exchange)
 {
-        struct asking asking;
+        struct gpu_request gpu_request;
         struct err e = { 0 };
 
-        if (asking_read(json_object_get(args, "Pod"), extender->with_gpu, &asking, &e) < 0) {
+        if (gpu_request_read(json_object_get(args, "Pod"), extender->with_gpu, &gpu_request, &e) <
+            0) {
                 reply_text(exchange, 400, e.text);
                 return;
         }
         json_t *answer =
-                verb_preempt(state_cluster(extender->state), args, &asking, clock_now_ns());
+                verb_preempt(state_cluster(extender->state), args, &gpu_request, clock_now_ns());
 
         if (answer)
-                preempt_budgets_add(extender->client, state_cluster(extender->state), args, answer,
-                                    on_preempt_complete, exchange);
+                preempt_pdb_add(extender->client, state_cluster(extender->state), args, answer,
+                                on_preempt_complete, exchange);
         else
                 reply_json(exchange, NULL);
 }
@@ -177,23 +153,51 @@ static void verb_simulate(struct extender *extender, const json_t *args,
         reply_json(exchange, simulate(state_cluster(extender->state), &options, args));
 }
 
-/* Those that do something, or say more than which nodes: their arguments are a tree. */
-static const struct {
+/* Verbs that only name nodes read their arguments as text and answer as text (`query`); the arguments of the
+ * others are a tree (`run`). */
+static const struct verb {
         const char *path;
+        enum scheduler_verb number;
+        int (*query)(struct extender *extender, const struct args *args, struct str *reply);
         void (*run)(struct extender *extender, const json_t *args, struct http_exchange *exchange);
-        enum scheduler_verb verb;
-} verbs[] = { { "/bind", verb_bind, VERB_BIND },
-              { "/preempt", verb_preempt_run, VERB_PREEMPT },
-              { "/simulate", verb_simulate, VERB_SIMULATE } };
+} verbs[] = { { "/filter", VERB_FILTER, .query = verb_filter },
+              { "/prioritize", VERB_PRIORITIZE, .query = verb_prioritize },
+              { "/bind", VERB_BIND, .run = verb_bind },
+              { "/preempt", VERB_PREEMPT, .run = verb_preempt_run },
+              { "/simulate", VERB_SIMULATE, .run = verb_simulate } };
 
-static void verb_run(struct extender *extender, size_t verb, struct http_exchange *exchange)
+static void verb_query(struct extender *extender, const struct verb *verb,
+                       struct http_exchange *exchange)
 {
         size_t count;
         const char *body = http_body(exchange, &count);
-        json_t *args = json_loadb(body, count, 0, NULL);
+        struct str reply = { 0 };
+        struct err e = { 0 };
+        struct args args;
+
+        if (args_read(body, count, node_read_ignored, &args, &e) < 0) {
+                reply_text(exchange, 400, e.text);
+                return;
+        }
+        if (verb->query(extender, &args, &reply) == 0)
+                http_reply(exchange, 200, "application/json", reply.text, reply.length);
+        else
+                reply_text(exchange, 500, "out of memory\n");
+        str_done(&reply);
+        args_done(&args);
+}
+
+static void verb_run(struct extender *extender, const struct verb *verb,
+                     struct http_exchange *exchange)
+{
+        size_t count;
+        const char *body = http_body(exchange, &count);
+        bool is_tamed;
+        json_t *args =
+                kube_object_load(body, count, &is_tamed, NULL); /* a bad victim is one of many */
 
         if (json_is_object(args))
-                verbs[verb].run(extender, args, exchange);
+                verb->run(extender, args, exchange);
         else
                 reply_text(exchange, 400, "the body is no JSON object\n");
         json_decref(args);
@@ -201,9 +205,16 @@ static void verb_run(struct extender *extender, size_t verb, struct http_exchang
 
 int extender_print_metrics(const struct extender *extender, struct str *to)
 {
-        const int r = scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
-                                              state_is_synced(extender->state), to);
+        int r = scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
+                                        state_is_synced(extender->state), to);
 
+        if (r == 0)
+                r = str_appendf(to,
+                                "# HELP vgpu_scheduler_api_bad_objects_total Nodes and pods that "
+                                "could not be read, or not as they were.\n"
+                                "# TYPE vgpu_scheduler_api_bad_objects_total counter\n"
+                                "vgpu_scheduler_api_bad_objects_total %llu\n",
+                                (unsigned long long)state_bad_objects(extender->state));
         return r < 0 ? r : preempting_print(extender->preempting, to);
 }
 
@@ -232,31 +243,26 @@ static bool leads(const struct extender *extender)
 static bool verb_find(struct extender *extender, const char *path, struct http_exchange *exchange)
 {
         const struct verb_clock clock = verb_clock_now();
-        size_t look = 0, verb = 0;
+        const struct verb *verb = verbs, *end = verbs + sizeof verbs / sizeof verbs[0];
 
-        while (look < sizeof looks / sizeof looks[0] && strcmp(path, looks[look].path) != 0)
-                look++;
-        while (verb < sizeof verbs / sizeof verbs[0] && strcmp(path, verbs[verb].path) != 0)
+        while (verb < end && strcmp(path, verb->path) != 0)
                 verb++;
-        const bool is_look = look < sizeof looks / sizeof looks[0];
-
-        if (!is_look && verb == sizeof verbs / sizeof verbs[0])
+        if (verb == end)
                 return false;
         /* Half a picture would place two pods on one card. */
         if (!state_is_synced(extender->state)) {
                 reply_text(exchange, 503, "the cluster is not known yet\n");
                 return true;
         }
-        if ((is_look || verbs[verb].verb != VERB_SIMULATE) && !leads(extender)) {
+        if (verb->number != VERB_SIMULATE && !leads(extender)) {
                 reply_text(exchange, 503, "another replica decides, or none does yet\n");
                 return true;
         }
-        if (is_look)
-                look_run(extender, look, exchange);
+        if (verb->query)
+                verb_query(extender, verb, exchange);
         else
                 verb_run(extender, verb, exchange);
-        scheduler_metrics_add(&extender->metrics, is_look ? looks[look].verb : verbs[verb].verb,
-                              &clock);
+        scheduler_metrics_add(&extender->metrics, verb->number, &clock);
         return true;
 }
 

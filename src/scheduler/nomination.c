@@ -1,9 +1,10 @@
-/* The node that is kept for a pod. */
+/* The node that is nominated for a pod. */
 #include "nomination.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json_read.h"
 #include "log.h"
 #include "victims.h"
 
@@ -21,12 +22,12 @@ static void on_written(void *owner, const struct kube_answer *answer)
         free(writing);
 }
 
-void nomination_write(struct kube_client *client, const struct who *who, const char *node)
+void nomination_write(struct kube_client *client, const struct pod_ref *pod_ref, const char *node)
 {
         struct writing *writing = calloc(1, sizeof *writing);
-        json_t *body =
-                json_pack("{s:{s:s, s:{s:s?}}, s:{s:s?}}", "metadata", "uid", who->uid,
-                          "annotations", WHO_KEPT, node, "status", "nominatedNodeName", node);
+        autojson json_t *body = json_pack("{s:{s:s, s:{s:s?}}, s:{s:s?}}", "metadata", "uid",
+                                          pod_ref->uid, "annotations", NOMINATED_NODE_ANNOTATION,
+                                          node, "status", "nominatedNodeName", node);
         char path[448];
         const struct kube_request request = { .method = "PATCH",
                                               .path = path,
@@ -34,22 +35,23 @@ void nomination_write(struct kube_client *client, const struct who *who, const c
                                               .content_type = "application/merge-patch+json",
                                               .tries = 2 };
 
-        snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/status", who->namespace_name,
-                 who->name);
+        snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/status", pod_ref->namespace_name,
+                 pod_ref->name);
         if (writing)
-                snprintf(writing->pod, sizeof writing->pod, "%s", who->name);
+                snprintf(writing->pod, sizeof writing->pod, "%s", pod_ref->name);
         if (!writing || !body ||
             kube_client_call(client, &request, on_written, writing, &writing->call) < 0)
                 free(writing);
-        json_decref(body);
 }
 
-static int room_find(const struct cluster_node *node, const struct who *who,
-                     const struct asking *asking, uint64_t now_ns, struct placement *ret_placement)
+static int room_find(const struct cluster_node *node, const struct pod_ref *pod_ref,
+                     const struct gpu_request *gpu_request, uint64_t now_ns,
+                     struct placement *ret_placement)
 {
-        const struct victims_question question = {
-                .asking = asking, .uid = who->uid, .is_patient = true, .now_ns = now_ns
-        };
+        const struct victims_question question = { .gpu_request = gpu_request,
+                                                   .uid = pod_ref->uid,
+                                                   .is_patient = true,
+                                                   .now_ns = now_ns };
         struct victims *victims = malloc(sizeof *victims);
         const int r = victims ? victims_find(node, &question, victims) : -1;
 
@@ -59,21 +61,22 @@ static int room_find(const struct cluster_node *node, const struct who *who,
         return r;
 }
 
-bool nomination_is_good(const struct cluster_node *node, const struct who *who,
-                        const struct asking *asking, uint64_t now_ns)
+bool nomination_is_good(const struct cluster_node *node, const struct pod_ref *pod_ref,
+                        const struct gpu_request *gpu_request, uint64_t now_ns)
 {
         struct placement placement;
 
-        return node->is_known && room_find(node, who, asking, now_ns, &placement) == 0;
+        return node->is_known && room_find(node, pod_ref, gpu_request, now_ns, &placement) == 0;
 }
 
-void nomination_follow(struct cluster *cluster, const struct who *who, const struct asking *asking,
-                       uint64_t now_ns)
+void nomination_follow(struct cluster *cluster, const struct pod_ref *pod_ref,
+                       const struct gpu_request *gpu_request, uint64_t now_ns)
 {
-        const struct cluster_node *node =
-                cluster_node_find(cluster, *who->kept ? who->kept : who->nominated);
+        const struct cluster_node *node = cluster_node_find(
+                cluster, *pod_ref->nominated_annotation ? pod_ref->nominated_annotation
+                                                        : pod_ref->nominated_status);
         struct placement placement;
 
-        if (node && room_find(node, who, asking, now_ns, &placement) == 0)
-                cluster_claim_set(cluster, who, node->name, &placement, now_ns);
+        if (node && room_find(node, pod_ref, gpu_request, now_ns, &placement) == 0)
+                cluster_nomination_set(cluster, pod_ref, node->name, &placement, now_ns);
 }

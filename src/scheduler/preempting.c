@@ -14,8 +14,8 @@
 #include "victims.h"
 
 enum {
-        SEARCH_MS = 20,   /* others wait meanwhile: the best node of those looked at is taken */
-        ROUNDS_MOST = 64, /* of victims that a budget protects after all */
+        SEARCH_MS = 20,   /* others wait meanwhile: the best node found by then is taken */
+        ROUNDS_MOST = 64, /* of victims that a PDB protects after all */
         AGAIN_S = 10,     /* after that it waits */
         OFFERED_S = 10,   /* after so long without, the node is not to be had any more */
 };
@@ -25,7 +25,7 @@ struct preempting {
         struct kube_client *client;
         struct hash runs;
         struct timer again;
-        char blocked[256]; /* a node on which a budget stood in the way */
+        char blocked[256]; /* a node on which a PDB stood in the way */
         bool is_active;
         uint64_t evictions, refusals; /* so far */
 };
@@ -34,8 +34,8 @@ struct preempting {
 struct run {
         struct hash_link link;
         struct preempting *preempting;
-        struct who who;
-        struct asking asking;
+        struct pod_ref pod_ref;
+        struct gpu_request gpu_request;
         char *names; /* of the nodes that kube-scheduler offered, as args have them */
         struct eviction *eviction;
         json_t *spared; /* by those who may not go with others whom it would choose; NULL: nobody is */
@@ -59,9 +59,10 @@ static const struct cluster_node *node_choose(struct preempting *preempting, con
 {
         const struct args args = { .names = run->names, .names_end = strchr(run->names, '\0') };
         const uint64_t begin_ns = clock_now_ns();
-        const struct victims_question question = {
-                .asking = &run->asking, .uid = run->who.uid, .spared = run->spared, .now_ns = now_ns
-        };
+        const struct victims_question question = { .gpu_request = &run->gpu_request,
+                                                   .uid = run->pod_ref.uid,
+                                                   .spared = run->spared,
+                                                   .now_ns = now_ns };
         const struct cluster_node *chosen = NULL;
         struct victims *found = malloc(sizeof *found);
         const char *at = args.names, *name;
@@ -91,7 +92,7 @@ static void on_again(struct timer *timer)
         state_ask_again(preempting->state, preempting->blocked);
 }
 
-/* It stays pending; budgets change, and nobody would tell kube-scheduler. */
+/* It stays pending; PDBs change, and nobody would tell kube-scheduler. */
 static void run_give_up(struct run *run)
 {
         struct preempting *preempting = run->preempting;
@@ -101,8 +102,8 @@ static void run_give_up(struct run *run)
         json_decref(run->spared);
         run->spared = NULL;
         node = victims ? node_choose(preempting, run, UINT64_MAX, victims) : NULL;
-        if (run->rounds > 0 || *run->who.kept)
-                nomination_write(preempting->client, &run->who, NULL);
+        if (run->rounds > 0 || *run->pod_ref.nominated_annotation)
+                nomination_write(preempting->client, &run->pod_ref, NULL);
         if (node) {
                 str_copy(preempting->blocked, sizeof preempting->blocked, node->name);
                 loop_timer_set(kube_client_loop(preempting->client), &preempting->again,
@@ -129,16 +130,17 @@ static void on_evicted(void *owner, const char *blocked_uid, bool is_together)
 {
         struct run *run = owner;
         struct cluster *cluster = state_cluster(run->preempting->state);
-        const struct cluster_claim *claim = cluster_claim_find(cluster, run->who.uid);
+        const struct cluster_nomination *nomination =
+                cluster_nomination_find(cluster, run->pod_ref.uid);
 
         run->preempting->evictions += eviction_count(run->eviction);
         run->preempting->refusals += blocked_uid != NULL;
-        if (!blocked_uid || !claim) { /* done, or the pod is gone or placed meanwhile */
+        if (!blocked_uid || !nomination) { /* done, or the pod is gone or placed meanwhile */
                 run_free(run);
                 return;
         }
         blocked_note(run, blocked_uid, is_together);
-        cluster_claim_drop(cluster, run->who.uid);
+        cluster_nomination_drop(cluster, run->pod_ref.uid);
         eviction_free(run->eviction);
         run->eviction = NULL;
         if (++run->rounds == ROUNDS_MOST)
@@ -156,18 +158,20 @@ static void run_begin(struct run *run)
 
         if (!node) {
                 run_give_up(run);
-        } else if (cluster_claim_set(state_cluster(preempting->state), &run->who, node->name,
-                                     &victims->placement, clock_now_ns()) < 0) {
+        } else if (cluster_nomination_set(state_cluster(preempting->state), &run->pod_ref,
+                                          node->name, &victims->placement, clock_now_ns()) < 0) {
                 run_free(run);
         } else {
-                str_copy(run->who.nominated, sizeof run->who.nominated, node->name);
-                nomination_write(preempting->client, &run->who, node->name);
-                log_info("pod %s/%s of priority %d: %u go for it on node %s",
-                         run->who.namespace_name, run->who.name, run->who.priority, victims->count,
+                str_copy(run->pod_ref.nominated_status, sizeof run->pod_ref.nominated_status,
                          node->name);
+                nomination_write(preempting->client, &run->pod_ref, node->name);
+                log_info("pod %s/%s of priority %d: %u go for it on node %s",
+                         run->pod_ref.namespace_name, run->pod_ref.name, run->pod_ref.priority,
+                         victims->count, node->name);
                 if (victims->count == 0 ||
-                    eviction_new(preempting->client, state_cluster(preempting->state), &run->who,
-                                 victims, run->rounds > 0, on_evicted, run, &run->eviction) < 0)
+                    eviction_new(preempting->client, state_cluster(preempting->state),
+                                 &run->pod_ref, victims, run->rounds > 0, on_evicted, run,
+                                 &run->eviction) < 0)
                         run_free(run);
         }
         free(victims);
@@ -184,48 +188,48 @@ static bool is_offered(const struct args *args, const char *node)
         return false;
 }
 
-/* Is it known already who leaves for this pod? */
+/* True: victims are being evicted for this pod already. */
 static bool is_waiting(struct preempting *preempting, const struct args *args,
-                       const struct who *who, const struct asking *asking)
+                       const struct pod_ref *pod_ref, const struct gpu_request *gpu_request)
 {
         struct cluster *cluster = state_cluster(preempting->state);
-        struct cluster_claim *claim = cluster_claim_find(cluster, who->uid);
+        struct cluster_nomination *nomination = cluster_nomination_find(cluster, pod_ref->uid);
         const uint64_t now_ns = clock_now_ns();
 
-        if (hash_find(&preempting->runs, who->uid))
+        if (hash_find(&preempting->runs, pod_ref->uid))
                 return true;
-        if (!claim)
+        if (!nomination)
                 return false;
-        if (is_offered(args, claim->node->name) && !claim->node->is_away)
-                claim->offered_ns = now_ns;
-        if (now_ns - claim->offered_ns < OFFERED_S * NS_PER_S &&
-            nomination_is_good(claim->node, who, asking, now_ns))
+        if (is_offered(args, nomination->node->name) && !nomination->node->is_away)
+                nomination->offered_ns = now_ns;
+        if (now_ns - nomination->offered_ns < OFFERED_S * NS_PER_S &&
+            nomination_is_good(nomination->node, pod_ref, gpu_request, now_ns))
                 return true;
-        cluster_claim_drop(cluster, who->uid);
+        cluster_nomination_drop(cluster, pod_ref->uid);
         return false;
 }
 
 void preempting_consider(struct preempting *preempting, const struct args *args,
-                         const struct asking *asking)
+                         const struct gpu_request *gpu_request)
 {
         const struct cluster *cluster = state_cluster(preempting->state);
         struct run *run;
-        struct who who;
+        struct pod_ref pod_ref;
 
-        if (!cluster->has_priority || asking->priority <= cluster->lowest_priority)
+        if (!cluster->has_priority || gpu_request->priority <= cluster->lowest_priority)
                 return;
-        who_read(args->pod, &who);
-        if (!preempting->is_active || !who.may_preempt || !*who.uid || !args->names ||
-            asking->pod.need_count == 0 || is_waiting(preempting, args, &who, asking))
+        pod_ref_read(args->pod, &pod_ref);
+        if (!preempting->is_active || !pod_ref.may_preempt || !*pod_ref.uid || !args->names ||
+            gpu_request->pod.need_count == 0 || is_waiting(preempting, args, &pod_ref, gpu_request))
                 return;
         run = calloc(1, sizeof *run);
         if (!run)
                 return;
         run->preempting = preempting;
-        run->who = who;
-        run->asking = *asking;
+        run->pod_ref = pod_ref;
+        run->gpu_request = *gpu_request;
         run->names = strndup(args->names, (size_t)(args->names_end - args->names));
-        if (!run->names || hash_add(&preempting->runs, &run->link, run->who.uid) < 0) {
+        if (!run->names || hash_add(&preempting->runs, &run->link, run->pod_ref.uid) < 0) {
                 free(run->names);
                 free(run);
                 return;
@@ -233,18 +237,20 @@ void preempting_consider(struct preempting *preempting, const struct args *args,
         run_begin(run);
 }
 
-/* A pod that waits, as the watch tells: its room is kept, also after a restart; and if kube-scheduler took
- * the nomination away while the room is kept, it is written again. */
-static void on_waiting(void *owner, const struct who *who, const struct asking *asking)
+/* A pod that waits, as the watch tells: its nomination outlives a restart; and if kube-scheduler cleared it in
+ * the status, it is written again. */
+static void on_waiting(void *owner, const struct pod_ref *pod_ref,
+                       const struct gpu_request *gpu_request)
 {
         struct preempting *preempting = owner;
-        const struct cluster_claim *claim =
-                cluster_claim_find(state_cluster(preempting->state), who->uid);
+        const struct cluster_nomination *nomination =
+                cluster_nomination_find(state_cluster(preempting->state), pod_ref->uid);
 
-        if (!claim && (*who->kept || *who->nominated))
-                nomination_follow(state_cluster(preempting->state), who, asking, clock_now_ns());
-        else if (claim && !*who->nominated && preempting->is_active)
-                nomination_write(preempting->client, who, claim->node->name);
+        if (!nomination && (*pod_ref->nominated_annotation || *pod_ref->nominated_status))
+                nomination_follow(state_cluster(preempting->state), pod_ref, gpu_request,
+                                  clock_now_ns());
+        else if (nomination && !*pod_ref->nominated_status && preempting->is_active)
+                nomination_write(preempting->client, pod_ref, nomination->node->name);
 }
 
 void preempting_set_active(struct preempting *preempting, bool is_active)
@@ -252,7 +258,7 @@ void preempting_set_active(struct preempting *preempting, bool is_active)
         struct hash_link *link;
 
         preempting->is_active = is_active;
-        /* What was begun is another's to go on with: room stays kept, by what stands on the pods. */
+        /* The next replica goes on with what was begun: the pods' annotations name their nominations. */
         while (!is_active && (link = hash_any(&preempting->runs)))
                 run_free(container_of(link, struct run, link));
 }
@@ -261,20 +267,21 @@ int preempting_print(const struct preempting *preempting, struct str *to)
 {
         return str_appendf(
                 to,
-                "# HELP vgpu_scheduler_evictions_total Pods that were sent away for others.\n"
+                "# HELP vgpu_scheduler_evictions_total Pods that were evicted for others.\n"
                 "# TYPE vgpu_scheduler_evictions_total counter\n"
                 "vgpu_scheduler_evictions_total %llu\n"
                 "# HELP vgpu_scheduler_evictions_refused_total Evictions that were not allowed.\n"
                 "# TYPE vgpu_scheduler_evictions_refused_total counter\n"
                 "vgpu_scheduler_evictions_refused_total %llu\n"
-                "# HELP vgpu_scheduler_kept_rooms Pods for which room is kept.\n"
-                "# TYPE vgpu_scheduler_kept_rooms gauge\n"
-                "vgpu_scheduler_kept_rooms %llu\n"
+                "# HELP vgpu_scheduler_nominations Pods that wait on a nominated node for "
+                "evictions.\n"
+                "# TYPE vgpu_scheduler_nominations gauge\n"
+                "vgpu_scheduler_nominations %llu\n"
                 "# HELP vgpu_scheduler_decides 1: this replica decides.\n"
                 "# TYPE vgpu_scheduler_decides gauge\n"
                 "vgpu_scheduler_decides %d\n",
                 (unsigned long long)preempting->evictions, (unsigned long long)preempting->refusals,
-                (unsigned long long)state_cluster(preempting->state)->claims.count,
+                (unsigned long long)state_cluster(preempting->state)->nominations.count,
                 preempting->is_active);
 }
 

@@ -86,9 +86,9 @@ static int refuse(const char *sentence)
 static void help(void)
 {
         printf("Usage: vgpu-scheduler [OPTION]…\n\n"
-               "An extender of kube-scheduler: knows every card's free memory, cores and slots,\n"
+               "An extender of kube-scheduler: knows every GPU's free memory, cores and slots,\n"
                "filters and scores nodes for pods that ask for shares of GPUs, binds them with\n"
-               "the decision, and sends away pods of lower priority where there is no room.\n"
+               "the decision, and preempts pods of lower priority where the GPUs are full.\n"
                "Serves /filter, /prioritize, /bind, /preempt, /simulate, /healthz, /readyz and\n"
                "/metrics.\n\nOptions:\n");
         cli_option_print(options);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cluster_copy.h"
-#include "node_told.h"
+#include "node_read.h"
+#include "pod_ref.h"
 #include "str.h"
-#include "who.h"
 
 /* Pods times nodes: others wait meanwhile. */
 enum { PAIRS_MOST = 100000 };
@@ -36,8 +36,7 @@ static int nodes_copy(struct scene *scene, const struct cluster *cluster, const 
         size_t i;
         int r = 0;
 
-        json_array_foreach(names, i, item)
-        {
+        json_array_foreach (names, i, item) {
                 const char *name = json_string_value(item);
                 const struct cluster_node *node = name ? cluster_node_find(cluster, name) : NULL;
 
@@ -61,8 +60,7 @@ static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
         size_t i;
         int r = 0;
 
-        json_array_foreach(nodes, i, object)
-        {
+        json_array_foreach (nodes, i, object) {
                 const char *name = json_string_value(
                         json_object_get(json_object_get(object, "metadata"), "name"));
 
@@ -70,7 +68,7 @@ static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
                         return err_set(e, -EINVAL, "a node in Nodes has no name");
                 if (cluster_node_find(&scene->cluster, name))
                         return err_set(e, -EINVAL, "node %.100s is there twice", name);
-                r = node_told(&scene->cluster, name, object, e);
+                r = node_read(&scene->cluster, name, object, e);
                 if (r == 0)
                         r = node_add(scene, name, e);
                 if (r < 0)
@@ -81,27 +79,28 @@ static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
 
 /* The node that prioritize would prefer; NULL: none, and the reasons say why. */
 static const struct cluster_node *node_choose(const struct scene *scene,
-                                              const struct asking *asking,
+                                              const struct gpu_request *gpu_request,
                                               struct placement *ret_placement, json_t *reasons)
 {
-        const bool is_spread = *asking->node_policy ? strcmp(asking->node_policy, "spread") == 0
-                                                    : scene->options->is_spread;
+        const bool is_spread = *gpu_request->node_policy
+                                       ? strcmp(gpu_request->node_policy, "spread") == 0
+                                       : scene->options->is_spread;
         const struct cluster_node *chosen = NULL;
         unsigned best = 0;
 
         for (size_t i = 0; i < scene->nodes.count; i++) {
                 const struct cluster_node *node =
                         *(const struct cluster_node **)vec_at(&scene->nodes, i);
-                const struct placement_node place = { .cards = node->places,
-                                                      .card_count = (unsigned)node->cards.count };
+                const struct placement_node target = { .cards = node->placement_cards,
+                                                       .card_count = (unsigned)node->cards.count };
                 struct placement placement;
                 struct err e = { 0 };
 
-                if (cluster_place(node, asking, NULL, &placement, &e) < 0) {
+                if (cluster_place(node, gpu_request, NULL, &placement, &e) < 0) {
                         json_object_set_new(reasons, node->name, json_string(e.text));
                         continue;
                 }
-                const unsigned fullness = placement_fullness(&place, &placement);
+                const unsigned fullness = placement_fullness(&target, &placement);
 
                 if (chosen && (is_spread ? fullness >= best : fullness <= best))
                         continue;
@@ -114,7 +113,7 @@ static const struct cluster_node *node_choose(const struct scene *scene,
 
 /* Sets it aside in the scene. The cards as the pod's annotation would have them; NULL: out of memory. */
 static json_t *pod_hold(struct scene *scene, const struct cluster_node *node,
-                        const struct asking *asking, const struct placement *placement,
+                        const struct gpu_request *gpu_request, const struct placement *placement,
                         size_t index)
 {
         struct allocation allocation;
@@ -123,10 +122,10 @@ static json_t *pod_hold(struct scene *scene, const struct cluster_node *node,
         char *text;
 
         snprintf(uid, sizeof uid, "pod-%zu", index);
-        if (cluster_allocation(node, asking, placement, uid, &allocation) < 0)
+        if (cluster_allocation(node, gpu_request, placement, uid, &allocation) < 0)
                 return NULL;
         text = allocation_format(&allocation);
-        if (text && cluster_pod_hold(&scene->cluster, uid, &allocation, asking, true) == 0)
+        if (text && cluster_pod_hold(&scene->cluster, uid, &allocation, gpu_request, true) == 0)
                 decision = json_loads(text, 0, NULL);
         free(text);
         allocation_done(&allocation);
@@ -141,16 +140,16 @@ static json_t *pod_place(struct scene *scene, const json_t *pod, size_t index)
         json_t *reasons = json_object(), *containers = NULL;
         const struct cluster_node *node = NULL;
         struct placement placement;
-        struct asking asking;
+        struct gpu_request gpu_request;
         struct err e = { 0 };
-        struct who who;
+        struct pod_ref pod_ref;
 
-        who_read(pod, &who);
-        if (asking_read(pod, scene->options->with_gpu, &asking, &e) == 0 &&
-            asking.pod.need_count > 0)
-                node = node_choose(scene, &asking, &placement, reasons);
+        pod_ref_read(pod, &pod_ref);
+        if (gpu_request_read(pod, scene->options->with_gpu, &gpu_request, &e) == 0 &&
+            gpu_request.pod.need_count > 0)
+                node = node_choose(scene, &gpu_request, &placement, reasons);
         if (node)
-                containers = pod_hold(scene, node, &asking, &placement, index);
+                containers = pod_hold(scene, node, &gpu_request, &placement, index);
         if (node && !containers) {
                 json_decref(reasons);
                 return NULL;
@@ -159,10 +158,11 @@ static json_t *pod_place(struct scene *scene, const json_t *pod, size_t index)
                 json_decref(reasons);
                 reasons = json_object();
         }
-        return json_pack("{s:s, s:s, s:b, s:s?, s:o?, s:o, s:s}", "Namespace", who.namespace_name,
-                         "Name", who.name, "Fits", node || (!*e.text && asking.pod.need_count == 0),
-                         "Node", node ? node->name : NULL, "Containers", containers, "Reasons",
-                         reasons, "Error", e.text);
+        return json_pack("{s:s, s:s, s:b, s:s?, s:o?, s:o, s:s}", "Namespace",
+                         pod_ref.namespace_name, "Name", pod_ref.name, "Fits",
+                         node || (!*e.text && gpu_request.pod.need_count == 0), "Node",
+                         node ? node->name : NULL, "Containers", containers, "Reasons", reasons,
+                         "Error", e.text);
 }
 
 static int pods_place(struct scene *scene, const json_t *pods, json_t *placements)
@@ -170,8 +170,7 @@ static int pods_place(struct scene *scene, const json_t *pods, json_t *placement
         const json_t *pod;
         size_t i;
 
-        json_array_foreach(pods, i, pod)
-        {
+        json_array_foreach (pods, i, pod) {
                 json_t *placed = pod_place(scene, pod, i);
 
                 if (!placed || json_array_append_new(placements, placed) < 0)

@@ -9,29 +9,31 @@
 
 #include "assumption.h"
 #include "clock.h"
-#include "cluster_claim.h"
+#include "cluster_nomination.h"
+#include "json_read.h"
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
-#include "node_told.h"
+#include "log_limit.h"
+#include "node_read.h"
 #include "pod_allocation.h"
 #include "str.h"
 
-#define ROOM "vgpu.io/room"
+#define FREED_ANNOTATION "vgpu.io/capacity-freed"
 
-/* How long after a refusal room is told of, and how long others' news are waited for before. */
+/* How long after a refusal freed capacity is told of, and how long others' news are waited for before. */
 enum { REFUSAL_MS = 3000, TOUCH_MS = 20, RETOUCH_MS = 1000 };
 
 /* A pod that is not placed yet. */
 struct waiting {
         struct hash_link link;
-        struct shape *shape;
+        struct request_class *class;
         char uid[64];
 };
 
 struct state {
         struct cluster cluster;
-        struct shapes shapes;
+        struct request_cache cache;
         struct hash waiting;
         struct kube_client *client;
         struct kube_watch *nodes, *pods;
@@ -40,21 +42,15 @@ struct state {
         uint64_t refused_ns; /* when a pod found no node, last; 0: never */
         struct timer touch;
         struct kube_call *touching;
-        bool is_touch_due; /* when that one is done */
-        char roomy[256];   /* the node that is touched next */
-        void (*on_waiting)(void *owner, const struct who *who, const struct asking *asking);
+        bool is_touch_due;    /* when that one is done */
+        char freed_node[256]; /* the node that is touched next */
+        void (*on_waiting)(void *owner, const struct pod_ref *pod_ref,
+                           const struct gpu_request *gpu_request);
         void *owner;
         void (*on_placed)(void *owner, const char *uid, const json_t *pod);
         void *placed_owner;
+        struct log_limit unread_log, nodes_log, pods_log; /* of objects that others make */
 };
-
-static const char *text_at(const json_t *object, const char *first, const char *second)
-{
-        const char *text =
-                json_string_value(json_object_get(json_object_get(object, first), second));
-
-        return text ? text : "";
-}
 
 static void on_touched(void *owner, const struct kube_answer *answer)
 {
@@ -62,7 +58,7 @@ static void on_touched(void *owner, const struct kube_answer *answer)
 
         state->touching = NULL;
         if (answer->status != 200 && answer->status != 404) {
-                log_warn("node %s cannot be touched: %s", state->roomy, answer->message);
+                log_warn("node %s cannot be touched: %s", state->freed_node, answer->message);
                 state->is_touch_due = true; /* or pods would wait for minutes */
         }
         if (state->is_touch_due)
@@ -92,13 +88,13 @@ static void on_touch(struct timer *timer)
                 state->is_touch_due = true;
                 return;
         }
-        snprintf(path, sizeof path, "/api/v1/nodes/%s", state->roomy);
+        snprintf(path, sizeof path, "/api/v1/nodes/%s", state->freed_node);
         snprintf(text, sizeof text, "%" PRIu64, touch_number());
-        json_t *body = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", ROOM, text);
+        autojson json_t *body =
+                json_pack("{s:{s:{s:s}}}", "metadata", "annotations", FREED_ANNOTATION, text);
 
         request.body = body;
         kube_client_call(state->client, &request, on_touched, state, &state->touching);
-        json_decref(body);
 }
 
 void state_ask_again(struct state *state, const char *node)
@@ -106,32 +102,51 @@ void state_ask_again(struct state *state, const char *node)
         if (!*node || !state->is_active)
                 return;
         state->refused_ns = 0;
-        str_copy(state->roomy, sizeof state->roomy, node);
+        str_copy(state->freed_node, sizeof state->freed_node, node);
         loop_timer_set(kube_client_loop(state->client), &state->touch, TOUCH_MS * NS_PER_MS);
 }
 
 /* A pod that preempts was refused long before its victims have gone. */
 static void room_appeared(struct state *state, const struct cluster_node *node)
 {
-        if (node->claims ||
+        if (node->nominations ||
             (state->refused_ns && clock_now_ns() - state->refused_ns <= REFUSAL_MS * NS_PER_MS))
                 state_ask_again(state, node->name);
 }
 
-/* Room that was kept for a pod, which is gone, is room for others. */
-static void claim_drop(struct state *state, const char *uid)
+/* What was nominated for a pod that is gone is free for others. */
+static void nomination_drop(struct state *state, const char *uid)
 {
-        const struct cluster_claim *claim = cluster_claim_find(&state->cluster, uid);
+        const struct cluster_nomination *nomination = cluster_nomination_find(&state->cluster, uid);
 
-        if (!claim)
+        if (!nomination)
                 return;
-        state_ask_again(state, claim->node->name);
-        cluster_claim_drop(&state->cluster, uid);
+        state_ask_again(state, nomination->node->name);
+        cluster_nomination_drop(&state->cluster, uid);
+}
+
+/* Pods wait that another was asked about: one that ended before it had told of free space, or evicted anybody.
+ * What they were refused for may be no longer so, and nobody else makes kube-scheduler try them again soon. */
+static void waiting_ask_again(struct state *state)
+{
+        if (state->waiting.count == 0 || !state_is_synced(state))
+                return;
+        for (size_t i = 0; i < state->cluster.nodes.count; i++) {
+                if (state->cluster.numbered[i]->is_known) {
+                        state_ask_again(state, state->cluster.numbered[i]->name);
+                        break;
+                }
+        }
+        state->refused_ns = clock_now_ns();
 }
 
 void state_set_active(struct state *state, bool is_active)
 {
+        const bool begins = is_active && !state->is_active;
+
         state->is_active = is_active;
+        if (begins)
+                waiting_ask_again(state);
 }
 
 void state_note_refusal(struct state *state)
@@ -157,8 +172,9 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
         const uint64_t said = node ? node->said : 0;
         struct err e = { 0 };
 
-        if (node_told(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e) < 0)
-                log_warn("node %s: %s", name->name, e.text);
+        if (node_read(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e) < 0)
+                log_limit_warn(&state->nodes_log, clock_now_ns(), "node %s: %s", name->name,
+                               e.text);
         node = cluster_node_find(&state->cluster, name->name);
         /* kube-scheduler asks again when it sees this, perhaps before we did. */
         if (node && !node->is_away && node->said != said)
@@ -173,33 +189,33 @@ static void waiting_forget(struct state *state, const char *uid)
         if (!waiting)
                 return;
         hash_remove(&state->waiting, link);
-        shape_release(&state->shapes, waiting->shape);
+        request_class_release(&state->cache, waiting->class);
         free(waiting);
 }
 
 /* A pod that ended holds nothing, though its object stays. */
 static bool pod_has_ended(const json_t *pod)
 {
-        const char *phase = text_at(pod, "status", "phase");
+        const char *phase = json_read_text_in(pod, "status", "phase");
 
         return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-/* It is not so: its room is for others, who may have been refused long ago. */
+/* It is not so: what it would have held is for others, who may have been refused long ago. */
 static void assumed_release(struct state *state, const char *uid)
 {
         const struct cluster_pod *pod = cluster_pod_find(&state->cluster, uid);
 
         if (!pod || !pod->is_assumed)
                 return;
-        log_info("a decision for node %s was never written: its room is free again",
+        log_info("a decision for node %s was never written: its reservation is released",
                  pod->node->name);
         state_ask_again(state, pod->node->name);
         cluster_pod_release(&state->cluster, uid);
 }
 
 static void pod_hold(struct state *state, const json_t *pod, const struct kube_name *name,
-                     const struct asking *asking)
+                     const struct gpu_request *gpu_request)
 {
         struct allocation allocation;
         struct err e = { 0 };
@@ -210,10 +226,11 @@ static void pod_hold(struct state *state, const json_t *pod, const struct kube_n
                 return;
         }
         if (r < 0) {
-                log_warn("pod %s/%s: %s", name->namespace_name, name->name, e.text);
+                log_limit_warn(&state->pods_log, clock_now_ns(), "pod %s/%s: %s",
+                               name->namespace_name, name->name, e.text);
                 return;
         }
-        if (cluster_pod_hold(&state->cluster, name->uid, &allocation, asking, false) < 0)
+        if (cluster_pod_hold(&state->cluster, name->uid, &allocation, gpu_request, false) < 0)
                 log_error("out of memory: pod %s/%s is not accounted for", name->namespace_name,
                           name->name);
         allocation_done(&allocation);
@@ -224,53 +241,54 @@ static void on_pod(void *owner, enum kube_change change, const struct kube_name 
 {
         struct state *state = owner;
         const bool is_gone = change == KUBE_DELETED || pod_has_ended(object);
-        struct asking asking;
-        struct shape *shape;
-        struct who who;
+        struct gpu_request gpu_request;
+        struct request_class *class;
+        struct pod_ref pod_ref;
 
-        if (is_gone || *text_at(object, "spec", "nodeName"))
+        if (is_gone || *json_read_text_in(object, "spec", "nodeName"))
                 assumptions_forget(state->assumptions, name->uid);
         if (is_gone) {
                 pod_release(state, name->uid);
-                claim_drop(state, name->uid);
+                nomination_drop(state, name->uid);
                 waiting_forget(state, name->uid);
                 if (state->on_placed)
                         state->on_placed(state->placed_owner, name->uid, NULL);
                 return;
         }
-        if (asking_read(object, state->with_gpu, &asking, NULL) < 0 || asking.pod.need_count == 0)
+        if (gpu_request_read(object, state->with_gpu, &gpu_request, NULL) < 0 ||
+            gpu_request.pod.need_count == 0)
                 return;
-        who_read(object, &who);
-        if (*text_at(object, "spec", "nodeName") == '\0') {
-                shape = shapes_find(&state->shapes, &asking);
-                if (shape)
-                        state_note_asking(state, name->uid, shape);
+        pod_ref_read(object, &pod_ref);
+        if (*json_read_text_in(object, "spec", "nodeName") == '\0') {
+                class = request_cache_find(&state->cache, &gpu_request);
+                if (class)
+                        state_note_request(state, name->uid, class);
                 if (state->on_waiting)
-                        state->on_waiting(state->owner, &who, &asking);
+                        state->on_waiting(state->owner, &pod_ref, &gpu_request);
                 return;
         }
         waiting_forget(state, name->uid);
-        pod_hold(state, object, name, &asking);
-        cluster_pod_describe(&state->cluster, &who);
-        cluster_claim_drop(&state->cluster, name->uid);
+        pod_hold(state, object, name, &gpu_request);
+        cluster_pod_describe(&state->cluster, &pod_ref);
+        cluster_nomination_drop(&state->cluster, name->uid);
         if (state->on_placed)
                 state->on_placed(state->placed_owner, name->uid, object);
 }
 
 void state_note_pod(struct state *state, const json_t *pod)
 {
-        struct who who;
+        struct pod_ref pod_ref;
 
-        who_read(pod, &who);
-        on_pod(state, KUBE_MODIFIED, &(struct kube_name){ who.namespace_name, who.name, who.uid },
-               pod);
+        pod_ref_read(pod, &pod_ref);
+        on_pod(state, KUBE_MODIFIED,
+               &(struct kube_name){ pod_ref.namespace_name, pod_ref.name, pod_ref.uid }, pod);
 }
 
 static void on_assumed_seen(void *owner, const char *uid, const json_t *pod)
 {
-        const bool is_it = strcmp(text_at(pod, "metadata", "uid"), uid) == 0;
+        const bool is_it = strcmp(json_read_text_in(pod, "metadata", "uid"), uid) == 0;
 
-        if (is_it && *text_at(pod, "spec", "nodeName"))
+        if (is_it && *json_read_text_in(pod, "spec", "nodeName"))
                 state_note_pod(owner, pod);
         else
                 assumed_release(owner, uid);
@@ -292,7 +310,10 @@ void state_await_not(struct state *state, const char *uid)
 
 static void on_pods_synced(void *owner)
 {
-        ((struct state *)owner)->has_pods = true;
+        struct state *state = owner;
+
+        state->has_pods = true;
+        waiting_ask_again(state);
 }
 
 static void on_trouble(void *owner, const struct err *e)
@@ -301,15 +322,23 @@ static void on_trouble(void *owner, const struct err *e)
         log_warn("%s", e->text);
 }
 
-/* Pods are told after the nodes: where room is to be kept for one, its node is known. */
+static void on_bad(void *owner, const struct err *e)
+{
+        struct state *state = owner;
+
+        log_limit_warn(&state->unread_log, clock_now_ns(), "%s", e->text);
+}
+
+/* Pods are told after the nodes: a pod's nominated node is known by then. */
 static void on_nodes_synced(void *owner)
 {
         struct state *state = owner;
         const struct kube_watch_options pods = { .path = "/api/v1/pods",
                                                  .on_change = on_pod,
-                                                 .without = told_unread,
+                                                 .without = node_read_ignored,
                                                  .on_synced = on_pods_synced,
                                                  .on_trouble = on_trouble,
+                                                 .on_bad = on_bad,
                                                  .owner = state };
 
         state->has_nodes = true;
@@ -323,14 +352,15 @@ int state_new(struct kube_client *client, bool with_gpu, uint64_t patience_ns,
         struct state *state = calloc(1, sizeof *state);
         const struct kube_watch_options nodes = { .path = "/api/v1/nodes",
                                                   .on_change = on_node,
-                                                  .without = told_unread,
+                                                  .without = node_read_ignored,
                                                   .on_synced = on_nodes_synced,
                                                   .on_trouble = on_trouble,
+                                                  .on_bad = on_bad,
                                                   .owner = state };
 
         if (!state)
                 return -ENOMEM;
-        shapes_init(&state->shapes);
+        request_cache_init(&state->cache);
         state->client = client;
         state->with_gpu = with_gpu;
         state->is_active = true;
@@ -359,14 +389,14 @@ void state_free(struct state *state)
         while ((link = hash_any(&state->waiting)))
                 waiting_forget(state, link->key);
         hash_done(&state->waiting);
-        shapes_done(&state->shapes);
+        request_cache_done(&state->cache);
         cluster_done(&state->cluster);
         free(state);
 }
 
 void state_on_waiting(struct state *state,
-                      void (*on_waiting)(void *owner, const struct who *who,
-                                         const struct asking *asking),
+                      void (*on_waiting)(void *owner, const struct pod_ref *pod_ref,
+                                         const struct gpu_request *gpu_request),
                       void *owner)
 {
         state->on_waiting = on_waiting;
@@ -381,6 +411,12 @@ void state_on_placed(struct state *state,
         state->placed_owner = owner;
 }
 
+uint64_t state_bad_objects(const struct state *state)
+{
+        return (state->nodes ? kube_watch_state(state->nodes).bad : 0) +
+               (state->pods ? kube_watch_state(state->pods).bad : 0);
+}
+
 bool state_is_synced(const struct state *state)
 {
         return state->has_nodes && state->has_pods;
@@ -391,19 +427,19 @@ struct cluster *state_cluster(struct state *state)
         return &state->cluster;
 }
 
-struct shapes *state_shapes(struct state *state)
+struct request_cache *state_request_cache(struct state *state)
 {
-        return &state->shapes;
+        return &state->cache;
 }
 
-const struct asking *state_asking(const struct state *state, const char *pod_uid)
+const struct gpu_request *state_request(const struct state *state, const char *pod_uid)
 {
         const struct hash_link *link = hash_find(&state->waiting, pod_uid);
 
-        return link ? &container_of(link, struct waiting, link)->shape->asking : NULL;
+        return link ? &container_of(link, struct waiting, link)->class->gpu_request : NULL;
 }
 
-void state_note_asking(struct state *state, const char *pod_uid, struct shape *shape)
+void state_note_request(struct state *state, const char *pod_uid, struct request_class *class)
 {
         struct hash_link *link = hash_find(&state->waiting, pod_uid);
         struct waiting *waiting = link ? container_of(link, struct waiting, link) : NULL;
@@ -418,8 +454,8 @@ void state_note_asking(struct state *state, const char *pod_uid, struct shape *s
                         return;
                 }
         }
-        shape_hold(shape);
-        if (waiting->shape)
-                shape_release(&state->shapes, waiting->shape);
-        waiting->shape = shape;
+        request_class_hold(class);
+        if (waiting->class)
+                request_class_release(&state->cache, waiting->class);
+        waiting->class = class;
 }

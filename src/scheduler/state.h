@@ -3,8 +3,8 @@
 
 #include "cluster.h"
 #include "kube_client.h"
-#include "shape.h"
-#include "who.h"
+#include "pod_ref.h"
+#include "request_cache.h"
 
 struct state;
 
@@ -16,13 +16,15 @@ void state_free(struct state *state); /* NULL is fine */
 
 /* Nodes and pods have been told once: decisions can be made. */
 bool state_is_synced(const struct state *state);
+/* Nodes and pods that could not be read, or not as they were, so far. */
+uint64_t state_bad_objects(const struct state *state);
 struct cluster *state_cluster(struct state *state);
-struct shapes *state_shapes(struct state *state);
+struct request_cache *state_request_cache(struct state *state);
 
 /* What a pod asks for that is not placed yet; NULL: it is not known. */
-const struct asking *state_asking(const struct state *state, const char *pod_uid);
+const struct gpu_request *state_request(const struct state *state, const char *pod_uid);
 /* A pod that kube-scheduler told of before the watch did. */
-void state_note_asking(struct state *state, const char *pod_uid, struct shape *shape);
+void state_note_request(struct state *state, const char *pod_uid, struct request_class *class);
 
 /* A pod as the API server has it now, from elsewhere than the watch. */
 void state_note_pod(struct state *state, const json_t *pod);
@@ -33,7 +35,7 @@ void state_await(struct state *state, const char *uid, const char *namespace_nam
 void state_await_not(struct state *state, const char *uid); /* it is decided anew */
 
 /* A pod found no node. kube-scheduler tries it again when a pod goes or a node tells of cards, often
- * before we hear of that, and then not for minutes: so where room appears just after a refusal, its
+ * before we hear of that, and then not for minutes: so where capacity is freed just after a refusal, its
  * node is touched, which makes kube-scheduler ask again. */
 void state_note_refusal(struct state *state);
 /* Nothing is written while it is false (at first it is true). */
@@ -44,8 +46,8 @@ void state_ask_again(struct state *state, const char *node);
 
 /* Told of every pod that is not placed, when the watch tells of it; NULL: nobody. */
 void state_on_waiting(struct state *state,
-                      void (*on_waiting)(void *owner, const struct who *who,
-                                         const struct asking *asking),
+                      void (*on_waiting)(void *owner, const struct pod_ref *pod_ref,
+                                         const struct gpu_request *gpu_request),
                       void *owner);
 
 /* Told of every pod that is on its node and asks for GPUs, and with a NULL pod when it is gone. */

@@ -13,8 +13,7 @@ static json_t *metas_of(const json_t *pods)
         const json_t *pod;
         size_t i;
 
-        json_array_foreach(pods, i, pod)
-        {
+        json_array_foreach (pods, i, pod) {
                 const char *uid = json_string_value(json_object_get(pod, "UID"));
 
                 if (!uid)
@@ -44,16 +43,19 @@ static json_t *node_answer(const struct cluster_node *node, const json_t *theirs
                          json_integer_value(json_object_get(theirs, "NumPDBViolations")));
 }
 
-json_t *verb_preempt(const struct cluster *cluster, const json_t *args, const struct asking *asking,
-                     uint64_t now_ns)
+json_t *verb_preempt(const struct cluster *cluster, const json_t *args,
+                     const struct gpu_request *gpu_request, uint64_t now_ns)
 {
         const char *uid = json_string_value(
                 json_object_get(json_object_get(json_object_get(args, "Pod"), "metadata"), "uid"));
-        const struct victims_question question = { .asking = asking, .uid = uid, .now_ns = now_ns };
+        const struct victims_question question = { .gpu_request = gpu_request,
+                                                   .uid = uid,
+                                                   .now_ns = now_ns };
         const json_t *metas = json_object_get(args, "NodeNameToMetaVictims");
         const json_t *nodes =
                 json_object_size(metas) > 0 ? metas : json_object_get(args, "NodeNameToVictims");
-        const struct cluster_claim *claim = uid ? cluster_claim_find(cluster, uid) : NULL;
+        const struct cluster_nomination *nomination =
+                uid ? cluster_nomination_find(cluster, uid) : NULL;
         autofree struct victims *victims = malloc(sizeof *victims);
         json_t *answers = json_object(), *theirs;
         const char *name;
@@ -62,11 +64,10 @@ json_t *verb_preempt(const struct cluster *cluster, const json_t *args, const st
                 json_decref(answers);
                 return NULL;
         }
-        json_object_foreach((json_t *)nodes, name, theirs)
-        {
-                if (claim && strcmp(claim->node->name, name) != 0)
+        json_object_foreach ((json_t *)nodes, name, theirs) {
+                if (nomination && strcmp(nomination->node->name, name) != 0)
                         continue;
-                json_t *answer = asking->pod.need_count == 0
+                json_t *answer = gpu_request->pod.need_count == 0
                                          ? json_pack("{s:o, s:I}", "Pods",
                                                      metas_of(json_object_get(theirs, "Pods")),
                                                      "NumPDBViolations",

@@ -4,7 +4,7 @@
 #include "victims.h"
 
 /* ExtenderPreemptionResult; NULL: out of memory. Nodes on which the pod would not fit though all those of
- * lower priority go are left out; and where room is kept for the pod, all other nodes: nobody goes twice for
+ * lower priority go are left out; and where a node is nominated for the pod, all others: nobody goes twice for
  * one pod. */
-json_t *verb_preempt(const struct cluster *cluster, const json_t *args, const struct asking *asking,
-                     uint64_t now_ns);
+json_t *verb_preempt(const struct cluster *cluster, const json_t *args,
+                     const struct gpu_request *gpu_request, uint64_t now_ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "scope.h"
 
 enum { SCORE_MOST = 10, FULLNESS_MOST = 1000 };
@@ -25,10 +26,9 @@ static int name_append(struct str *to, char before, const char *name, size_t cou
 
 static int result_append(struct str *reply, const struct str *failed, const char *error)
 {
-        json_t *string = json_string(error);
+        autojson json_t *string = json_string(error);
         autofree char *text = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 
-        json_decref(string);
         if (!text)
                 return -ENOMEM;
         return str_appendf(reply,
@@ -48,34 +48,34 @@ int verbs_filter_error(const char *error, struct str *reply)
         return r == 0 ? result_append(reply, &(struct str){ 0 }, error) : r;
 }
 
-/* Others have the pod's own claim against them, and the shape is everybody's. */
-static bool claim_fits(const struct verbs *verbs, const struct shape *shape)
+/* The pod's own nomination holds against others, and the class is everybody's. */
+static bool nomination_fits(const struct verbs *verbs, const struct request_class *class)
 {
         struct placement placement;
 
-        return cluster_place(verbs->claim->node, &shape->asking, verbs->claim->uid, &placement,
-                             NULL) == 0;
+        return cluster_place(verbs->nomination->node, &class->gpu_request, verbs->nomination->uid,
+                             &placement, NULL) == 0;
 }
 
-/* Why not; NULL: there is room. */
-static const char *reason_of(const struct verbs *verbs, struct shape *shape, const char *name,
-                             size_t count)
+/* Why not; NULL: it fits. */
+static const char *reason_of(const struct verbs *verbs, struct request_class *class,
+                             const char *name, size_t count)
 {
         const struct cluster_node *node = cluster_node_find_bytes(verbs->cluster, name, count);
-        const struct shape_answer *answer = node ? shape_ask(shape, node) : NULL;
+        const struct request_answer *answer = node ? request_class_query(class, node) : NULL;
 
-        if (shape->asking.pod.need_count == 0)
+        if (class->gpu_request.pod.need_count == 0)
                 return NULL;
         if (!node)
                 return unknown;
-        if (verbs->claim && verbs->claim->node == node && claim_fits(verbs, shape))
+        if (verbs->nomination && verbs->nomination->node == node && nomination_fits(verbs, class))
                 return NULL;
         if (!answer)
                 return "\"out of memory\"";
-        return answer->reason ? shape_reason(shape, answer) : NULL;
+        return answer->reason ? request_class_reason(class, answer) : NULL;
 }
 
-int verbs_filter(const struct verbs *verbs, const struct args *args, struct shape *shape,
+int verbs_filter(const struct verbs *verbs, const struct args *args, struct request_class *class,
                  struct str *reply, size_t *ret_passed)
 {
         const char *at = args->names, *name;
@@ -85,7 +85,7 @@ int verbs_filter(const struct verbs *verbs, const struct args *args, struct shap
 
         *ret_passed = 0;
         while (r == 0 && args_next(args, &at, &name, &count)) {
-                const char *reason = reason_of(verbs, shape, name, count);
+                const char *reason = reason_of(verbs, class, name, count);
 
                 if (!reason) {
                         r = name_append(reply, '[', name, count);
@@ -108,12 +108,12 @@ int verbs_filter(const struct verbs *verbs, const struct args *args, struct shap
 }
 
 /* Full nodes first, so that whole ones stay free; or the other way. */
-static unsigned node_score(const struct verbs *verbs, struct shape *shape, const char *name,
+static unsigned node_score(const struct verbs *verbs, struct request_class *class, const char *name,
                            size_t count)
 {
         const struct cluster_node *node = cluster_node_find_bytes(verbs->cluster, name, count);
-        const struct shape_answer *answer = node ? shape_ask(shape, node) : NULL;
-        const char *policy = shape->asking.node_policy;
+        const struct request_answer *answer = node ? request_class_query(class, node) : NULL;
+        const char *policy = class->gpu_request.node_policy;
         const bool is_spread = *policy ? strcmp(policy, "spread") == 0 : verbs->is_spread;
 
         if (!answer || answer->reason || strcmp(policy, "none") == 0)
@@ -123,14 +123,15 @@ static unsigned node_score(const struct verbs *verbs, struct shape *shape, const
         return is_spread ? SCORE_MOST - score : score;
 }
 
-static unsigned score_least(const struct verbs *verbs, const struct args *args, struct shape *shape)
+static unsigned score_least(const struct verbs *verbs, const struct args *args,
+                            struct request_class *class)
 {
         const char *at = args->names, *name;
         unsigned least = SCORE_MOST;
         size_t count;
 
         while (least > 0 && args_next(args, &at, &name, &count)) {
-                const unsigned score = node_score(verbs, shape, name, count);
+                const unsigned score = node_score(verbs, class, name, count);
 
                 if (score < least)
                         least = score;
@@ -140,18 +141,18 @@ static unsigned score_least(const struct verbs *verbs, const struct args *args, 
 
 /* Scores are added to others: what all nodes have in common decides nothing, and who is not named has 0. In a
  * large cluster few nodes are left to be told of, and to be read. */
-int verbs_prioritize(const struct verbs *verbs, const struct args *args, struct shape *shape,
-                     struct str *reply)
+int verbs_prioritize(const struct verbs *verbs, const struct args *args,
+                     struct request_class *class, struct str *reply)
 {
         static const char *const scores[SCORE_MOST + 1] = { "0}", "1}", "2}", "3}", "4}", "5}",
                                                             "6}", "7}", "8}", "9}", "10}" };
-        const unsigned least = score_least(verbs, args, shape);
+        const unsigned least = score_least(verbs, args, class);
         const char *at = args->names, *name, *before = "[{\"Host\":\"";
         size_t count;
         int r = 0;
 
         while (r == 0 && args_next(args, &at, &name, &count)) {
-                const unsigned score = node_score(verbs, shape, name, count);
+                const unsigned score = node_score(verbs, class, name, count);
 
                 if (score == least)
                         continue;

@@ -1,4 +1,4 @@
-/* Whom to send away on one node. */
+/* The victims on one node. */
 #include "victims.h"
 
 #include <errno.h>
@@ -24,8 +24,7 @@ static bool is_named(const json_t *list, const char *uid)
         const json_t *item;
         size_t i;
 
-        json_array_foreach(list, i, item)
-        {
+        json_array_foreach (list, i, item) {
                 const char *text = json_string_value(json_object_get(item, "UID"));
 
                 if (text && strcmp(text, uid) == 0)
@@ -52,8 +51,9 @@ static bool may_go(const struct gathering *gathering, const struct cluster_pod *
         const struct victims_question *question = gathering->question;
 
         return !question->is_patient && pod->names && !pod->is_assumed &&
-               pod->priority < question->asking->priority && pod->guarded_ns <= question->now_ns &&
-               !is_named(question->spared, pod->uid) && gathering->count < PREEMPTION_VICTIMS;
+               pod->priority < question->gpu_request->priority &&
+               pod->guarded_ns <= question->now_ns && !is_named(question->spared, pod->uid) &&
+               gathering->count < PREEMPTION_VICTIMS;
 }
 
 static void pods_gather(struct gathering *gathering)
@@ -104,9 +104,9 @@ int victims_find(const struct cluster_node *node, const struct victims_question 
                  struct victims *ret_victims)
 {
         autofree struct gathering *gathering = calloc(1, sizeof *gathering);
-        struct placement_node place = {
+        struct placement_node target = {
                 .card_count = (unsigned)node->cards.count,
-                .allowed = cluster_allowed(node, question->asking),
+                .allowed = cluster_allowed(node, question->gpu_request),
                 .links = node->links,
         };
 
@@ -114,16 +114,18 @@ int victims_find(const struct cluster_node *node, const struct victims_question 
                 return -ENOMEM;
         gathering->node = node;
         gathering->question = question;
-        /* One that is away for a moment is waited for, and nobody is sent away there. */
-        if (!place.allowed || (node->is_away && !question->is_patient))
+        /* A node that is away for a moment is waited for, and nobody is evicted there. */
+        if (!target.allowed || (node->is_away && !question->is_patient))
                 return -ENOSPC;
         if (holds_new(gathering) < 0)
                 return -ENOMEM;
-        memcpy(gathering->cards, node->places, place.card_count * sizeof gathering->cards[0]);
-        cluster_claims_add(node, question->asking->priority, question->uid, gathering->cards);
+        memcpy(gathering->cards, node->placement_cards,
+               target.card_count * sizeof gathering->cards[0]);
+        cluster_nominations_add(node, question->gpu_request->priority, question->uid,
+                                gathering->cards);
         pods_gather(gathering);
-        place.cards = gathering->cards;
-        const int r = preemption_find(&place, &question->asking->pod, gathering->victims,
+        target.cards = gathering->cards;
+        const int r = preemption_find(&target, &question->gpu_request->pod, gathering->victims,
                                       gathering->count, &gathering->preemption);
 
         if (r == 0)

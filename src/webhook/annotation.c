@@ -17,15 +17,15 @@ static const char *const topologies[] = {
 };
 
 /* Written by our programs; the second group by Volcano's scheduler, whose decision we honour. */
-static const char *const ours[] = { "vgpu.io/allocation", "vgpu.io/kept-node",
+static const char *const ours[] = { "vgpu.io/allocation", "vgpu.io/nominated-node",
                                     ANNOTATION_CONTAINER_UUIDS, ANNOTATION_SEAL, NULL };
-static const char *const volcanos[] = { "volcano.sh/vgpu-ids-new",
-                                        "volcano.sh/devices-to-allocate",
-                                        "volcano.sh/vgpu-node",
-                                        "volcano.sh/vgpu-time",
-                                        "volcano.sh/bind-phase",
-                                        "volcano.sh/bind-time",
-                                        NULL };
+static const char *const volcano_annotations[] = { "volcano.sh/vgpu-ids-new",
+                                                   "volcano.sh/devices-to-allocate",
+                                                   "volcano.sh/vgpu-node",
+                                                   "volcano.sh/vgpu-time",
+                                                   "volcano.sh/bind-phase",
+                                                   "volcano.sh/bind-time",
+                                                   NULL };
 
 /* One row per name a pod may carry, ours and the families'. */
 static const struct {
@@ -60,22 +60,22 @@ static const struct {
         { "vgpu.io/cores-max", PERCENT },
 };
 
-static bool is_word(const char *text, const char *const *words)
+static bool is_in_list(const char *text, const char *const *list)
 {
-        for (; *words; words++)
-                if (strcmp(text, *words) == 0)
+        for (; *list; list++)
+                if (strcmp(text, *list) == 0)
                         return true;
         return false;
 }
 
-bool annotation_is_volcanos(const char *name)
+bool annotation_is_of_volcano(const char *name)
 {
-        return is_word(name, volcanos);
+        return is_in_list(name, volcano_annotations);
 }
 
 bool annotation_is_reserved(const char *name)
 {
-        return is_word(name, ours) || is_word(name, volcanos);
+        return is_in_list(name, ours) || is_in_list(name, volcano_annotations);
 }
 
 bool annotation_is_ceiling(const char *name)
@@ -90,17 +90,17 @@ static int form_check(enum form form, const char *text, struct err *e)
 
         switch (form) {
         case NODE_POLICY:
-                return is_word(text, policies)
+                return is_in_list(text, policies)
                                ? 0
                                : err_set(e, -EINVAL, "'%.40s' is none of binpack, spread, none",
                                          text);
         case CORES_POLICY:
-                return is_word(text, cores_policies)
+                return is_in_list(text, cores_policies)
                                ? 0
                                : err_set(e, -EINVAL, "'%.40s' is none of fixed, balance, none",
                                          text);
         case TOPOLOGY:
-                return is_word(text, topologies)
+                return is_in_list(text, topologies)
                                ? 0
                                : err_set(e, -EINVAL,
                                          "'%.40s' is none of none, numa, numa-strict, link, "

@@ -13,7 +13,7 @@
 /* Written by our programs (or by a scheduler whose decision we honour), never by a user. */
 bool annotation_is_reserved(const char *name);
 /* Of those, the ones that Volcano's scheduler writes. */
-bool annotation_is_volcanos(const char *name);
+bool annotation_is_of_volcano(const char *name);
 /* A ceiling of resizing: a user's at CREATE, nobody's afterwards. */
 bool annotation_is_ceiling(const char *name);
 

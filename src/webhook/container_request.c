@@ -45,8 +45,7 @@ static void alone_copy(struct patch *patch, const json_t *from, json_t *to, cons
         const char *name;
         json_t *value;
 
-        json_object_foreach((json_t *)from, name, value)
-        {
+        json_object_foreach ((json_t *)from, name, value) {
                 struct resource resource;
 
                 if (resource_find(name, rules->with_gpu, &resource) && !json_object_get(to, name))
@@ -64,7 +63,7 @@ static int units_set(struct patch *patch, struct lists *lists, const struct requ
 
         if (r < 0)
                 return r;
-        if (rules->is_units_left)
+        if (rules->leaves_units)
                 return request_has(request, RESOURCE_MEMORY_UNITS)
                                ? err_set(e, -EINVAL,
                                          "%s is counted from its MIG profiles by the queue, and "

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "clock.h"
+#include "json_read.h"
 #include "kube_secret.h"
 #include "list.h"
 #include "log.h"
@@ -91,13 +92,12 @@ static bool bundle_set(void *owner, json_t *configuration)
 {
         struct enrolment *enrolment = owner;
         const char *certificate = enrolment->authority.certificate;
-        json_t *bundle = kube_secret_encode(certificate, strlen(certificate));
+        autojson json_t *bundle = kube_secret_encode(certificate, strlen(certificate));
         bool has_changed = false;
         json_t *webhook;
         size_t i;
 
-        json_array_foreach(json_object_get(configuration, "webhooks"), i, webhook)
-        {
+        json_array_foreach (json_object_get(configuration, "webhooks"), i, webhook) {
                 json_t *client = json_object_get(webhook, "clientConfig");
 
                 if (!client || json_equal(json_object_get(client, "caBundle"), bundle))
@@ -105,7 +105,6 @@ static bool bundle_set(void *owner, json_t *configuration)
                 json_object_set(client, "caBundle", bundle);
                 has_changed = true;
         }
-        json_decref(bundle);
         return has_changed;
 }
 

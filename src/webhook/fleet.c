@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "json_read.h"
 #include "list.h"
 #include "log.h"
 #include "node_cards.h"
@@ -44,9 +45,7 @@ static void on_again(struct timer *timer)
 
 static uint64_t cards_largest(const json_t *node)
 {
-        const char *text = json_string_value(
-                json_object_get(json_object_get(json_object_get(node, "metadata"), "annotations"),
-                                "nvidia.com/node-device-register"));
+        const char *text = json_read_annotation(node, "nvidia.com/node-device-register");
         uint64_t largest = 0;
         struct vec cards;
 
@@ -103,8 +102,7 @@ static void on_page(void *owner, const struct kube_answer *answer)
                 return pass_later(fleet);
         }
         fleet->is_troubled = false;
-        json_array_foreach(items, i, node)
-        {
+        json_array_foreach (items, i, node) {
                 const uint64_t mib = cards_largest(node);
 
                 fleet->passing_mib = mib > fleet->passing_mib ? mib : fleet->passing_mib;

@@ -24,7 +24,7 @@ struct webhook {
         struct kube_config config;
         struct kube_client *client;
         struct enrolment *enrolment;
-        struct fleet *fleet; /* NULL: nodes are not looked at */
+        struct fleet *fleet; /* NULL: nodes are not watched */
         struct tls_keeper *keeper;
         struct server *server;
         struct loop_signals signals;
@@ -123,11 +123,11 @@ static void fleet_start(struct webhook *webhook)
         if (!webhook->client &&
             (kube_config_load(webhook->settings.kubeconfig, &webhook->config, &e) < 0 ||
              kube_client_new(webhook->loop, &webhook->config, &webhook->client, &e) < 0)) {
-                log_info("nodes are not looked at: %s", e.text);
+                log_info("cannot watch nodes: %s", e.text);
                 return;
         }
         if (fleet_new(webhook->client, on_largest, webhook, &webhook->fleet) < 0)
-                log_warn("out of memory: nodes are not looked at");
+                log_warn("out of memory: cannot watch nodes");
 }
 
 static void mounted_start(struct webhook *webhook)

@@ -6,15 +6,10 @@
 #include <string.h>
 
 #include "annotation.h"
+#include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
 #include "scope.h"
-
-static void autodecref(json_t **json)
-{
-        json_decref(*json);
-}
-#define AUTODECREF __attribute__((cleanup(autodecref)))
 
 /* All containers of a pod spec. *ret_uuids: the names of those that ask for a GPU, or NULL. */
 static int spec_complete(json_t *spec, const char *path, const struct rules *rules,
@@ -24,7 +19,7 @@ static int spec_complete(json_t *spec, const char *path, const struct rules *rul
 
         while (pod_walk_next(&walk)) {
                 struct request request;
-                const int r = container_request_complete(patch, walk.container, walk.place,
+                const int r = container_request_complete(patch, walk.container, walk.pointer,
                                                          &rules->container, &request, e);
 
                 if (r < 0)
@@ -35,27 +30,20 @@ static int spec_complete(json_t *spec, const char *path, const struct rules *rul
         return 0;
 }
 
-static bool word_is_in(const char *word, const char *const *words)
+static bool name_is_in_list(const char *name, const char *const *list)
 {
-        for (; words && *words; words++)
-                if (strcmp(word, *words) == 0)
+        for (; list && *list; list++)
+                if (strcmp(name, *list) == 0)
                         return true;
         return false;
-}
-
-static const char *text_get(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
 }
 
 static int runtime_set(json_t *spec, const struct rules *rules, struct patch *patch, bool has_gpu,
                        struct err *e)
 {
-        const char *name = text_get(spec, "runtimeClassName");
+        const char *name = json_read_text(spec, "runtimeClassName");
 
-        if (word_is_in(name, rules->foreign_runtimes))
+        if (name_is_in_list(name, rules->foreign_runtimes))
                 return err_set(e, -EINVAL,
                                "runtimeClassName '%.60s' hands out GPUs that nobody accounts for; "
                                "leave it out",
@@ -69,13 +57,13 @@ static int runtime_set(json_t *spec, const struct rules *rules, struct patch *pa
 static int scheduler_set(json_t *spec, const struct rules *rules, struct patch *patch,
                          struct err *e)
 {
-        const char *name = text_get(spec, "schedulerName");
+        const char *name = json_read_text(spec, "schedulerName");
 
-        if (*text_get(spec, "nodeName"))
+        if (*json_read_text(spec, "nodeName"))
                 return err_set(e, -EINVAL,
                                "nodeName '%.60s' is set by hand: a GPU is given by the scheduler; "
                                "use a node selector or affinity",
-                               text_get(spec, "nodeName"));
+                               json_read_text(spec, "nodeName"));
         if (!*name || strcmp(name, "default-scheduler") == 0)
                 patch_set(patch, spec, "/spec", "schedulerName", json_string(rules->scheduler));
         return 0;
@@ -85,29 +73,29 @@ static int scheduler_set(json_t *spec, const struct rules *rules, struct patch *
 static bool uuids_are_ours(const json_t *annotations, const json_t *names,
                            const char *pod_namespace, const struct rules *rules)
 {
-        const char *text = text_get(annotations, ANNOTATION_CONTAINER_UUIDS);
-        AUTODECREF json_t *uuids = json_loads(text, 0, NULL);
+        const char *text = json_read_text(annotations, ANNOTATION_CONTAINER_UUIDS);
+        autojson json_t *uuids = json_loads(text, 0, NULL);
         const json_t *name;
         size_t i;
 
         if (!seal_holds(&rules->seal, pod_namespace, text,
-                        text_get(annotations, ANNOTATION_SEAL)) ||
+                        json_read_text(annotations, ANNOTATION_SEAL)) ||
             json_object_size(uuids) != json_array_size(names))
                 return false;
-        json_array_foreach(names, i,
-                           name) if (!json_object_get(uuids, json_string_value(name))) return false;
+        json_array_foreach (names, i, name)
+                if (!json_object_get(uuids, json_string_value(name)))
+                        return false;
         return true;
 }
 
 static int uuids_make(const json_t *names, const char *pod_namespace, const struct rules *rules,
                       char **ret_uuids, char ret_seal[static SEAL_TEXT])
 {
-        AUTODECREF json_t *uuids = json_object();
+        autojson json_t *uuids = json_object();
         const json_t *name;
         size_t i;
 
-        json_array_foreach(names, i, name)
-        {
+        json_array_foreach (names, i, name) {
                 char uuid[37];
 
                 if (seal_uuid(uuid) < 0 ||
@@ -141,13 +129,12 @@ static int uuids_set(json_t *pod, const json_t *names, const char *pod_namespace
 /* What only our programs may write goes; what a user may write must be right. */
 static int annotations_clean(json_t *pod, bool keep_uuids, struct patch *patch, struct err *e)
 {
-        json_t *annotations = json_object_get(json_object_get(pod, "metadata"), "annotations");
+        json_t *annotations = json_read_annotations(pod);
         const char *name;
         json_t *value;
         void *next;
 
-        json_object_foreach_safe(annotations, next, name, value)
-        {
+        json_object_foreach_safe (annotations, next, name, value) {
                 const bool is_uuid = strcmp(name, ANNOTATION_CONTAINER_UUIDS) == 0 ||
                                      strcmp(name, ANNOTATION_SEAL) == 0;
                 const int r = annotation_check(name, value, e);
@@ -163,7 +150,7 @@ static int annotations_clean(json_t *pod, bool keep_uuids, struct patch *patch, 
 int mutate_pod(json_t *pod, const char *pod_namespace, const struct rules *rules,
                struct patch *patch, struct err *e)
 {
-        AUTODECREF json_t *names = json_array();
+        autojson json_t *names = json_array();
         json_t *spec = json_object_get(pod, "spec");
         int r;
 
@@ -196,8 +183,7 @@ static int jobset_complete(json_t *object, const struct rules *rules, struct pat
         json_t *job;
         size_t i;
 
-        json_array_foreach(jobs, i, job)
-        {
+        json_array_foreach (jobs, i, job) {
                 json_t *spec = path_get(
                         job, (const char *const[]){ "template", "spec", "template", "spec", NULL });
                 char path[PATCH_PATH];

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_read.h"
+
 void patch_init(struct patch *patch)
 {
         *patch = (struct patch){ .operations = json_array() };
@@ -32,12 +34,12 @@ void patch_join(const char *path, const char *key, char ret_path[static PATCH_PA
 static void operation_add(struct patch *patch, const char *name, const char *path, const char *key,
                           json_t *value)
 {
-        char place[PATCH_PATH];
+        char target[PATCH_PATH];
         json_t *operation;
 
-        patch_join(path, key, place);
-        operation = value ? json_pack("{s:s, s:s, s:O}", "op", name, "path", place, "value", value)
-                          : json_pack("{s:s, s:s}", "op", name, "path", place);
+        patch_join(path, key, target);
+        operation = value ? json_pack("{s:s, s:s, s:O}", "op", name, "path", target, "value", value)
+                          : json_pack("{s:s, s:s}", "op", name, "path", target);
         if (!operation || json_array_append_new(patch->operations, operation) < 0)
                 patch->is_broken = true;
 }
@@ -56,13 +58,12 @@ void patch_set(struct patch *patch, json_t *object, const char *path, const char
                 return;
         }
         /* The patch keeps a copy: what is set may grow afterwards, by operations of its own. */
-        json_t *copy = json_deep_copy(value);
+        autojson json_t *copy = json_deep_copy(value);
 
         if (copy)
                 operation_add(patch, old ? "replace" : "add", path, key, copy);
         else
                 patch->is_broken = true;
-        json_decref(copy);
         if (json_object_set_new(object, key, value) < 0)
                 patch->is_broken = true;
 }

@@ -21,7 +21,7 @@ void patch_set(struct patch *patch, json_t *object, const char *path, const char
                json_t *value);
 void patch_remove(struct patch *patch, json_t *object, const char *path, const char *key);
 
-/* The object parent[key], made if it is not there; *ret_path is its place. NULL: it is something
+/* The object parent[key], made if it is not there; *ret_path is its JSON pointer. NULL: it is something
  * else, or memory is short. */
 json_t *patch_object(struct patch *patch, json_t *parent, const char *path, const char *key,
                      char ret_path[static PATCH_PATH]);

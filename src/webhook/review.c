@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "json_text.h"
 #include "mutate.h"
 #include "pod.h"
@@ -22,29 +23,23 @@ struct review {
         json_t *object, *old;
 };
 
-static const char *text_get(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
-}
-
 static int review_read(const json_t *root, struct review *ret_review, struct err *e)
 {
         json_t *request = json_object_get(root, "request");
 
-        if (!json_is_object(request) || strcmp(text_get(root, "kind"), "AdmissionReview") != 0)
+        if (!json_is_object(request) ||
+            strcmp(json_read_text(root, "kind"), "AdmissionReview") != 0)
                 return err_set(e, -EINVAL, "the body is no AdmissionReview");
-        if (strcmp(text_get(root, "apiVersion"), API) != 0)
+        if (strcmp(json_read_text(root, "apiVersion"), API) != 0)
                 return err_set(e, -EINVAL, "AdmissionReview of version '%.60s'; it must be " API,
-                               text_get(root, "apiVersion"));
+                               json_read_text(root, "apiVersion"));
         *ret_review = (struct review){
-                .uid = text_get(request, "uid"),
-                .kind = text_get(json_object_get(request, "kind"), "kind"),
-                .operation = text_get(request, "operation"),
-                .sub_resource = text_get(request, "subResource"),
-                .pod_namespace = text_get(request, "namespace"),
-                .user = text_get(json_object_get(request, "userInfo"), "username"),
+                .uid = json_read_text(request, "uid"),
+                .kind = json_read_text(json_object_get(request, "kind"), "kind"),
+                .operation = json_read_text(request, "operation"),
+                .sub_resource = json_read_text(request, "subResource"),
+                .pod_namespace = json_read_text(request, "namespace"),
+                .user = json_read_text(json_object_get(request, "userInfo"), "username"),
                 .object = json_object_get(request, "object"),
                 .old = json_object_get(request, "oldObject"),
         };
@@ -181,10 +176,9 @@ static int root_answer(const json_t *root, enum review_side side, const struct r
         *ret_outcome = r < 0                                   ? REVIEW_REFUSED
                        : json_array_size(patch.operations) > 0 ? REVIEW_CHANGED
                                                                : REVIEW_LEFT;
-        json_t *answer = response_make(&review, r, &patch, warnings, e);
+        autojson json_t *answer = response_make(&review, r, &patch, warnings, e);
 
         *ret_answer = answer && !patch.is_broken ? json_dumps(answer, JSON_COMPACT) : NULL;
-        json_decref(answer);
         patch_done(&patch);
         return *ret_answer ? 0 : err_set(e, -ENOMEM, "out of memory");
 }

@@ -143,7 +143,7 @@ static bool option_take(struct settings *settings, int option, const char *value
         else if (option == FIX_MEMORY_UNITS)
                 settings->rules.container.is_units_fixed = true;
         else if (option == LEAVE_MEMORY_UNITS)
-                settings->rules.container.is_units_left = true;
+                settings->rules.container.leaves_units = true;
         return true;
 }
 
@@ -168,7 +168,7 @@ static int settings_check(struct settings *settings, int *ret_exit)
         if (settings->seal_key_path && !settings->certificate_path)
                 return refuse("--seal-key goes with --certificate; our own lies in the Secret",
                               ret_exit);
-        if (settings->rules.container.is_units_left && settings->rules.container.is_units_fixed)
+        if (settings->rules.container.leaves_units && settings->rules.container.is_units_fixed)
                 return refuse("--fix-memory-units and --leave-memory-units contradict each other",
                               ret_exit);
         if (!*settings->rules.runtime_class)
@@ -202,7 +202,7 @@ int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret
         while ((option = cli_scan_next(&scan, &e)) != CLI_END) {
                 if (option == CLI_BAD)
                         return refuse(e.text, ret_exit);
-                if (option == CLI_WORD)
+                if (option == CLI_PLAIN)
                         return refuse("takes options only (see --help)", ret_exit);
                 if (option == CLI_HELP || option == VERSION) {
                         if (option == CLI_HELP)

@@ -6,13 +6,9 @@
 
 #include "allocation.h"
 #include "annotation.h"
+#include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
-
-static json_t *annotations_get(const json_t *object)
-{
-        return json_object_get(json_object_get(object, "metadata"), "annotations");
-}
 
 static bool name_is_in(const char *name, const char *const *names)
 {
@@ -25,7 +21,7 @@ static bool name_is_in(const char *name, const char *const *names)
 static bool user_may_write(const char *user, const char *annotation, const struct rules *rules)
 {
         return name_is_in(user, rules->trusted_users) ||
-               (annotation_is_volcanos(annotation) && name_is_in(user, rules->volcano_users));
+               (annotation_is_of_volcano(annotation) && name_is_in(user, rules->volcano_users));
 }
 
 /* A rule that would still change something says that it was undone after us. */
@@ -66,8 +62,8 @@ static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_byte
 {
         struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "/spec" };
         struct allocation allocation = { .parts = VEC_OF(struct allocation_part) };
-        const char *decided =
-                json_string_value(json_object_get(annotations_get(pod), ALLOCATION_ANNOTATION));
+        const char *decided = json_string_value(
+                json_object_get(json_read_annotations(pod), ALLOCATION_ANNOTATION));
 
         if (decided && allocation_parse(decided, &allocation, NULL) < 0)
                 allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
@@ -98,7 +94,7 @@ static int sizes_check(json_t *pod, const struct rules *rules, struct err *e)
         unsigned cores;
 
         pod_sizes(pod, rules, &bytes, &cores);
-        return annotation_check_resize(annotations_get(pod), bytes, cores, e);
+        return annotation_check_resize(json_read_annotations(pod), bytes, cores, e);
 }
 
 int validate_pod(json_t *pod, const struct rules *rules, struct err *e)
@@ -114,8 +110,7 @@ int validate_pod(json_t *pod, const struct rules *rules, struct err *e)
                 if (r < 0)
                         return r;
         }
-        json_object_foreach(annotations_get(pod), name, value)
-        {
+        json_object_foreach (json_read_annotations(pod), name, value) {
                 const bool is_uuid = strcmp(name, ANNOTATION_CONTAINER_UUIDS) == 0 ||
                                      strcmp(name, ANNOTATION_SEAL) == 0;
 
@@ -142,13 +137,12 @@ static int annotation_change(const char *name, const char *user, const struct ru
 int validate_change(json_t *pod, const json_t *old, const char *user, const struct rules *rules,
                     struct err *e)
 {
-        json_t *now = annotations_get(pod), *before = annotations_get(old);
+        json_t *now = json_read_annotations(pod), *before = json_read_annotations(old);
         bool has_changed = false;
         const char *name;
         json_t *value;
 
-        json_object_foreach(now, name, value)
-        {
+        json_object_foreach (now, name, value) {
                 const json_t *was = json_object_get(before, name);
 
                 if (was && json_equal(was, value))
@@ -158,8 +152,7 @@ int validate_change(json_t *pod, const json_t *old, const char *user, const stru
                     annotation_check(name, value, e) < 0)
                         return -EINVAL;
         }
-        json_object_foreach(before, name, value)
-        {
+        json_object_foreach (before, name, value) {
                 if (!json_object_get(now, name) && annotation_change(name, user, rules, e) < 0)
                         return -EINVAL;
         }
@@ -183,12 +176,11 @@ static bool is_repeated(const json_t *annotations, const char *name, const char 
 int validate_binding(const json_t *binding, const char *pod_namespace, const char *user,
                      const struct rules *rules, struct err *e)
 {
-        const json_t *annotations = annotations_get(binding);
+        const json_t *annotations = json_read_annotations(binding);
         const char *name;
         json_t *value;
 
-        json_object_foreach((json_t *)annotations, name, value)
-        {
+        json_object_foreach ((json_t *)annotations, name, value) {
                 if (annotation_is_reserved(name) && !user_may_write(user, name, rules) &&
                     !is_repeated(annotations, name, pod_namespace, user, rules))
                         return err_set(e, -EPERM,

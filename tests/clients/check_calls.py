@@ -1,4 +1,4 @@
-"""check_calls: no client called a function that docs/unsupported.md lists, but for those it names."""
+"""check_calls: no client called a function that sim/docs/unsupported.md lists, but for those it names."""
 
 import collections
 import os
@@ -7,7 +7,7 @@ import re
 from harness import TOP, Failed, check
 
 # The page agrees with the built libraries: tests/abi sees to that.
-PAGE = os.path.join(TOP, "docs", "unsupported.md")
+PAGE = os.path.join(TOP, "sim", "docs", "unsupported.md")
 
 
 def listed():

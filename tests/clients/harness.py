@@ -11,7 +11,10 @@ import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-CACHE = os.path.join(os.environ.get("VGPU_CACHE") or os.path.expanduser("~/.cache/vgpu"), "clients")
+sys.path.insert(0, os.path.join(TOP, "tools"))
+from cache import cache_path    # noqa: E402  of tools/
+
+CACHE = cache_path("clients")
 DEBIAN = os.path.join(CACHE, "debian", "usr")
 DEBIAN_LIB = os.path.join(DEBIAN, "lib", "x86_64-linux-gnu")
 CUDA13 = os.path.join(CACHE, "cuda13", "nvidia", "cu13")

@@ -1,4 +1,4 @@
-/* Tests of the account: exact between processes, however they die. */
+/* Tests of the region: exact between processes, however they die. */
 #include "region_check.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ TEST(a_limit_below_what_is_held_refuses_and_takes_nothing_away)
         region_close(&region);
 }
 
-TEST(a_device_s_two_accounts_are_apart_and_both_are_left_empty)
+TEST(a_device_and_its_virtual_memory_are_apart_and_both_are_left_empty)
 {
         struct region region;
 
@@ -278,7 +278,7 @@ static void racer_until_killed(struct region *region, unsigned seed)
         }
 }
 
-TEST(the_account_adds_up_while_processes_work_and_die)
+TEST(charges_add_up_while_processes_work_and_die)
 {
         struct region region;
 
@@ -290,15 +290,15 @@ TEST(the_account_adds_up_while_processes_work_and_die)
                         if (pids[i] == 0)
                                 racer_until_killed(&region, round * 3 + i);
                 }
-                for (unsigned look = 0; look < 50; look++)
-                        CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+                for (unsigned sample = 0; sample < 50; sample++)
+                        CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
                 for (unsigned i = 0; i < 3; i++)
                         kill(pids[i], SIGKILL);
                 for (unsigned i = 0; i < 3; i++)
                         waitpid(pids[i], NULL, 0);
-                CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND); /* dead, not yet reaped */
+                CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT); /* dead, not yet reaped */
                 region_reap(&region);
-                CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+                CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
         }
         region_close(&region);
 }
@@ -309,19 +309,19 @@ TEST(a_word_written_by_hand_is_noticed)
 
         open_fresh(&region);
         CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 3 * MIB, 8 * MIB), 0);
-        CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
-        CHECK_EQ(region_check_own(&region), REGION_SOUND);
+        CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
+        CHECK_EQ(region_check_own(&region), REGION_INTACT);
         uint64_t word = region.file->devices[0].word;
         region.file->devices[0].word = 0;
         CHECK_EQ(region_check_sum(&region, 0), REGION_UNEVEN);
         CHECK_EQ(region_check_all(&region, UINT64_MAX), REGION_UNEVEN);
-        CHECK_EQ(region_check_all(&region, 0), REGION_SOUND); /* no time to look */
-        CHECK_EQ(region_check_own(&region), REGION_SOUND);
+        CHECK_EQ(region_check_all(&region, 0), REGION_INTACT); /* no time to read */
+        CHECK_EQ(region_check_own(&region), REGION_INTACT);
         /* Both, so that it adds up: the process knows better. */
-        uint64_t held = region.file->slots[region.slot].accounts[0].held;
-        region.file->slots[region.slot].accounts[0].held = held & REGION_NUMBER_MASK;
-        region.file->slots[region.slot].accounts[0].intent = held & REGION_NUMBER_MASK;
-        CHECK_EQ(region_check_sum(&region, 0), REGION_SOUND);
+        uint64_t held = region.file->slots[region.slot].charges[0].held;
+        region.file->slots[region.slot].charges[0].held = held & REGION_NUMBER_MASK;
+        region.file->slots[region.slot].charges[0].intent = held & REGION_NUMBER_MASK;
+        CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
         CHECK_EQ(region_check_own(&region), REGION_OVERWROTE);
         /* Nothing goes round. */
         region_refund(&region, 0, REGION_DEVICE, 3 * MIB);
@@ -349,12 +349,12 @@ TEST(a_deleted_and_a_replaced_region_are_told_apart)
         snprintf(path, sizeof path, "/dev/shm/vgpu-test-region-gone-%d", getpid());
         unlink(path);
         CHECK_EQ(region_open(path, 1, &region, &e), 0);
-        CHECK_EQ(region_check_file(&region, path), REGION_SOUND);
+        CHECK_EQ(region_check_file(&region, path), REGION_INTACT);
         unlink(path);
         CHECK_EQ(region_check_file(&region, path), REGION_DELETED);
         CHECK_EQ(region_open(path, 1, &other, &e), 0);
         CHECK_EQ(region_check_file(&region, path), REGION_REPLACED);
-        CHECK_EQ(region_check_file(&other, path), REGION_SOUND);
+        CHECK_EQ(region_check_file(&other, path), REGION_INTACT);
         region_close(&other);
         region_close(&region);
         unlink(path);
@@ -362,13 +362,13 @@ TEST(a_deleted_and_a_replaced_region_are_told_apart)
 
 int main(void)
 {
-        return RUN(CASE(the_account_adds_up_while_processes_work_and_die),
+        return RUN(CASE(charges_add_up_while_processes_work_and_die),
                    CASE(a_word_written_by_hand_is_noticed),
                    CASE(a_slot_that_was_taken_away_is_noticed),
                    CASE(a_deleted_and_a_replaced_region_are_told_apart),
                    CASE(a_charge_that_fits_is_taken_and_one_byte_more_is_refused),
                    CASE(a_limit_below_what_is_held_refuses_and_takes_nothing_away),
-                   CASE(a_device_s_two_accounts_are_apart_and_both_are_left_empty),
+                   CASE(a_device_and_its_virtual_memory_are_apart_and_both_are_left_empty),
                    CASE(numbers_go_round_without_losing_count),
                    CASE(the_dead_are_reaped_and_the_living_are_not),
                    CASE(racing_processes_never_pass_the_limit_and_lose_nothing),

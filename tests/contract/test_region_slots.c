@@ -1,4 +1,4 @@
-/* Tests of places in the account: they stay where they are, and there are thousands. */
+/* Tests of slots in the region: they stay where they are, and there are thousands. */
 #include "region.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { MANY = 2000 };
 
-/* Each is a process as far as the account knows. */
+/* Each is a process as far as the region knows. */
 static struct region *open_many(unsigned count)
 {
         struct region *regions = aligned_alloc(64, count * sizeof *regions);
@@ -35,7 +35,7 @@ static void close_many(struct region *regions, unsigned count)
         free(regions);
 }
 
-TEST(two_thousand_processes_have_a_place_each)
+TEST(two_thousand_processes_have_a_slot_each)
 {
         struct region *regions = open_many(MANY);
 
@@ -75,6 +75,6 @@ TEST(those_who_leave_move_nobody)
 
 int main(void)
 {
-        return RUN(CASE(two_thousand_processes_have_a_place_each),
+        return RUN(CASE(two_thousand_processes_have_a_slot_each),
                    CASE(those_who_leave_move_nobody));
 }

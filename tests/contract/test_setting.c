@@ -40,6 +40,7 @@ TEST(every_name_is_found)
                 uint64_t number;
         } rows[] = {
                 { SETTING_MEMORY_LIMIT, "VGPU_MEMORY_LIMIT", "1k", 1024 },
+                { SETTING_MEMORY_LIMIT, "VGPU_MEMORY", "1k", 1024 },
                 { SETTING_MEMORY_LIMIT, "CUDA_MEM_LIMIT", "1K", 1024 },
                 { SETTING_MEMORY_LIMIT, "CUDA_DEVICE_MEMORY_LIMIT", "300m", 300 << 20 },
                 { SETTING_MEMORY_OVERSOLD, "VGPU_MEMORY_OVERSOLD", "true", 1 },
@@ -127,6 +128,8 @@ TEST(nonsense_names_the_variable)
         wrong(SETTING_CORES, "CUDA_DEVICE_SM_LIMIT", "-1");
         wrong(SETTING_CORES_MAX, "VGPU_CORES_MAX", "101");
         wrong(SETTING_CORES_POLICY, "VGPU_CORES_POLICY", "");
+        wrong(SETTING_OVERSOLD_HOST_MEMORY, "VGPU_OVERSOLD_HOST_MEMORY", "");
+        wrong(SETTING_CORES, "VGPU_CORES", "");
         wrong(SETTING_PRIORITY, "CUDA_TASK_PRIORITY", "2");
         wrong(SETTING_COPIES, "VGPU_COPIES", "1");
         wrong(SETTING_COMPATIBILITY, "VGPU_COMPAT", "4");
@@ -144,7 +147,8 @@ TEST(log_levels_keep_their_numbers)
                 E = 1 << LOG_LEVEL_ERROR,
                 W = 1 << LOG_LEVEL_WARN,
                 I = 1 << LOG_LEVEL_INFO,
-                D = 1 << LOG_LEVEL_DEBUG
+                D = 1 << LOG_LEVEL_DEBUG,
+                T = 1 << LOG_LEVEL_DETAIL
         };
 
         CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "0"), I);
@@ -152,7 +156,7 @@ TEST(log_levels_keep_their_numbers)
         CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "2"), E | W | I);
         CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "3"), E | W | I);
         CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "4"), E | W | I | D);
-        CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "5"), E | W | I | D);
+        CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "5"), E | W | I | D | T);
         CHECK_EQ(number(SETTING_LOG, "LIBCUDA_LOG_LEVEL", "0"), E);
         CHECK_EQ(number(SETTING_LOG, "LIBCUDA_LOG_LEVEL", "1"), E | W);
         CHECK_EQ(number(SETTING_LOG, "LIBCUDA_LOG_LEVEL", "2"), E | W);
@@ -160,6 +164,8 @@ TEST(log_levels_keep_their_numbers)
         CHECK_EQ(number(SETTING_LOG, "LIBCUDA_LOG_LEVEL", "4"), E | W | I | D);
         CHECK_EQ(number(SETTING_LOG, "VGPU_LOG", "error"), E);
         CHECK_EQ(number(SETTING_LOG, "VGPU_LOG", "info"), E | W | I);
+        CHECK_EQ(number(SETTING_LOG, "VGPU_LOG", "debug"), E | W | I | D);
+        CHECK_EQ(number(SETTING_LOG, "VGPU_LOG", "detail"), E | W | I | D | T);
 }
 
 TEST(a_variable_is_recognised_by_any_of_its_names)
@@ -169,6 +175,8 @@ TEST(a_variable_is_recognised_by_any_of_its_names)
         CHECK(setting_is_named(SETTING_DEVICES, "VGPU_DEVICES"));
         CHECK(!setting_is_named(SETTING_DEVICES, "MANAGER_VISIBLE_DEVICE_=GPU-1"));
         CHECK(!setting_is_named(SETTING_DEVICES, "MANAGER_VISIBLE_DEVICE_1x=GPU-1"));
+        CHECK(!setting_is_named(SETTING_DEVICES, "MANAGER_VISIBLE_DEVICE_01=GPU-1"));
+        CHECK(!setting_is_named(SETTING_REGION, "VGPU_REGION_0=/x"));
         CHECK(!setting_is_named(SETTING_DEVICES, "CUDA_VISIBLE_DEVICES=0"));
         CHECK(!setting_is_named(SETTING_DEVICES, "=NVIDIA_VISIBLE_DEVICES"));
 }

@@ -5,10 +5,12 @@ They are made twice, for the same bytes; then unpacked or installed where nothin
 """
 
 import glob
+import gzip
 import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,8 @@ import tarfile
 import tempfile
 
 sys.path.insert(0, os.path.join(sys.argv[1], "tests", "abi"))
+sys.path.insert(0, os.path.join(sys.argv[1], "tools"))
+import licences
 from tap import Tap
 
 SOURCE, BUILD = sys.argv[1:3]
@@ -72,10 +76,26 @@ def image_starts(folder):
     return complaints
 
 
+def unit_hides(root):
+    """Folders of users' shares that the service could not open or write to."""
+    with open(os.path.join(SOURCE, "lib/contract/run_folders.h"), encoding="utf-8") as file:
+        folders = re.search(r'RUN_FOLDERS_DEFAULT\s+"([^"]+)"', file.read()).group(1).split(":")
+    settings = {}
+    with open(f"{root}/usr/lib/systemd/system/vgpu-node.service", encoding="utf-8") as file:
+        for name, _, value in (line.strip().partition("=") for line in file if not line.startswith("#")):
+            settings.setdefault(name, []).extend(value.replace("-/", "/").split())
+    hidden = list(settings.get("InaccessiblePaths", []))
+    hidden += ["/home", "/root", "/run/user"] if settings.get("ProtectHome", ["no"]) != ["no"] else []
+    hidden += ["/tmp"] if settings.get("PrivateTmp", ["no"]) != ["no"] else []
+    return [f"the service cannot write to {folder}" for folder in folders
+            if folder in hidden or folder not in settings.get("ReadWritePaths", [])]
+
+
 def unit_complaints(root):
-    """What systemd does not understand of the service."""
-    if not shutil.which("systemd-analyze"):
-        return []
+    """What systemd does not understand of the service, and what the service could not do."""
+    hides = unit_hides(root)
+    if hides or not shutil.which("systemd-analyze"):
+        return hides
     told = run("systemd-analyze", f"--root={root}", "verify", "/usr/lib/systemd/system/vgpu-node.service").stdout
     return [line for line in told.splitlines() if "ignoring" in line or "not executable" in line]
 
@@ -108,6 +128,145 @@ def packages_work(root):
     return done.stdout if done.returncode != 0 else left
 
 
+def unpacked(pattern, into):
+    for path in glob.glob(os.path.join(BUILD, pattern)):
+        subprocess.run(["dpkg-deb", "-x", path, into], check=True)
+
+
+def pages_missing(root):
+    """Files that manual pages name below /usr/share, and that no package has; links between pages that lead nowhere."""
+    told = []
+    for path in glob.glob(os.path.join(SOURCE, "docs/man/*")):
+        with open(path, encoding="utf-8") as file:
+            named = re.findall(r"/usr/share/[\w./-]*\w", file.read().replace("\\-", "-"))
+        told += [f"{os.path.basename(path)}: {name}" for name in named if not os.path.exists(root + name)]
+    for path in glob.glob(f"{root}/usr/share/doc/vgpu/**/docs/*.md", recursive=True):
+        with open(path, encoding="utf-8") as file:
+            links = re.findall(r"\]\(([\w./-]+\.md)", file.read())
+        told += [f"{os.path.basename(path)}: {link}" for link in links
+                 if not os.path.exists(os.path.join(os.path.dirname(path), link)) and not re.search("CHANGELOG|tests/", link)]
+    return told + sorted(name for name in glob.glob("docs/*.md", root_dir=SOURCE) + glob.glob("sim/docs/*.md", root_dir=SOURCE)
+                         if not os.path.exists(f"{root}/usr/share/doc/vgpu/{name}"))
+
+
+def papers_missing(root):
+    """What Debian's policy and its users look for."""
+    wanted = ["usr/share/bash-completion/completions/vgpu.bash", "usr/share/zsh/vendor-completions/_vgpu",
+              "usr/share/fish/vendor_completions.d/vgpu.fish", "etc/default/vgpu-node",
+              "usr/share/doc/vgpu-node/examples/runtime.conf", "usr/share/doc/vgpu-node/examples/daemon.json"]
+    told = [path for path in wanted if not os.path.getsize(os.path.join(root, path))]
+    for name in ("vgpu", "vgpu-node"):
+        with open(f"{root}/usr/share/doc/{name}/copyright", encoding="utf-8") as file:
+            if "Apache License" not in file.read():
+                told.append(f"{name}: its copyright names no licence")
+        with gzip.open(f"{root}/usr/share/doc/{name}/changelog.gz", "rt", encoding="utf-8") as file:
+            text = file.read()
+        if not re.match(rf"{name} \(\S+\) unstable; urgency=medium\n\n  \* .*\n -- .* <.*>  \w+, .* \+0000\n", text, re.S):
+            told.append(f"{name}: {text[:200]}")
+    return told
+
+
+def licences_missing(root):
+    """Archives that are linked into programs whose authors' words are not in the package."""
+    found = {os.path.basename(os.path.dirname(path)) for path in glob.glob(f"{root}/usr/share/doc/*/third-party/*/copyright")}
+    linked = set().union(*licences.archives(BUILD).values())
+    return sorted(path for path in linked if licences.package_of(path) not in found) if linked else "nothing is linked"
+
+
+def image_licences_missing(folder):
+    """Libraries of the image that nothing in it says the licence of."""
+    paths = [path for path in glob.glob(f"{folder}/lib/**/*.so*", recursive=True)
+             if not os.path.getsize(os.path.join(folder, "usr/share/doc", licences.package_of(path[len(folder):]) or "?",
+                                                 "copyright"))]
+    return paths if glob.glob(f"{folder}/usr/share/doc/libc6/copyright") else ["libc6 has none"]
+
+
+def files_below(root, but=("/var/lib/dpkg", "/var/log")):
+    return {os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names
+            if not folder[len(root):].startswith(but)}
+
+
+def life_of_packages(root):
+    """Installed, used, upgraded, removed, purged."""
+    for folder in ("var/lib/dpkg/updates", "var/lib/dpkg/info", "etc"):
+        os.makedirs(os.path.join(root, folder))
+    for name in ("status", "available"):
+        open(os.path.join(root, "var/lib/dpkg", name), "w", encoding="ascii").close()
+    before = files_below(root)
+
+    def dpkg(*words):
+        done = run("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "--force-confold",
+                   "--log=/dev/null", *words)
+        if done.returncode != 0:
+            raise ValueError(done.stdout)
+
+    def later(path):
+        with tempfile.TemporaryDirectory() as work:
+            subprocess.run(["dpkg-deb", "-R", path, f"{work}/tree"], check=True)
+            for place, old in (("DEBIAN/control", "Version: "), ("etc/default/vgpu-node", "#OPTIONS")):
+                if os.path.exists(f"{work}/tree/{place}"):
+                    with open(f"{work}/tree/{place}", "r+", encoding="utf-8") as file:
+                        text = file.read().replace(old, f"{old}9." if old == "Version: " else f"# new\n{old}")
+                        text = re.sub(r"vgpu \(= ", "vgpu (= 9.", text)
+                        file.seek(0)
+                        file.write(text)
+            subprocess.run(["dpkg-deb", "--root-owner-group", "-b", f"{work}/tree", f"{root}/{os.path.basename(path)}"],
+                           check=True, stdout=subprocess.DEVNULL)
+        return f"{root}/{os.path.basename(path)}"
+    packages = glob.glob(os.path.join(BUILD, "vgpu*.deb"))
+    dpkg("--install", *packages)
+    used = ("etc/vgpu/runtime.conf", "etc/default/vgpu-node", "var/lib/vgpu/shares/pod/share", "run/vgpu/node.sock",
+            "etc/systemd/system/multi-user.target.wants/vgpu-node.service")
+    for path in used:
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), "w", encoding="ascii") as file:
+            file.write("# mine\n")
+    newer = [later(path) for path in packages]
+    dpkg("--install", *newer)
+    for path in newer:
+        os.unlink(path)
+    told = []
+    with open(os.path.join(root, "etc/default/vgpu-node"), encoding="ascii") as file:
+        if file.read() != "# mine\n":
+            told.append("the upgrade has changed the user's configuration")
+    dpkg("--remove", "vgpu-node", "vgpu")
+    told += [f"after remove: {path}" for path in files_below(root) if "/usr/" in path]
+    told += [f"remove takes {path}" for path in used[:2] if not os.path.exists(os.path.join(root, path))]
+    dpkg("--purge", "vgpu-node", "vgpu")
+    told += [f"after purge: {path}" for path in files_below(root) - before]
+    return told + [f"after purge: {folder}" for folder in ("etc/vgpu", "var/lib/vgpu", "run/vgpu", "usr/share/doc/vgpu")
+                   if os.path.exists(os.path.join(root, folder))]
+
+
+def comes_and_goes(root):
+    """`make uninstall` removes what `make install` brought, and only that."""
+    run("meson", "install", "-C", BUILD, "--destdir", root, "--no-rebuild", "--quiet")
+    files = sorted(files_below(root))
+    prefix = os.path.dirname(os.path.dirname(next(path for path in files if path.endswith("/bin/vgpu"))))[len(root):]
+    mine = [f"{root}{prefix}/{path}" for path in ("bin/mine", "share/doc/vgpu/mine")]
+    for path in mine:
+        open(path, "w", encoding="ascii").close()
+    done = run(os.path.join(SOURCE, "tools/uninstall"), BUILD, prefix, env={**os.environ, "DESTDIR": root})
+    left = sorted(files_below(root))
+    empty = [folder for folder, folders, names in os.walk(root) if not folders and not names and "vgpu" in folder[len(root):]]
+    return ([] if done.returncode == 0 else [done.stdout]) + [path for path in left if path not in mine] + empty + [
+        f"{path} is gone" for path in mine if path not in left]
+
+
+def format_tells(folder):
+    """Without its tool, and without a way to install it, `make format` says which."""
+    for name in ("sh", "dirname", "git", "id", "sed", "grep", "sort", "tail"):
+        os.symlink(shutil.which(name), os.path.join(folder, name))
+    done = run(os.path.join(SOURCE, "tools/format"), env={"PATH": folder}, cwd=SOURCE)
+    return "" if done.returncode == 1 and "there is no clang-format" in done.stdout else f"{done.returncode}: {done.stdout}"
+
+
+def with_folder(check, *words):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        return check(*words, folder)
+
+
 def main():
     tap = Tap()
     tap.check("the image is the same every time", made_twice("image", "vgpu-image.tar"))
@@ -118,10 +277,21 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             tap.check("everything in the image starts, as nobody, with what is in it", image_starts(folder))
+            if has_dpkg:
+                tap.check("the image has the licence of every library in it", image_licences_missing(folder))
     if IS_ROOT and has_dpkg:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
             tap.check("installed packages work, and go without a trace", packages_work(folder))
+        tap.check("an upgrade keeps what the user wrote, a purge keeps nothing", with_folder(life_of_packages))
+    if has_dpkg:
+        with tempfile.TemporaryDirectory() as folder:
+            unpacked("vgpu*.deb", folder)
+            tap.check("the packages have the pages that manual pages name, with their links", pages_missing(folder))
+            tap.check("and copyright, changelog, completion and examples", papers_missing(folder))
+            tap.check("and the licences of what is linked into programs", licences_missing(folder))
+    tap.check("make uninstall removes what make install brought, and nothing else", with_folder(comes_and_goes))
+    tap.check("make format says which tool it needs", with_folder(format_tells))
     tap.done()
 
 

@@ -15,7 +15,7 @@ NAMESPACE = "vgpu-system"
 DEPLOY = os.path.join(TOP, "deploy")
 ROLES = "rbac.authorization.k8s.io/v1"
 AUDIT = os.path.join(LOGS, "audit.log")
-ANNOTATIONS = ("nvidia.com/node-device-register", "nvidia.com/node-config-info", "vgpu.io/node-links", "vgpu.io/room")
+ANNOTATIONS = ("nvidia.com/node-device-register", "nvidia.com/node-config-info", "vgpu.io/node-links", "vgpu.io/capacity-freed")
 manifests = tool("manifests")
 
 

@@ -5,6 +5,7 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -12,17 +13,12 @@ BUILD = os.path.abspath(os.path.join(TOP, os.environ.get("BUILD", "build")))
 PYTHON = "/usr/bin/python3"     # Debian's: the packages of tools/setup are for this one
 
 
-def cache_path():
-    root = os.environ.get("VGPU_CACHE")
-    if not root:
-        root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vgpu")
-    return os.path.join(root, "e2e")
+sys.path.insert(0, os.path.join(TOP, "tools"))
+from cache import cache_path    # noqa: E402  of tools/
 
-
-CACHE = cache_path()
+CACHE = cache_path("e2e")
 # Of the real clients (tests/clients/fetch), the one that is looked through in a pod.
-SMI = os.path.join(os.environ.get("VGPU_CACHE") or os.path.expanduser("~/.cache/vgpu"), "clients", "debian", "usr",
-                   "lib", "nvidia", "current", "nvidia-smi")
+SMI = cache_path("clients", "debian", "usr", "lib", "nvidia", "current", "nvidia-smi")
 # containerd and etcd of bookworm are too old; runc of trixie wants a newer C library.
 PACKAGES = (
     ("bookworm", "runc"),

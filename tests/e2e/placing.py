@@ -32,7 +32,7 @@ def nodes(cluster, count, cards=2):
         cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
             "nvidia.com/node-device-register": gpus(name, cards)}}})
     try:
-        yield
+        yield names
     finally:
         cluster.remove_nodes(names)
 

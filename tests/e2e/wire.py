@@ -49,8 +49,8 @@ POD_RESOURCES = {
 VGPU_NODE = {
     "Container": "1 pod_uid string, 2 namespace string, 3 pod string, 4 container string",
     "Mount": "1 host_path string, 2 container_path string, 3 read_only bool",
-    "DeviceShare": "1 uuid string, 3 memory_bytes uint64, 5 cores_percent uint32",
-    "Share": "2 container Container, 3 devices *DeviceShare",
+    "DeviceShare": "1 uuid string, 3 limit_bytes uint64, 5 cores_percent uint32",
+    "Share": "2 container Container, 3 gpus *DeviceShare",
     "GetAllocationRequest": "1 container Container, 2 container_uuid string",
     "GetAllocationResponse": "1 share Share, 2 mounts *Mount",
 }

@@ -52,8 +52,14 @@ static struct {
         uint64_t random;
 } fuzz;
 
+#ifdef __clang__
+#define UNCOVERED __attribute__((no_sanitize("coverage")))
+#else
+#define UNCOVERED __attribute__((no_sanitize_coverage))
+#endif
+
 void __sanitizer_cov_trace_pc(void);
-__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc(void)
+UNCOVERED void __sanitizer_cov_trace_pc(void)
 {
         uintptr_t here = (uintptr_t)__builtin_return_address(0);
         uintptr_t edge = here ^ (fuzz.last >> 1);

@@ -5,7 +5,7 @@
 
 #include "allocation_book.h"
 #include "fuzz.h"
-#include "node_told.h"
+#include "node_read.h"
 #include "simulate.h"
 #include "verb_preempt.h"
 
@@ -67,17 +67,17 @@ static void tree_try(const json_t *tree)
 {
         struct cluster cluster = { 0 };
         json_t *object = json_loads(node, 0, NULL), *answer;
-        struct asking asking;
+        struct gpu_request gpu_request;
 
-        if (node_told(&cluster, "n", object, NULL) < 0)
+        if (node_read(&cluster, "n", object, NULL) < 0)
                 abort();
         json_decref(object);
         answer = simulate(&cluster, &(struct simulate_options){ 0 }, tree);
         if (!answer)
                 abort();
         json_decref(answer);
-        if (asking_read(json_object_get(tree, "Pod"), false, &asking, NULL) == 0) {
-                answer = verb_preempt(&cluster, tree, &asking, 0);
+        if (gpu_request_read(json_object_get(tree, "Pod"), false, &gpu_request, NULL) == 0) {
+                answer = verb_preempt(&cluster, tree, &gpu_request, 0);
                 if (!answer)
                         abort();
                 json_decref(answer);

@@ -39,7 +39,7 @@ static uint64_t fat_need(const uint8_t *bytes, size_t count)
 }
 
 /* Every name has an end. */
-static void name_look(const char *name, void *user)
+static void name_visit(const char *name, void *user)
 {
         *(size_t *)user += strlen(name);
 }
@@ -48,7 +48,7 @@ void fuzz_one(const uint8_t *bytes, size_t count)
 {
         char *text = malloc(count + 1);
         size_t length = 0;
-        const struct image_look look = { name_look, &length };
+        const struct image_query look = { name_visit, &length };
 
         memcpy(text, bytes, count);
         text[count] = '\0';

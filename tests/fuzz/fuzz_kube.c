@@ -8,6 +8,7 @@
 #include "json_text.h"
 #include "kube_changes.h"
 #include "kube_config.h"
+#include "kube_object.h"
 
 const char *const fuzz_words[] = { "{\"type\":\"ADDED\",\"object\":",
                                    "\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}",
@@ -33,8 +34,12 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
 static int on_value(void *owner, const char *text, size_t count)
 {
         struct kube_changes changes = { .on_change = on_change };
-        json_t *value = json_loadb(text, count, 0, NULL);
+        struct kube_glimpse seen;
+        bool is_tamed;
+        json_t *value = kube_object_load(text, count, &is_tamed, NULL);
 
+        kube_object_glimpse(text, count, false, &seen);
+        kube_object_glimpse(text, count, true, &seen);
         *(uint64_t *)owner = *(uint64_t *)owner * 31 + kube_digest(text);
         kube_changes_note(&changes, value);
         kube_changes_note(&changes, json_object_get(value, "object"));

@@ -46,7 +46,7 @@ static void try_pod(const json_t *pod)
 {
         static const struct share_terms terms = { .memory_scaling = 2 };
         struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
-        struct gpu_card cards[SHARE_DEVICES];
+        struct gpu_device cards[SHARE_DEVICES];
         struct allocation allocation;
         struct share_copy copy;
         struct err e;
@@ -64,7 +64,7 @@ static void try_list(const V1__ListPodResourcesResponse *list)
 {
         static const struct mig_share_owner owner = { "uid", "space", "pod", "main" };
         char *ids[] = { (char *)"vgpu-1" };
-        struct gpu_card cards[SHARE_DEVICES];
+        struct gpu_device cards[SHARE_DEVICES];
         struct mig_starts starts;
         struct mig_claims claims;
         struct share_copy copy;

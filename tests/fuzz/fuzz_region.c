@@ -27,7 +27,7 @@ static const char *path_of_process(void)
 static _Atomic uint64_t *word_at(struct region_file *file, uint8_t place)
 {
         struct region_slot *slot = &file->slots[1 + place / 16 % SLOTS];
-        struct region_account *account = &slot->accounts[place / 8 % 2 ? 0 : REGION_DEVICES];
+        struct region_charges *account = &slot->charges[place / 8 % 2 ? 0 : REGION_DEVICES];
         _Atomic uint64_t *words[] = {
                 &account->held, &account->intent,       &account->noted,  &account->victim,
                 &slot->state,   &file->devices[0].word, &file->reaped_ns, &slot->start_time,
@@ -51,7 +51,7 @@ static uint64_t value_of(uint8_t kind, uint8_t a, uint8_t b)
         case 3: /* {units, number} */
                 return (uint64_t)a << REGION_NUMBER_BITS | b;
         case 4: /* {units, lane, number} */
-                return (uint64_t)a << (REGION_NUMBER_BITS + REGION_LANE_BITS) |
+                return (uint64_t)a << (REGION_NUMBER_BITS + REGION_SLOT_BITS) |
                        (uint64_t)(b % 8) << REGION_NUMBER_BITS | b / 8;
         default:
                 return (uint64_t)a << 56 | (uint64_t)b << 20 | a;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "complete.h"
 #include "fuzz.h"
-#include "gpu_sign.h"
+#include "gpu_request_detect.h"
 #include "pod_identity.h"
 #include "spec_edit.h"
+#include "spec_inject.h"
 
 const char *const fuzz_words[] = { "{\"process\":{\"env\":[\"NVIDIA_VISIBLE_DEVICES=all\"]}}",
                                    "\"mounts\":[",
@@ -47,7 +47,7 @@ static void change(struct spec *spec)
         struct spec again;
         struct err e = { 0 };
 
-        if (complete_without(spec, &e) < 0 || spec_device_add(spec, &device) < 0 ||
+        if (spec_inject_nothing(spec, &e) < 0 || spec_device_add(spec, &device) < 0 ||
             spec_mount_insert(spec, &(struct spec_mount){ "/a", "/etc", true }) < 0)
                 abort();
         if (spec_render(spec, &text, &e) < 0) {
@@ -67,7 +67,7 @@ static void change(struct spec *spec)
 
 void fuzz_one(const uint8_t *bytes, size_t count)
 {
-        char *text = malloc(count + 1), sign[128];
+        char *text = malloc(count + 1), request[128];
         struct spec spec;
         struct err e = { 0 };
 
@@ -75,7 +75,7 @@ void fuzz_one(const uint8_t *bytes, size_t count)
         text[count] = '\0';
         if (spec_parse(text, &spec, &e) == 0) {
                 pod_identity_of(&spec);
-                gpu_sign_find(&spec, sign);
+                gpu_request_detect(&spec, request);
                 change(&spec);
                 spec_done(&spec);
         } else if (!e.text[0]) {

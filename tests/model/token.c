@@ -11,13 +11,13 @@ enum life { RUNS, STOPPED, DEAD };
 /* Where a tenant's process is. What it does between two of these concerns nobody else. */
 enum step {
         REST,   /* nothing to do */
-        RING,   /* gpu_turn_begin(): has marked that it wants; rings */
+        RING,   /* gpu_timeslice_begin(): has marked that it wants; rings */
         WAIT,   /* looks at the word */
         MARK,   /* saw a yes; marks itself active */
         CHECK,  /* … and looks again */
         RUN,    /* has the turn */
         ALONE,  /* goes on without an arbiter */
-        STAYED, /* gpu_turn_end(): has marked that it wants more; rings if others wait */
+        STAYED, /* gpu_timeslice_end(): has marked that it wants more; rings if others wait */
         LEFT,   /* … or that it does not */
 };
 
@@ -266,7 +266,7 @@ static void arbiter_tells(struct fan *fan, const struct token *from)
                 next->has_changed = 0;
 }
 
-/* By a bell, or a clock where it waits for something. */
+/* By a doorbell, or a clock where it waits for something. */
 static void arbiter_wakes(struct fan *fan, const struct token *from)
 {
         bool is_woken = false;
@@ -309,7 +309,7 @@ static void arbiter_steps(struct fan *fan, const struct token *from)
         case SLEEP:
                 arbiter_wakes(fan, from);
                 return;
-        default: /* another takes the seat: it knows nothing, and waits for all to drain */
+        default: /* another takes the lock: it knows nothing, and waits for all to drain */
                 next = fan_add(fan, from);
                 next->arbiter = TELL_CLOSED;
                 next->at = 0;

@@ -1,5 +1,5 @@
-/* The token as a finite machine: the tenants' side (lib/contract/gpu_turn.c) and the arbiter's
- * (lib/arbiter, lib/model/turns.c), one memory access a step, with time as free choice: whatever a
+/* The token as a finite machine: the tenants' side (lib/contract/gpu_timeslice.c) and the arbiter's
+ * (lib/arbiter, lib/model/timeslices.c), one memory access a step, with time as free choice: whatever a
  * clock may decide, some run decides. Processes may be killed, stopped and continued between any two
  * steps. */
 #pragma once
@@ -11,7 +11,7 @@ enum { TOKEN_TENANTS_MOST = 3, TOKEN_SUCCESSORS = 64 };
 
 struct token_tenant {
         uint8_t life, step;
-        uint8_t lane;         /* enum gpu_lane_state */
+        uint8_t lane;         /* enum gpu_slot_state */
         uint8_t word;         /* the grant's: its state; of its number only … */
         uint8_t saved;        /* the state that the tenant saw */
         uint8_t is_as_saved;  /* … whether it is the one that the tenant saw */

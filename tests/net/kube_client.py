@@ -74,17 +74,111 @@ def troubles(tap, api, watcher, request):
     tap.check("429 waits as long as asked", [] if took >= 1 else [f"{took:.2f} s"])
     watcher.next()
     request.head()
-    request.data(b'{"type": "ADDED", "object": {nonsense}}')
+    request.data(b'{"type": "ADDED", "object": {nonsense}}{"type": nonsense}]')
     request = api.next()
-    tap.check("nonsense ends the watch, which goes on from the last good version",
-              differs((request.parameter("resourceVersion"), watcher.next()[0].split()[0]),
-                      ("25", "trouble")))
+    tap.check("what is no event at all ends the watch, which goes on from the last good version",
+              differs((request.parameter("resourceVersion"),
+                       [line.split()[0] for line in watcher.next(3)]), ("25", ["bad", "bad", "trouble"])))
     request.head()
-    request.data(b'{"type": "ADDED", "object": {"metadata": {"name": "' + b"x" * 1200000)
-    request = api.next()
+    request.data(b'{"type": "ADDED", "object": {"metadata": {"name": "' + b"x" * (9 << 20) + b"xx")
+    request = api.next(timeout=60)
     tap.check("an object without end is cut off", differs(
         watcher.next(), ["trouble /api/v1/pods: an object is too large"]))
     return request
+
+
+BAD = {
+    "a NUL": b'"\\u0000"',
+    "a NUL byte": b'"a\x00b"',
+    "half a character": b'"\\ud800x"',
+    "the other half": b'"\\udc00"',
+    "bytes that are no UTF-8": b'"\xff\xc0\x80\xed\xa0\x80"',
+    "a line break in a string": b'"a\nb"',
+    "an integer too large": b"123456789012345678901234567890",
+    "a number too large": b"-1e999",
+}
+LEFT_OUT = {
+    "nested too deeply": b"[" * 5000 + b"]" * 5000,
+    "no JSON": b"{nonsense}",
+    "no such escape": b'"\\x"',
+    "no such number": b"1e",
+}
+
+
+def raw(name, version, value, kind=None):
+    """An object, or the event of one, with any bytes for a value."""
+    text = json.dumps(thing(name, version, note="@")).encode().replace(b'"@"', value)
+    return b'{"type": "%s", "object": %s}\n' % (kind.encode(), text) if kind else text
+
+
+def bad_list(tap, api, watcher, request):
+    """Among good ones, in a list: the good ones are told, the bad ones named."""
+    request.reply(410, status(410, "Gone", "gone"))
+    items = []
+    for i, value in enumerate((*BAD.values(), *LEFT_OUT.values())):
+        items += [raw(f"bad{i}", 60 + i, value), json.dumps(thing(f"good{i}", 60 + i)).encode()]
+    items += [b'{"metadata": 5}', b'{"metadata": {"name": 7, "resourceVersion": []}}', b"{}",
+              b'{"metadata": {"name": "twice", "name": "last", "namespace": "d", "uid": "u", "resourceVersion": "9"}}',
+              raw("large", 90, b'"' + b"x" * (1 << 20) + b'"'), json.dumps(thing("last", 91, uid="u")).encode()]
+    api.next().reply(200, b'{"kind": "PodList", "metadata": {"resourceVersion": "100"}, "items": [%s]}'
+                     % b", ".join(items))
+    lines = []
+    while not lines or lines[-1] != "synced":
+        lines += watcher.next()
+    told = {line.split()[1]: line.split()[0] for line in lines if line.startswith(("added", "modified"))}
+    named = {line.split()[2]: "left out" in line for line in lines if line.startswith("bad")}
+    for i, what in enumerate(BAD):
+        tap.check(f"in a list, one with {what} is told tamed, and named", differs(
+            (told.get(f"d/bad{i}"), named.get(f"d/bad{i}")), ("added", False)))
+    for i, what in enumerate(LEFT_OUT, len(BAD)):
+        tap.check(f"in a list, one that is {what} is left out, and named", differs(
+            (told.get(f"d/bad{i}"), named.get(f"d/bad{i}")), (None, True)))
+    tap.check("… and so is one that is too large, or has no name", differs(
+        (told.get("d/large"), named.get("d/large"), named.get("an"), told.get("d/last")),
+        (None, True, True, "modified")))
+    tap.check("… and all others are told", differs(
+        [i for i in range(len(BAD) + len(LEFT_OUT)) if told.get(f"d/good{i}") != "added"], []))
+    request = api.next()
+    tap.check("… and the watch goes on from there", differs(
+        (request.is_watch(), request.parameter("resourceVersion")), (True, "100")))
+    return request
+
+
+def bad_events(tap, api, watcher, request):
+    request.head()
+    version = 100
+    for what, value in (BAD | LEFT_OUT).items():
+        version += 2
+        request.data(raw("good0", version - 1, value, "MODIFIED"))
+        request.data(event("MODIFIED", thing("good1", version)))
+        lines = watcher.next(2 if what in LEFT_OUT else 3)
+        tap.check(f"in a watch, one that has or is {what} costs itself alone", differs(
+            sorted(line.split()[0] for line in lines),
+            ["bad", "modified"] if what in LEFT_OUT else ["bad", "modified", "modified"]))
+    request.data(raw("good1", 140, LEFT_OUT["no JSON"], "MODIFIED"))
+    request.data(raw("good2", 141, b'"' + b"x" * (1 << 20) + b'"', "MODIFIED"))
+    watcher.next(2)
+    request.end()
+    request = api.next()
+    tap.check("the version of one that is left out counts", differs(
+        (request.is_watch(), request.parameter("resourceVersion")), (True, "141")))
+    request.head()
+    request.data(raw("good3", 142, LEFT_OUT["no JSON"], "DELETED"))
+    tap.check("one that went is gone, readable or not", differs(
+        watcher.next(2)[1], "deleted d/good3 u-good3 -"))
+    request.data(event("BOOKMARK", {"metadata": {"resourceVersion": "150"}}))
+    request.data(event("ERROR", status(410, "Expired", "too old resource version")))
+    request = api.next()
+    items = [raw("good1", 151, LEFT_OUT["no JSON"]), json.dumps(thing("good2", 151, uid="other")).encode()]
+    request.reply(200, b'{"kind": "PodList", "metadata": {"resourceVersion": "160"}, "items": [%s]}'
+                  % b", ".join(items))
+    lines = []
+    while not lines or lines[-1] != "synced":
+        lines += watcher.next()
+    tap.check("what is known of one that cannot be read any more stays: what it holds is not free", differs(
+        ([line for line in lines if "good1 " in line and not line.startswith("bad")],
+         "deleted d/good0 u-good0 -" in lines, "added d/good2 other 151" in lines), ([], True, True)))
+    return api.next()
 
 
 def gone(tap, api, watcher, request):
@@ -181,6 +275,25 @@ def calls(tap, api, peer, config):
     versions = [json.loads(b)["metadata"]["resourceVersion"] for m, b in seen if m == "PUT"]
     tap.check("after 409 the object is read and changed again",
               differs((out, versions), ("200 []", ["1", "2"])))
+    unreadable_calls(tap, run, answer, config)
+
+
+# What stands in a single object that is read, for each of BAD; None: it is no string.
+READ_AS = {"a NUL": "\ufffd", "a NUL byte": "a\ufffdb", "half a character": "\ufffdx", "the other half": "\ufffd",
+           "bytes that are no UTF-8": "\ufffd" * 6, "a line break in a string": "a\ufffdb"}
+
+
+def unreadable_calls(tap, run, answer, config):
+    """One object that is asked for is read as in a list; and is never written back as something else."""
+    for what, value in BAD.items():
+        out, _ = run("call", config, "GET", "/api/v1/pods/n", answers=[answer(200, raw("n", 1, value))])
+        tap.check(f"a single object with {what} is read as in a list", differs(
+            out, f"200 [] note {READ_AS[what]}" if what in READ_AS else "200 []"))
+        out, seen = run("update", config, "/api/v1/nodes/n", "k", "v", answers=[answer(200, raw("n", 1, value))])
+        tap.check(f"… and with {what} is not written back as another", differs(
+            (out[:40], [method for method, _ in seen]), ("0 [] the object holds characters or numbers that"[:40], ["GET"])))
+    out, seen = run("update", config, "/api/v1/nodes/n", "k", "v", answers=[answer(200, LEFT_OUT["no JSON"])])
+    tap.check("one that is no JSON is no success", differs((out[:5], len(seen)), ("0 [] ", 1)))
 
 
 def main(peer):
@@ -197,6 +310,8 @@ def main(peer):
         request = troubles(tap, api, watcher, request)
         request = gone(tap, api, watcher, request)
         request = half_open(tap, api, watcher, request, folder)
+        request = bad_list(tap, api, watcher, request)
+        request = bad_events(tap, api, watcher, request)
         request.head()
         tap.check("it ends in order", differs(watcher.program.stop()[0], 0))
         calls(tap, api, peer, config)

@@ -49,6 +49,12 @@ static void on_trouble(void *owner, const struct err *e)
         say("trouble", e->text);
 }
 
+static void on_bad(void *owner, const struct err *e)
+{
+        (void)owner;
+        say("bad", e->text);
+}
+
 static int watch(struct loop *loop, struct kube_client *client, char *argv[])
 {
         const struct kube_watch_options options = { .path = argv[3],
@@ -59,7 +65,8 @@ static int watch(struct loop *loop, struct kube_client *client, char *argv[])
                                                     .most_ms = 200,
                                                     .on_change = on_change,
                                                     .on_synced = on_synced,
-                                                    .on_trouble = on_trouble };
+                                                    .on_trouble = on_trouble,
+                                                    .on_bad = on_bad };
         struct loop_signals signals = { .on_signal = on_signal };
         struct kube_watch *made;
         sigset_t set;
@@ -81,7 +88,10 @@ static int watch(struct loop *loop, struct kube_client *client, char *argv[])
 
 static void on_done(void *owner, const struct kube_answer *answer)
 {
-        printf("%d [%s] %s\n", answer->status, answer->reason, answer->message);
+        const char *note = json_string_value(json_object_get(answer->body, "note"));
+
+        printf("%d [%s] %s%s%s\n", answer->status, answer->reason, answer->message,
+               note ? "note " : "", note ? note : "");
         loop_stop(owner);
 }
 

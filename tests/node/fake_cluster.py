@@ -1,5 +1,5 @@
 """fake_cluster: the API server's side of a node with pods, for tests of vgpu-node that need no kubelet:
-answers what vgpu-node asks, keeps what it writes, and tells of pods as they come and go."""
+answers what vgpu-node asks, keeps what it writes, and delivers pods as they come and go."""
 
 import json
 import queue

@@ -1,4 +1,4 @@
-"""health BIN LIB DESCRIPTORS: a GPU that is sick takes its own slots away and no others; a driver that
+"""health BIN LIB DESCRIPTORS: a GPU that is unhealthy takes its own slots away and no others; a driver that
 hangs does not hang vgpu-node."""
 
 import json
@@ -17,7 +17,7 @@ from peer import Messages, Tap, differs, eventually  # noqa: E402
 
 
 class Registered:
-    """Answers the API server's part, and keeps what the Node was last told."""
+    """Answers the API server's part, and keeps what the Node was last sent."""
 
     def __init__(self, api):
         self.api = api
@@ -45,7 +45,7 @@ class Registered:
 
 
 class Slots:
-    """The slots that kubelet is told of."""
+    """The slots that kubelet gets."""
 
     def __init__(self, kubelet):
         self.kubelet = kubelet
@@ -61,12 +61,12 @@ class Slots:
         return [] if eventually(lambda: self.healthy() == count, seconds) else [f"{self.healthy()} healthy"]
 
 
-def faults(tap, sim, slots, node_told):
+def faults(tap, sim, slots, node_read):
     tap.check("all GPUs are healthy", slots.become(40))
     sim("inject", "xid", "1", "79")
-    tap.check("an Xid of the card takes its slots away, and no others", slots.become(30))
+    tap.check("an Xid of the GPU takes its slots away, and no others", slots.become(30))
     tap.check("… the Node says which", [] if eventually(
-        lambda: node_told.healthy == [True, False, True, True]) else [str(node_told.healthy)])
+        lambda: node_read.healthy == [True, False, True, True]) else [str(node_read.healthy)])
     tap.check("… and when it was quiet for a while they come back", slots.become(40))
     before = len(slots.plugin().lists)
     sim("inject", "xid", "2", "31")
@@ -74,18 +74,18 @@ def faults(tap, sim, slots, node_told):
     tap.check("an Xid of a program takes nothing away", differs(
         (slots.healthy(), len(slots.plugin().lists)), (40, before)))
     sim("inject", "ecc", "0", "uncorrected")
-    tap.check("an uncorrected ECC error takes the card's slots away", slots.become(30))
+    tap.check("an uncorrected ECC error takes the GPU's slots away", slots.become(30))
     tap.check("… and they come back", slots.become(40))
     sim("inject", "lose", "3")
     tap.check("a GPU that fell off the bus takes its slots away", slots.become(30))
     sim("inject", "restore", "3")
     tap.check("… and back on it, they come back", slots.become(40))
     sim("inject", "hang", "nvmlDeviceGetMemoryInfo")
-    tap.check("a driver that hangs makes all GPUs sick", slots.become(0))
+    tap.check("a driver that hangs makes all GPUs unhealthy", slots.become(0))
     answer = slots.plugin().allocate(["vgpu-1"])
     tap.check("… while kubelet is still answered", differs(len(answer.container_responses), 1))
     sim("inject", "clear")
-    tap.check("… and well again when it moves on", slots.become(40))
+    tap.check("… and healthy again when it moves on", slots.become(40))
 
 
 def main(bin_dir, lib_dir, descriptors):
@@ -100,7 +100,7 @@ def main(bin_dir, lib_dir, descriptors):
 
         sim("create", "--preset", "a100-40gb", "--gpus", "4")
         api = FakeApi()
-        node_told = Registered(api)
+        node_read = Registered(api)
         api.write_config(folder / "config")
         kubelet = FakeKubelet(Messages(descriptors), folder)
         kubelet.start()
@@ -110,13 +110,13 @@ def main(bin_dir, lib_dir, descriptors):
              "--driver-timeout=2", "--resource-name=nvidia.com/vgpu", "--node-name=n1",
              f"--kubeconfig={folder}/config", f"--state-dir={folder}/state",
              f"--run-dir={folder}/run"], env=environment, stderr=log)
-        faults(tap, sim, Slots(kubelet), node_told)
+        faults(tap, sim, Slots(kubelet), node_read)
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
         log.seek(0)
         said = log.read()
         tap.check("all of it is in the log", [
-            words for words in ("GPU 1 ", "is sick", "is well again", "has not answered for 2 s")
+            words for words in ("GPU 1 ", "is unhealthy", "is healthy again", "has not answered for 2 s")
             if words not in said])
         kubelet.stop()
         log.close()

@@ -1,4 +1,4 @@
-"""metrics BIN LIB DESCRIPTORS LOAD measured|sanitized: what vgpu-node tells of itself over HTTP."""
+"""metrics BIN LIB DESCRIPTORS LOAD measured|sanitized: metrics and readiness of vgpu-node over HTTP."""
 
 import http.client
 import os
@@ -123,26 +123,30 @@ def flat(tap, process, port, memory):
 
 
 def containers(tap, bin_dir, environment, folder):
-    """Shares of pods with odd names, whose accounts their containers cut short and overwrite."""
+    """Shares of pods with odd names, whose regions their containers cut short and overwrite."""
     machine = environment["VGPU_SIM"]
     shown = subprocess.run([f"{bin_dir}/vgpu", "sim", "show", "--machine", machine], check=True, text=True,
                            stdout=subprocess.PIPE).stdout
     uuid = next(word for word in shown.split() if word.startswith("GPU-"))
     names = ["plain", 'quo"ted', "back\\slash", "n\newline", "gr\u00fc\u00df\u20ac"]
     cluster = FakeCluster([gpu_pod(name, [("main", uuid, 1024, 20)], namespace=f"ns-{name}") for name in names])
+    cluster.pods[1]["metadata"]["annotations"]["note"] = "a\0b"
+    for number in range(300):
+        cluster.pods.append(gpu_pod(f"spoilt-{number}", []))
+        cluster.pods[-1]["metadata"].setdefault("annotations", {})["note"] = "a\0b"
     cluster.write_config(folder / "config")
     port = free_port()
     process = subprocess.Popen(
         [f"{bin_dir}/vgpu-node", f"--device-plugin-path={folder}/plugins", f"--state-dir={folder}/state",
          f"--run-dir={folder}/run", "--node-name=n1", f"--kubeconfig={folder}/config",
-         f"--metrics-listen=127.0.0.1:{port}"], env=environment, stderr=subprocess.DEVNULL)
+         f"--metrics-listen=127.0.0.1:{port}"], env=environment, stderr=open(folder / "said", "wb"))
 
     def told(name):
         page = Page(get(port, "/metrics")[1])
         return page, [(labels, value) for sample, labels, value in page.samples if sample == name]
     eventually(lambda: is_up(port) and len(told("vgpu_container_memory_limit_bytes")[1]) == len(names), 20)
     page, limits = told("vgpu_container_memory_limit_bytes")
-    tap.check("names of pods are told as they are, whatever is in them", page.wrong + differs(
+    tap.check("names of pods are printed as they are, whatever is in them", page.wrong + differs(
         sorted((labels["namespace"], labels["pod"], value) for labels, value in limits),
         sorted((f"ns-{name}", name, 1024 << 20) for name in names)))
     tap.check("… with the labels that join devices to containers", differs(
@@ -153,7 +157,12 @@ def containers(tap, bin_dir, environment, folder):
     tap.check("the API server is heard of, for the Node and for its pods", differs(
         sorted((labels["watch"], value < 30) for labels, value in told("vgpu_node_watch_age_seconds")[1]),
         [("node", True), ("pods", True)]))
-    tap.check("… and what is given of the card", differs(
+    tap.check("each that could not be read as it is is counted", differs(
+        sorted((labels["watch"], value) for labels, value in told("vgpu_node_api_bad_objects_total")[1]),
+        [("node", 0), ("pods", 301)]))
+    tap.check("… and ten of them are named in the log", differs(
+        sum("cannot be read" in line for line in (folder / "said").read_text(encoding="utf-8").splitlines()), 10))
+    tap.check("… and what is allotted of the GPU", differs(
         [told(f"vgpu_device_{name}")[1][0][1] for name in ("shares", "memory_allocated_bytes", "cores_allocated")],
         [5, 5 << 30, 1]))
     regions = sorted((folder / "state" / "shares").glob("*/main/region"))
@@ -165,7 +174,7 @@ def containers(tap, bin_dir, environment, folder):
             file.write(os.urandom(100000) if number else b"\xff" * 100000)
     time.sleep(2.5)
     page, limits = told("vgpu_container_memory_limit_bytes")
-    tap.check("accounts that were cut short or overwritten cost their own figures and nothing else",
+    tap.check("regions that were cut short or overwritten cost their own figures and nothing else",
               page.wrong + differs((len(limits), process.poll()), (len(names), None)))
     process.terminate()
     tap.check("… and it ends in order", differs(process.wait(20), 0))

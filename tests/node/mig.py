@@ -1,4 +1,4 @@
-"""mig: cuts the cards of a simulated machine, as nvidia-smi would: through NVML.
+"""mig: cuts the GPUs of a simulated machine, as nvidia-smi would: through NVML.
 
 mig.py LIB cut GPU SLICES… | devices GPU, with the machine in VGPU_SIM: as a process of its own, because a
 library with sanitizers can be loaded only by a program that began with them."""

@@ -1,4 +1,4 @@
-"""offers BIN LIB DESCRIPTORS: MIG devices and GB of memory, as kubelet is told of them."""
+"""offers BIN LIB DESCRIPTORS: MIG devices and GB of memory, as kubelet gets them."""
 
 import os
 import pathlib
@@ -40,7 +40,7 @@ class Bench:
             stderr=subprocess.DEVNULL)
 
     def listed(self, resource):
-        """Health by id, as last told; None: not registered."""
+        """Health by id, as last sent; None: not registered."""
         end = self.kubelet.endpoints.get(resource)
         return end.lists[-1] if end and end.lists else None
 
@@ -53,13 +53,13 @@ class Bench:
 
 
 def memory(tap, bench):
-    tap.check("each GB of each card is one", bench.becomes(MEMORY, 80))
+    tap.check("each GB of each GPU is one", bench.becomes(MEMORY, 80))
     before = sorted(bench.listed(MEMORY))
     answer = bench.kubelet.endpoints[MEMORY].allocate(before[:3])
     tap.check("Allocate gives nothing with it, not even a mark", differs(
         [given.ByteSize() for given in answer.container_responses], [0]))
     bench.sim("inject", "lose", "1")
-    tap.check("a card that is lost takes its own away", bench.becomes(MEMORY, 40))
+    tap.check("a GPU that is lost takes its own away", bench.becomes(MEMORY, 40))
     tap.check("… under the same ids", differs(sorted(bench.listed(MEMORY)), before))
     bench.sim("inject", "restore", "1")
     tap.check("… and back they are", bench.becomes(MEMORY, 80))
@@ -80,13 +80,13 @@ def refusal(end, ids):
 def profiles(tap, bench):
     mig.cut(bench.lib_dir, bench.machine, 0, [1, 1, 3])
     uuids = mig.devices(bench.lib_dir, bench.machine, 0)
-    tap.check("a card that is cut while we run is offered by its profiles",
+    tap.check("a GPU put into MIG mode while we run is offered by its profiles",
               bench.becomes("nvidia.com/mig-1g.5gb", 2) + bench.becomes("nvidia.com/mig-3g.20gb", 1))
     tap.check("… under both names", bench.becomes("mig.das.com/1g.5gb", 2))
     tap.check("… its id is the device's UUID", differs(
         sorted([*bench.listed("nvidia.com/mig-1g.5gb"), *bench.listed("nvidia.com/mig-3g.20gb")]),
         sorted(uuids)))
-    tap.check("… the vGPUs are the other card's", bench.becomes("nvidia.com/vgpu", 10))
+    tap.check("… the vGPUs are the other GPU's", bench.becomes("nvidia.com/vgpu", 10))
     end = bench.kubelet.endpoints["nvidia.com/mig-1g.5gb"]
     ids = sorted(bench.listed("nvidia.com/mig-1g.5gb"))
     given = end.allocate(ids).container_responses[0]
@@ -101,15 +101,15 @@ def profiles(tap, bench):
         refusal(bench.kubelet.endpoints["mig.das.com/1g.5gb"], ids[:1]),
         ("FAILED_PRECONDITION", f"'{ids[0]}' is held already, as nvidia.com/mig-1g.5gb")))
     bench.sim("inject", "lose", "0")
-    tap.check("devices of a lost card are sick", bench.becomes("nvidia.com/mig-1g.5gb", 0))
+    tap.check("devices of a lost GPU are unhealthy", bench.becomes("nvidia.com/mig-1g.5gb", 0))
     tap.check("… and still listed", differs(sorted(bench.listed("nvidia.com/mig-1g.5gb")), ids))
     bench.sim("inject", "restore", "0")
-    tap.check("… and well again", bench.becomes("nvidia.com/mig-1g.5gb", 2))
+    tap.check("… and healthy again", bench.becomes("nvidia.com/mig-1g.5gb", 2))
 
 
 def strategies(tap, bench):
     node = bench.node("--mig-strategy=none", "--memory-units=no")
-    tap.check("with none there are the vGPUs of the whole card only",
+    tap.check("with none there are the vGPUs of the whole GPU only",
               bench.becomes("nvidia.com/vgpu", 10) or
               differs(sorted(bench.kubelet.endpoints), ["nvidia.com/vgpu"]))
     node.terminate()
@@ -147,7 +147,7 @@ def configured(tap, bench):
     node.wait(20)
     rows = [("deviceSplitCont: 3", "unknown key 'deviceSplitCont' (did you mean 'device-split-count'?)"),
             ("kubeconfig: /x", "unknown key 'kubeconfig'"),
-            ("deviceSplitCount: 0", "device-split-count"), ("migStrategy: all", "--mig-strategy 'all' is none of:"),
+            ("deviceSplitCount: 0", "device-split-count"), ("migStrategy: all", "--mig-strategy: invalid value 'all'"),
             ("excludeDevices: x", "'x' names no device to exclude")]
     wrong = []
     for line, sentence in rows:

@@ -1,7 +1,7 @@
 """protocol: what vgpu-node and kubelet owe each other, as a table that does not care who plays kubelet:
 grpcio does in make test (protocol_grpcio.py), the real kubelet in make e2e (cases/test_protocol.py).
 
-A peer has: cards, split (vGPUs of a card), gb (of a card); healthy(resource), the ids that kubelet would
+A peer has: gpus, split (vGPUs of a GPU), gb (of a GPU); healthy(resource), the ids that kubelet would
 hand out; take(resource, count), which hands some out and says what came with them; restart_kubelet(),
 restart_agent(), delete_socket(resource); disturb(*words) and cut(gpu, slices), of the machine; and
 within(claim), which waits a while for it.
@@ -22,14 +22,14 @@ def has(peer, **wanted):
 
 
 def all_there(peer):
-    return has(peer, vgpus=peer.cards * peer.split, memory=peer.cards * peer.gb)
+    return has(peer, vgpus=peer.gpus * peer.split, memory=peer.gpus * peer.gb)
 
 
 def ids(peer):
-    wanted = {f"vgpu-{number}" for number in range(peer.cards * peer.split)}
+    wanted = {f"vgpu-{number}" for number in range(peer.gpus * peer.split)}
     memory = peer.healthy(MEMORY)
-    cards = {name.split("::")[0] for name in memory}
-    return [] if set(peer.healthy(COUNTS[0])) == wanted and len(cards) == peer.cards and \
+    gpus = {name.split("::")[0] for name in memory}
+    return [] if set(peer.healthy(COUNTS[0])) == wanted and len(gpus) == peer.gpus and \
         all(name.split("::")[1].isdigit() for name in memory) else [f"{sorted(memory)[:3]}"]
 
 
@@ -38,9 +38,9 @@ def memory_taken(peer):
     return [] if given == {} else [f"came with {given}"]
 
 
-def sick(peer):
+def unhealthy(peer):
     peer.disturb("lose", "0")
-    return has(peer, vgpus=(peer.cards - 1) * peer.split, memory=(peer.cards - 1) * peer.gb)
+    return has(peer, vgpus=(peer.gpus - 1) * peer.split, memory=(peer.gpus - 1) * peer.gb)
 
 
 def well(peer):
@@ -65,8 +65,8 @@ def socket_deleted(peer):
 
 
 def cut(peer):
-    peer.parts = peer.cut(peer.cards - 1, [1, 1])
-    missing = has(peer, vgpus=(peer.cards - 1) * peer.split, parts=2)
+    peer.parts = peer.cut(peer.gpus - 1, [1, 1])
+    missing = has(peer, vgpus=(peer.gpus - 1) * peer.split, parts=2)
     return missing or ([] if sorted(peer.healthy(PROFILE)) == sorted(peer.parts) else
                        [f"{peer.healthy(PROFILE)} are not {peer.parts}"])
 
@@ -78,13 +78,13 @@ def part_taken(peer):
 
 ROWS = [
     ("every resource is registered and listed whole", all_there),
-    ("ids are those of the node's slots and of its cards' GB", ids),
+    ("ids are those of the node's slots and of its GPUs' GB", ids),
     ("a container that takes memory gets nothing with it", memory_taken),
-    ("a card that is lost takes its own away", sick),
+    ("a GPU that is lost takes its own away", unhealthy),
     ("… and back it brings them back", well),
     ("a restart of kubelet changes nothing", kubelet_restarted),
     ("a restart of vgpu-node changes nothing", agent_restarted),
     ("a socket that was deleted comes back", socket_deleted),
-    ("a card that is cut is offered by its devices' UUIDs", cut),
+    ("a GPU in MIG mode is offered by its devices' UUIDs", cut),
     ("a container gets the device that kubelet chose", part_taken),
 ]

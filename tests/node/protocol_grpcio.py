@@ -12,7 +12,7 @@ from protocol import COUNTS, ROWS  # noqa: E402
 
 
 class GrpcioKubelet:
-    cards, split, gb = 2, 10, 40
+    gpus, split, gb = 2, 10, 40
 
     def __init__(self, bench):
         self.bench = bench

@@ -81,15 +81,15 @@ def volcano_of(bin_dir, first, *options):
     return annotations, written
 
 
-def links_of(bin_dir, card):
-    """What a node of four such cards says of its links, and the NUMA nodes of its cards."""
+def links_of(bin_dir, gpu):
+    """What a node of four such GPUs says of its links, and the NUMA nodes of its GPUs."""
     fake = FakeApi()
     api = Nodes(fake)
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name) / "config"
         fake.write_config(config)
         process = subprocess.Popen(
-            [f"{bin_dir}/vgpu", "run", f"--sim={card}:4", "--", f"{bin_dir}/vgpu-node",
+            [f"{bin_dir}/vgpu", "run", f"--sim={gpu}:4", "--", f"{bin_dir}/vgpu-node",
              f"--device-plugin-path={name}", "--node-name=n1", f"--kubeconfig={config}",
              f"--state-dir={name}/state", f"--run-dir={name}/run"], stderr=subprocess.DEVNULL)
         api.next().reply(200, page(5, [node(4, {})]))
@@ -105,9 +105,9 @@ def links_of(bin_dir, card):
 
 def links(tap, bin_dir):
     switched, numa = links_of(bin_dir, "a100-40gb")
-    tap.check("every pair of cards at a switch has all its NVLinks", differs(
+    tap.check("every pair of GPUs at a switch has all its NVLinks", differs(
         switched, [[i, j, 112] for i in range(4) for j in range(i + 1, 4)]))
-    tap.check("cards sit where the driver says, if the kernel does not", differs(numa, [0, 0, 1, 1]))
+    tap.check("GPUs sit where the driver says, if the kernel does not", differs(numa, [0, 0, 1, 1]))
     tap.check("without NVLink neighbours are linked by PCIe", differs(
         links_of(bin_dir, "t4-16gb")[0], [[0, 1, 20], [2, 3, 20]]))
 
@@ -115,7 +115,7 @@ def links(tap, bin_dir):
 def volcano(tap, bin_dir):
     told, (path, capacity) = volcano_of(bin_dir, {}, "--volcano")
     uuid = json.loads(told["nvidia.com/node-device-register"])[0]["uuid"]
-    tap.check("Volcano is told in its own words", differs(
+    tap.check("Volcano gets its own format", differs(
         told["volcano.sh/node-vgpu-register"], f"{uuid},10,4096,NVIDIA GeForce GTX 1050 Ti,true,hami-core:"))
     tap.check("… and does not ask again", differs(
         told["volcano.sh/node-vgpu-handshake"], "Requesting_9999.12.31 23:59:00"))
@@ -169,7 +169,7 @@ def written(tap, bin_dir):
         request = api.next()
         tap.check("what somebody changed is put right", differs(request.method, "PATCH"))
         request.reply(200, node(8, annotations))
-        tap.check("a card alone has no links", differs(annotations.get("vgpu.io/node-links"), None))
+        tap.check("a GPU alone has no links", differs(annotations.get("vgpu.io/node-links"), None))
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
 

@@ -134,7 +134,7 @@ class Runtime:
     def memory(self, uid):
         """MiB of its first GPU; None without a share."""
         answer = self.ask(uid)
-        return None if isinstance(answer, tuple) else answer.share.devices[0].memory_bytes // MIB
+        return None if isinstance(answer, tuple) else answer.share.gpus[0].limit_bytes // MIB
 
 
 def raise_to(node, share, memory):
@@ -161,7 +161,7 @@ def crowd(tap, node, runtime, messages_of):
         for answer in [runtime.ask(f"uid-crowd-{number}")] if messages_of(answer) != (
             f"uid-crowd-{number}", node.uuids[number % 8], 100 + number)])
     answer = runtime.ask("uid-crowd-3")
-    tap.check("mounts are the container's own files: share and turns to read, account and wishes to write", differs(
+    tap.check("mounts are the container's own files: share and grants to read, region and wishes to write", differs(
         [(mount.container_path, mount.read_only) for mount in answer.mounts],
         [("/etc/vgpu/share", True), ("/etc/vgpu/region", False), ("/etc/vgpu/grant", True),
          ("/etc/vgpu/want", False), ("/etc/vgpu/registry", True), ("/etc/vgpu/machine", False),
@@ -202,9 +202,9 @@ def resizes(tap, node, api, runtime):
               differs(eventually(lambda: runtime.memory("uid-crowd-1") == 500, 2), True))
     api.put(pod("crowd-1", [node.uuids[1]], 101, memory="50000Mi", memory_max="60000Mi"))
     time.sleep(0.5)
-    tap.check("… unless the card has no room", differs(runtime.memory("uid-crowd-1"), 500))
+    tap.check("… unless the GPU cannot fit it", differs(runtime.memory("uid-crowd-1"), 500))
     api.put(pod("greedy", [node.uuids[1]], 100, memory="50000Mi", memory_max="60000Mi"), "ADDED")
-    tap.check("a pod that comes with a wish the card has no room for gets what was decided",
+    tap.check("a pod that comes with a wish that the GPU cannot fit gets what was decided",
               differs((eventually(lambda: runtime.memory("uid-greedy"), 2), runtime.memory("uid-greedy")), (True, 100)))
     api.put(pod("modest", [node.uuids[1]], 100, cores=0, memory="300Mi", memory_max="400Mi"), "ADDED")
     tap.check("… and one that there is room for, what it wishes",
@@ -235,7 +235,7 @@ def growth(tap, node, api, runtime):
         eventually(lambda: runtime.memory("uid-placed") == 20000, 5), True))
     here = [name for name, known in api.pods.items()
             if node.uuids[6] in known["metadata"]["annotations"]["vgpu.io/allocation"]]
-    tap.check("… and the growth gives way: no more than the card is handed out, and no less", differs(
+    tap.check("… and the growth gives way: no more than the GPU is handed out, and no less", differs(
         sum(runtime.memory(f"uid-{name}") or 0 for name in here), CARD_MIB))
     tap.check("the decision follows, for the scheduler", differs(
         eventually(lambda: decided("grown") == runtime.memory("uid-grown"), 5), True))
@@ -244,7 +244,7 @@ def growth(tap, node, api, runtime):
                                told["involvedObject"]["name"] == "grown" for told in api.events), 5), True))
     api.put(pod("beyond", [node.uuids[6]], 39000, cores=0), "ADDED")
     tap.check("for what no growth can give, a new share is refused with a sentence", differs(
-        eventually(lambda: "has no room" in str(runtime.ask("uid-beyond")[1:]), 5), True))
+        eventually(lambda: "cannot fit" in str(runtime.ask("uid-beyond")[1:]), 5), True))
     tap.check("… all growth being gone", differs(runtime.memory("uid-grown"), 1000))
     raise_to(node, "grown.main", "1100Mi")
     tap.check("… and nobody grows into what waits for it", differs(runtime.memory("uid-grown"), 1000))
@@ -313,8 +313,8 @@ def main(bin_dir, lib_dir, descriptors, how):
         def said(answer):
             if isinstance(answer, tuple):
                 return answer
-            device = answer.share.devices[0]
-            return answer.share.container.pod_uid, device.uuid, device.memory_bytes // MIB
+            device = answer.share.gpus[0]
+            return answer.share.container.pod_uid, device.uuid, device.limit_bytes // MIB
         crowd(tap, node, runtime, said)
         refusals(tap, runtime)
         eventually(lambda: api.watch, 10)

@@ -1,4 +1,4 @@
-/* guest: machine, account, context. */
+/* guest: machine, region, context. */
 #include "guest.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ void guest_start(const char *limit)
         assert_int_equal(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
 }
 
-uint64_t guest_card_bytes(unsigned gpu)
+uint64_t guest_device_bytes(unsigned gpu)
 {
         struct machine *machine = sim_machine_open();
         struct unit_memory memory;
@@ -48,7 +48,7 @@ uint64_t guest_card_bytes(unsigned gpu)
         return memory.used_bytes;
 }
 
-void guest_card_taken(unsigned gpu, uint64_t bytes)
+void guest_device_taken(unsigned gpu, uint64_t bytes)
 {
         assert_int_equal(unit_set_outsider(sim_machine_open(), gpu * MACHINE_UNITS_PER_GPU, bytes),
                          0);
@@ -72,10 +72,10 @@ uint64_t guest_virtual(void)
         return bytes;
 }
 
-void guest_check_account(uint64_t limit_bytes)
+void guest_check_charges(uint64_t limit_bytes)
 {
-        CHECK_EQ(guest_held(), guest_card_bytes(0));
-        CHECK(guest_card_bytes(0) <= limit_bytes);
+        CHECK_EQ(guest_held(), guest_device_bytes(0));
+        CHECK(guest_device_bytes(0) <= limit_bytes);
 }
 
 static struct {
@@ -126,4 +126,22 @@ CUresult guest_neighbour_gets(uint64_t bytes)
         assert_int_equal(write(neighbour.ask, &bytes, sizeof bytes), sizeof bytes);
         assert_int_equal(read(neighbour.answer, &r, sizeof r), sizeof r);
         return (CUresult)r;
+}
+
+const char *guest_said(void (*act)(void))
+{
+        static char text[8192];
+        char path[] = "/tmp/vgpu-said-XXXXXX";
+        int keep = dup(STDERR_FILENO), file = mkstemp(path);
+
+        assert_true(file >= 0);
+        unlink(path);
+        dup2(file, STDERR_FILENO);
+        act();
+        dup2(keep, STDERR_FILENO);
+        close(keep);
+        ssize_t length = pread(file, text, sizeof text - 1, 0);
+        text[length > 0 ? length : 0] = '\0';
+        close(file);
+        return text;
 }

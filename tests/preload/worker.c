@@ -77,12 +77,12 @@ double worker_load(unsigned gpu, struct worker_time since)
                (double)(now.clock_ns - since.clock_ns);
 }
 
-double worker_run(struct worker *worker, void (*turn)(struct worker *worker), unsigned ms)
+double worker_run(struct worker *worker, void (*round)(struct worker *worker), unsigned ms)
 {
         struct worker_time begin = worker_time(0);
 
         while (worker_time(0).clock_ns - begin.clock_ns < ms * UINT64_C(1000000))
-                turn(worker);
+                round(worker);
         return worker_load(0, begin);
 }
 

@@ -26,8 +26,8 @@ struct worker_time worker_time(unsigned gpu);
 /* Percent of the time since then that the GPU was busy. */
 double worker_load(unsigned gpu, struct worker_time since);
 
-/* Repeats the turn until this much time has passed on the machine; the load of GPU 0 meanwhile. */
-double worker_run(struct worker *worker, void (*turn)(struct worker *worker), unsigned ms);
+/* Repeats the round until this much time has passed on the machine; the load of GPU 0 meanwhile. */
+double worker_run(struct worker *worker, void (*round)(struct worker *worker), unsigned ms);
 
-/* GPU time that the account says the container used on the GPU. */
+/* GPU time that the region says the container used on the GPU. */
 uint64_t worker_counted_ns(unsigned gpu);

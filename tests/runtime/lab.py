@@ -133,7 +133,7 @@ class Lab:
         pathlib.Path(region).touch()
         os.chmod(region, 0o666)
         answer = MESSAGES.vgpu__v1__GetAllocationResponse()
-        answer.share.devices.add(uuid=self.uuids[gpu])
+        answer.share.gpus.add(uuid=self.uuids[gpu])
         for host, path, is_readonly in ((share, "/etc/vgpu/share", True), (region, "/etc/vgpu/region", False),
                                         (self.machine, "/dev/gpu", False), (DRIVER, "/opt/driver", True)):
             answer.mounts.add(host_path=host, container_path=path, read_only=is_readonly)

@@ -107,7 +107,7 @@ class Exec(LabCase):
     def test_what_was_kept_goes_with_the_container(self):
         name = self.start_with_share()
         folder, = [entry for entry in pathlib.Path(self.lab.state).iterdir() if entry.name.endswith("-" + name)]
-        self.assertEqual((folder / "variables").stat().st_mode & 0o777, 0o600)
+        self.assertEqual((folder / "saved_env").stat().st_mode & 0o777, 0o600)
         self.assertEqual(self.lab.call("delete", "--force", name).returncode, 0)
         self.assertFalse(folder.exists())
 
@@ -116,9 +116,9 @@ class Exec(LabCase):
         folder, = [entry for entry in pathlib.Path(self.lab.state).iterdir() if entry.name.endswith("-" + name)]
         for kept in ("[1", "[1]", "{}", '["x"]', None):
             if kept is None:
-                (folder / "variables").unlink()  # of an older release
+                (folder / "saved_env").unlink()  # of an older release
             else:
-                (folder / "variables").write_text(kept, encoding="utf-8")
+                (folder / "saved_env").write_text(kept, encoding="utf-8")
             done = self.exec(name, "echo there")
             self.assertEqual(done.stdout, "there\n", f"{kept}: {done.stderr}")
 

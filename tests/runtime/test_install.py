@@ -101,7 +101,7 @@ class Install(unittest.TestCase):
                             (("--crio", "x"), "a path from the root"), (("--nonsense",), "--nonsense")):
             self.assertIn(text, self.install(*words, status=2))
         done = subprocess.run([RUNTIME, "install"], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (2, "vgpu-runtime: where to? --to FOLDER says\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "vgpu-runtime: missing --to FOLDER\n"))
 
     def test_a_folder_that_cannot_be_written(self):
         (self.folder / "vgpu").write_text("a file\n")

@@ -18,6 +18,9 @@ from lab import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, ask, image_add, output,
 SEE = "printf '%s\\n' \"$NVIDIA_VISIBLE_DEVICES\"; "
 
 
+ABSENT = "GPU-00000000-0000-0000-0000-000000000000"
+
+
 class Own(LabCase):
     @classmethod
     def setUpClass(cls):
@@ -58,15 +61,65 @@ class Own(LabCase):
             done = self.lab.run(SEE, env=env)
             self.assertEqual(done.stdout, ",".join(given) + "\n", done.stderr)
 
+    def test_devices_named_one_by_one_are_all_it_gets(self):
+        done = self.lab.run(ask("info", "uuid"), env=(f"MANAGER_VISIBLE_DEVICE_0={self.lab.uuids[1]}", "VGPU_MEMORY_0=100m"))
+        self.assertEqual(done.stdout, f"0\n100 100\n{self.lab.uuids[1]}\n", done.stderr)
+
+    def test_names_of_others_pass(self):
+        done = self.lab.run(ask("info"), env=("VGPU_MEMORY=100m", "VGPU_MEMORY_SERVICE_HOST=10.0.0.1",
+                                              "VGPU_CORES_PORT_443_TCP_ADDR=10.0.0.1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                                              "LOGGER_LEVEL=9"))
+        self.assertEqual(done.stdout, "0\n100 100\n", done.stderr)
+        self.assertIn("LOGGER_LEVEL", done.stderr)
+
     def test_mistakes_are_told_and_nothing_starts(self):
         for variable, words in (("VGPU_MEMORY_LIMIT=lots", "VGPU_MEMORY_LIMIT"),
                                 ("NVIDIA_VISIBLE_DEVICES=9", "no GPU '9'"),
-                                ("CUDA_CORE_LIMIT=120", "CUDA_CORE_LIMIT")):
+                                ("CUDA_CORE_LIMIT=120", "CUDA_CORE_LIMIT"),
+                                ("CUDA_MEM_LIMIT_5=1g", "CUDA_MEM_LIMIT_5: there is no GPU 5"),
+                                ("VGPU_CORES_7=30", "VGPU_CORES_7"), ("VGPU_DEVICES=" + ABSENT, ABSENT),
+                                ("MANAGER_VISIBLE_DEVICE_0=" + ABSENT, ABSENT),
+                                ("VGPU_CORE=30", "did you mean 'VGPU_CORES'?"),
+                                ("CUDA_MEM_LIMT=1g", "did you mean 'CUDA_MEM_LIMIT'?"),
+                                ("VGPU_CORES=", "VGPU_CORES is set and has no value")):
             done = self.lab.run("echo started", env=("VGPU_MEMORY_LIMIT_0=1g", variable))
             self.assertNotEqual(done.returncode, 0)
             self.assertNotIn("started", done.stdout)
             self.assertIn(words, done.stderr)
             self.assertIn(words, self.logged()[-1]["msg"])
+
+    def mounted(self, *places, kind="file", **about):
+        """Runs a container with a file or a folder of its user's at each of the places; what it sees there."""
+        def change(config, bundle):
+            for number, place in enumerate(places):
+                source = os.path.join(bundle, "own", str(number), os.path.basename(place))
+                os.makedirs(source if kind == "folder" else os.path.dirname(source))
+                pathlib.Path(source, "own" if kind == "folder" else "").write_text("user's\n", encoding="utf-8")
+                config["mounts"].append({"destination": place, "type": "bind", "source": source,
+                                         "options": ["rbind", "ro"]})
+        below = "/own" if kind == "folder" else ""
+        script = "; ".join(f"cat {place}{below} 2>/dev/null || echo gone" for place in places)
+        return self.lab.run(script, env=("VGPU_MEMORY_LIMIT=1g",), change=change, **about)
+
+    def test_what_a_user_mounts_stays(self):
+        folders = ("/data/libnvidia-logs", "/nvidia-smi", "/data/libcuda.so.1", "/usr/lib/libnvidia-models",
+                   "/usr/lib/libcuda.so.1", "/opt/nvidia-smi-2024", "/dev/nvidia-data", "/etc/vgpu-data")
+        files = ("/data/nvidia-smi", "/data/libcuda.so.1", "/usr/lib/libnvidia-notes.txt", "/usr/bin/nvidia-smi.log",
+                 "/usr/lib/libcuda.so.backup", "/usr/bin/nvidia-smi-wrapper", "/opt/lib/libnvidia-ml.so.1")
+        for kind, places in (("folder", folders), ("file", files)):
+            done = self.mounted(*places, kind=kind)
+            self.assertEqual(dict(zip(places, done.stdout.splitlines())), dict.fromkeys(places, "user's"), done.stderr)
+
+    def test_nothing_stands_in_the_place_of_the_driver_or_the_share_and_that_is_said(self):
+        places = ("/usr/lib/libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03", "/lib64/libnvidia-ml.so.1",
+                  "/usr/bin/nvidia-smi", "/usr/local/nvidia/lib/libnvidia-ptxjitcompiler.so.1", "/etc/vgpu/extra")
+        open(self.lab.log, "w", encoding="utf-8").close()
+        done = self.mounted(*places)
+        self.assertEqual(done.stdout.splitlines(), ["gone"] * len(places), done.stderr)
+        said = [entry for entry in self.logged() if "is left out" in entry["msg"]]
+        for place in places:
+            self.assertEqual([entry["level"] for entry in said if f"at '{place}'" in entry["msg"]], ["info"], said)
+        self.assertEqual(done.stderr, "")
 
     def test_without_limits_nothing_is_touched(self):
         for env in ((), ("NVIDIA_VISIBLE_DEVICES=all",), ("VGPU_MEMORY_LIMIT=1g", "NVIDIA_VISIBLE_DEVICES=void")):
@@ -74,6 +127,32 @@ class Own(LabCase):
             before = pathlib.Path(bundle, "config.json").read_bytes()
             self.assertEqual(self.lab.call("run", "-b", bundle, name).stdout, "plain\n")
             self.assertEqual(pathlib.Path(bundle, "config.json").read_bytes(), before)
+
+    def test_a_limit_beside_a_gpu_and_a_list_of_none_does_not_start(self):
+        """NVIDIA's own CDI specifications say `void` and bring devices: the limit would be lost."""
+        def device(config, _):
+            config["linux"].setdefault("devices", []).append(
+                {"path": "/dev/nvidia0", "type": "c", "major": 195, "minor": 0})
+
+        def annotate(config, _):
+            config.setdefault("annotations", {})["cdi.k8s.io/x"] = "nvidia.com/gpu=all"
+        for change, env in ((device, ("NVIDIA_VISIBLE_DEVICES=void",)), (device, ("NVIDIA_VISIBLE_DEVICES=none",)),
+                            (annotate, ("NVIDIA_VISIBLE_DEVICES=void",)),
+                            (None, ("VGPU_DEVICES=none", "NVIDIA_VISIBLE_DEVICES=all"))):
+            done = self.lab.run("echo started", env=("VGPU_MEMORY_LIMIT=1g", *env), change=change)
+            self.assertEqual(done.stdout, "", env)
+            self.assertRegex(done.stderr, r"the container has a limit and a GPU \(.*name the GPU in VGPU_DEVICES")
+
+    def test_a_variable_that_nobody_reads_is_noted(self):
+        name, bundle = self.lab.bundle("echo plain", env=("VGPU_FOO=1", "NVIDIA_VISIBLE_DEVICES=all"))
+        log = pathlib.Path(bundle, "log")
+        self.assertEqual(self.lab.call("--log", str(log), "run", "-b", bundle, name).stdout, "plain\n")
+        self.assertIn("unknown variable 'VGPU_FOO'", log.read_text(encoding="utf-8"))
+
+    def test_numbers_of_gpus_have_no_gap(self):
+        done = self.lab.run("echo started", env=(f"MANAGER_VISIBLE_DEVICE_1={self.lab.uuids[0]}", "CUDA_MEM_LIMIT_1=1g"))
+        self.assertEqual(done.stdout, "")
+        self.assertIn("MANAGER_VISIBLE_DEVICE_1 names GPU 1, and nothing names GPU 0", done.stderr)
 
     def test_what_is_left_is_swept_up(self):
         done = self.lab.run("echo 1", env=("VGPU_MEMORY_LIMIT=1g",))
@@ -104,14 +183,34 @@ class Own(LabCase):
             done = self.lab.run(ask("info", "uuid", "alloc 102"), change=inject)
             self.assertEqual(done.stdout, f"0\n100 100\n{self.lab.uuids[1]}\n{OUT_OF_MEMORY}\n", done.stderr)
         self.assertIn("already", self.cdi("--name", "train", "--memory", "1g").stderr)
+        self.assertIn("not 'none'", self.cdi("--name", "none", "--memory", "1g", "--gpus", "none").stderr)
+        self.assertIn("VGPU_FOO", self.cdi("--name", "foo", "--memory", "1g", "--env", "VGPU_FOO=1").stderr)
+        self.assertEqual(self.cdi("--name", "foo", "--remove").returncode, 0)
         self.assertEqual(self.cdi("--name", "train", "--remove").returncode, 0)
         self.assertIn("there is no share", self.cdi("--name", "train", "--remove").stderr)
 
+    def test_a_limit_beyond_the_gpu_is_warned_of(self):
+        excess = r"1TiB is more than GPU 0 has, [\d.]+[GM]iB: it limits nothing\n$"
+        for words, name in ((("--memory", "1t"), "--memory"), (("--env", "CUDA_MEM_LIMIT_0=1t"), "CUDA_MEM_LIMIT_0"),
+                            (("--cores", "30", "--env", "VGPU_MEMORY=1t"), "VGPU_MEMORY")):
+            made = self.cdi("--name", "large", *words)
+            self.assertEqual((made.returncode, json.loads(made.stdout)["kind"]), (0, "vgpu.io/share"))
+            self.assertRegex(made.stderr, f"^vgpu-runtime: warning: {name}: {excess}")
+            self.cdi("--name", "large", "--remove")
+        for words in (("--memory", "100m"), ("--cores", "30")):
+            self.assertEqual(self.cdi("--name", "large", *words).stderr, "")
+            self.cdi("--name", "large", "--remove")
+        open(self.lab.log, "w", encoding="utf-8").close()
+        self.lab.run("true", env=("VGPU_MEMORY_LIMIT=1t",))
+        self.assertIn("VGPU_MEMORY_LIMIT: 1TiB is more than GPU 0 has", " ".join(entry["msg"] for entry in self.logged()))
+
     def test_cdi_explains_itself(self):
         self.assertIn("--memory SIZE", self.cdi("--help").stdout)
-        for words, part in ((("--name", "x"), "which limits"), (("--memory", "1g"), "--name"),
+        for words, part in ((("--name", "x"), "missing a limit"), (("--memory", "1g"), "--name"),
                             (("--name", "x", "--memori", "1g"), "--memory"), (("--name", "../x", "--memory", "1g"), "--name"),
-                            (("--name", "x", "--memory", "much"), "VGPU_MEMORY_LIMIT")):
+                            (("--name", "x", "--memory", "much"), "--memory: "),
+                            (("--name", "x", "--cores", "50", "--cores-max", "20"), "--cores-max: 20 is below --cores, "),
+                            (("--name", "x", "--memory", "1g", "--env", "VGPU_CORES=x"), "VGPU_CORES: ")):
             done = self.cdi(*words)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(part, done.stderr)

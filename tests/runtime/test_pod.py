@@ -142,6 +142,19 @@ class Pod(LabCase):
         self.assertEqual(done.config["linux"]["devices"], [])
         self.assertNotIn(195, [rule.get("major") for rule in done.config["linux"]["resources"]["devices"]])
 
+    def test_a_gpu_under_another_name_is_one(self):
+        def devices(config, _):
+            config["linux"]["devices"] = [{"path": "/dev/x0", "type": "c", "major": 195, "minor": 0},
+                                          {"path": "/dev/zero2", "type": "c", "major": 1, "minor": 5}]
+            config["linux"]["resources"]["devices"] += [
+                {"allow": True, "type": "c", "major": 195, "access": "rwm"},
+                {"allow": True, "type": "c", "major": 1, "minor": 5, "access": "rwm"}]
+        done = self.lab.run("ls /dev/x0 /dev/zero2", annotations=pod("nobody"), change=devices)
+        self.assertEqual(done.stdout, "/dev/zero2\n", done.stderr)
+        self.assertEqual([device["path"] for device in done.config["linux"]["devices"]], ["/dev/zero2"])
+        self.assertEqual([rule["major"] for rule in done.config["linux"]["resources"]["devices"] if "major" in rule], [1])
+        self.assertIn("the device '/dev/x0' is left out", "".join(entry["msg"] for entry in self.logged()))
+
     def test_who_was_promised_a_gpu_does_not_start_without(self):
         done = self.lab.run("id", annotations=pod("nobody", **{"vgpu.io/requested": "nvidia.com/vgpu"}))
         self.refused(done, "'main'", "'pod-nobody'", "has no share")
@@ -193,8 +206,8 @@ class Pod(LabCase):
         empty = os.path.join(self.lab.folder, "empty")
         pathlib.Path(empty).touch()
         for wrong, word in ((type(good)(), "no share"),
-                            (without("/etc/vgpu/region", read_only=True), "account"),
-                            (without("/etc/vgpu/region", container_path="/elsewhere"), "account"),
+                            (without("/etc/vgpu/region", read_only=True), "region"),
+                            (without("/etc/vgpu/region", container_path="/elsewhere"), "region"),
                             (without("/etc/vgpu/share", host_path=empty), "not a share"),
                             (without("/etc/vgpu/share", host_path="/nowhere"), "cannot open"),
                             (without("/dev/gpu", container_path="/etc/vgpu/../x"), "mount"),
@@ -208,7 +221,9 @@ class Pod(LabCase):
         for i, uid in enumerate(uids):
             self.lab.share(uid, "main", 20 + i, i % 4)
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
-            runs = list(pool.map(lambda uid: self.lab.run(ask("info", "uuid"), annotations=pod(uid)), uids))
+            # With a sign of wanting a GPU they wait for an agent that is slow.
+            runs = list(pool.map(lambda uid: self.lab.run(ask("info", "uuid"), annotations=pod(uid), env=(
+                "NVIDIA_VISIBLE_DEVICES=all",)), uids))
         for i, done in enumerate(runs):
             self.assertEqual(done.stdout, f"0\n{20 + i} {20 + i}\n{self.lab.uuids[i % 4]}\n", done.stderr)
 

@@ -8,6 +8,7 @@ their shares, they take turns, and nothing of it depends on the agent staying al
 import json
 import os
 import pathlib
+import secrets
 import signal
 import socket
 import struct
@@ -20,91 +21,15 @@ import group  # noqa: E402
 
 import grpc  # noqa: E402
 
+from beside import Container, StandaloneCase
 from cli_case import BURN, VGPU, main
-from lab import DRIVER, MESSAGES, OUT_OF_MEMORY, PROBE, RUNTIME, LabCase, image_add, output
+from lab import DRIVER, MESSAGES, OUT_OF_MEMORY, PROBE, image_add, output
 from peer import eventually
 
-NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")
 MIB = 1 << 20
 
 
-class Container:
-    """One that runs a program and is talked to."""
-
-    def __init__(self, case, script, env, change=None):
-        self.lab = case.lab
-        self.name, bundle = self.lab.bundle(script, env=env, change=change)
-        self.said = open(os.path.join(bundle, "said"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen(
-            [RUNTIME, "--root", self.lab.root, "run", "--bundle", bundle, self.name], env=self.lab.environment(),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True)
-        case.addCleanup(self.end)
-
-    def answer(self):
-        return self.process.stdout.readline().strip()
-
-    def ask(self, words):
-        self.process.stdin.write(words + "\n")
-        self.process.stdin.flush()
-        return self.answer()
-
-    def exec(self, *words, env=()):
-        """Another program in it, as `kubectl exec` and `docker exec` start one."""
-        options = [word for variable in env for word in ("--env", variable)]
-        return self.lab.call("exec", *options, self.name, *words)
-
-    def end(self):
-        self.lab.call("kill", self.name, "KILL")
-        self.process.communicate(timeout=20)
-        self.lab.call("delete", "--force", self.name)
-        self.said.close()
-
-
-class Standalone(LabCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.lab.configure(f"--sim={cls.lab.machine}", f"--sim-driver={DRIVER}")
-
-    def node(self, *options):
-        log = open(os.path.join(self.lab.folder, "node.log"), "a+", encoding="utf-8")
-        process = subprocess.Popen(
-            [NODE, "--standalone", f"--run-dir={self.lab.folder}", f"--state-dir={self.lab.folder}/node",
-             f"--runtime-state={self.lab.state}", *options],
-            env={**os.environ, "VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER}, stderr=log)
-
-        def end():
-            process.kill()
-            process.wait()
-            log.close()
-        self.addCleanup(end)
-        path = os.path.join(self.lab.folder, "registry", "socket")
-        self.assertTrue(eventually(lambda: self.answers(path)), "vgpu-node does not start")
-        return process
-
-    @staticmethod
-    def answers(path):
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-                peer.connect(path)
-                return True
-        except OSError:
-            return False
-
-    def vgpu(self, *words):
-        return subprocess.run([VGPU, *words], capture_output=True, text=True, timeout=20, check=False,
-                              env={**os.environ, "VGPU_NODE_SOCKET": os.path.join(self.lab.folder, "node.sock")})
-
-    def shares(self):
-        shown = self.vgpu("ps", "--json")
-        self.assertEqual(shown.returncode, 0, shown.stderr)
-        return {share["name"]: share for share in json.loads(shown.stdout)["shares"]}
-
-    def probe(self, *env):
-        container = Container(self, "probe", ["VGPU_DEVICES=0", *env])
-        self.assertEqual(container.answer(), "0")
-        return container
-
+class Standalone(StandaloneCase):
     def test_ps_and_set_see_and_change_containers(self):
         self.node()
         container = self.probe("VGPU_MEMORY_LIMIT=100m")
@@ -123,11 +48,87 @@ class Standalone(LabCase):
         self.assertEqual(container.ask("info"), "160 200")
         done = self.vgpu("set", container.name, "--memory", "100Gi")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("has no room", done.stderr)
+        self.assertIn("cannot fit", done.stderr)
         self.assertEqual(container.ask("info"), "160 200")
         self.assertEqual(self.vgpu("set", "nobody", "--memory", "1Gi").returncode, 1)
         container.end()
         self.assertTrue(eventually(lambda: container.name not in self.shares()), "a share outlives its container")
+
+    def test_a_container_is_no_other_to_itself(self):
+        """As engines call them: 64 letters of id."""
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=10g", "VGPU_CORES=70", devices="0,1", name=secrets.token_hex(32))
+        for words in (("--cores", "80"), ("--memory", "12Gi"), ("--memory", "14Gi", "--cores", "90"), ("--cores", "70"),
+                      ("--memory", "1Gi", "--cores", "10"), ("--memory", "10Gi", "--cores", "70")):
+            done = self.vgpu("set", container.name[:12], *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        other = self.probe("VGPU_MEMORY_LIMIT=2g", "VGPU_CORES=20", devices="1", name=secrets.token_hex(32))
+        for words, why in ((("--cores", "81"), "other shares have 20 %"),
+                           (("--memory", "14Gi"), "other shares leave 13GiB")):
+            done = self.vgpu("set", container.name[:12], *words)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(why, done.stderr)
+        for name, words in ((container.name, ("--cores", "80", "--memory", "13Gi")), (other.name, ("--cores", "10")),
+                            (other.name, ("--cores", "20")), (container.name, ("--memory", "12Gi"))):
+            done = self.vgpu("set", name[:12], *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+
+    def test_a_container_that_is_started_again_is_the_one_that_is_set(self):
+        node = self.node()
+        name = secrets.token_hex(32)
+        first = self.probe("VGPU_MEMORY_LIMIT=10g", name=name)
+        node.send_signal(signal.SIGSTOP)    # it sees the end of one and the start of the next at once
+        first.end()
+        again = self.probe("VGPU_MEMORY_LIMIT=10g", name=name)
+        node.send_signal(signal.SIGCONT)
+        self.assertTrue(eventually(lambda: self.vgpu("set", name[:12], "--memory", "12Gi").returncode == 0 and
+                                   again.ask("info") == "12288 12288"), again.ask("info"))
+
+    def test_a_simulated_machine_needs_no_further_word(self):
+        """No LD_LIBRARY_PATH for vgpu-node, no --sim-driver for vgpu-runtime: both find the driver beside them."""
+        self.lab.configure(f"--sim={self.lab.machine}")
+        self.addCleanup(self.lab.configure, f"--sim={self.lab.machine}", f"--sim-driver={DRIVER}")
+        self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock", LD_LIBRARY_PATH="")
+        container = self.probe("VGPU_MEMORY_LIMIT=100m")
+        self.assertEqual(container.ask("info"), "100 100")
+        self.assertTrue(eventually(lambda: self.metrics().count("vgpu_device_memory_total_bytes{") ==
+                                   len(self.lab.uuids)), self.metrics() + self.logged_by_node())
+        self.assertEqual(self.vgpu("set", container.name, "--memory", "200Mi").returncode, 0)
+        told = subprocess.run([VGPU, "doctor"], check=False, capture_output=True, text=True, env={
+            **{name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"},
+            "VGPU_SIM": self.lab.machine}).stdout
+        self.assertIn(f"the driver knows {len(self.lab.uuids)} GPUs", told)
+
+    def sockets(self):
+        return [str(path) for path in pathlib.Path(self.lab.folder).rglob("*") if path.is_socket()]
+
+    def test_its_sockets_go_with_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            node = self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock")
+            self.assertTrue(eventually(lambda: len(self.sockets()) == 3), self.sockets())
+            node.send_signal(number)
+            self.assertEqual((node.wait(20), self.sockets()), (0, []))
+        node = self.node()
+        node.kill()
+        node.wait()
+        self.assertNotEqual(self.sockets(), [])
+        node = self.node()
+        self.assertEqual(self.vgpu("ps").returncode, 0)
+        node.terminate()
+        self.assertEqual((node.wait(20), self.sockets()), (0, []))
+
+    def test_who_ends_leaves_the_sockets_of_the_next(self):
+        def files():
+            return {path: os.stat(path).st_ino for path in self.sockets() if os.path.exists(path)}
+        former = self.node()
+        before = files()
+        self.node()
+        self.assertTrue(eventually(lambda: len(files()) == 2 and not set(files().items()) & set(before.items())))
+        former.terminate()
+        self.assertEqual(former.wait(20), 0)
+        self.assertEqual(len(self.sockets()), 2, self.sockets())
+        self.assertTrue(self.answers(os.path.join(self.lab.folder, "registry", "socket")))
+        self.assertEqual(self.vgpu("ps").returncode, 0)
 
     def test_a_raise_by_environment_needs_the_operators_leave(self):
         self.node()
@@ -137,22 +138,20 @@ class Standalone(LabCase):
         self.assertIn("this node lets no environment raise it", done.stderr)
 
     def test_a_raise_by_environment_is_reserved_on_the_card(self):
-        self.node("--env-ceiling=card")
+        self.node("--env-ceiling=gpu")
         container = self.probe("VGPU_MEMORY_LIMIT=200m")
         other = self.probe("VGPU_MEMORY_LIMIT=10g")
         self.assertEqual(other.ask("info"), "10240 10240")
         done = container.exec("/bin/sh", "-c", "printf 'info\\nalloc 300\\nalloc 2\\n' | probe",
                               env=["CUDA_DEVICE_MEMORY_LIMIT_0=300m", "CUDA_DEVICE_MEMORY_SHARED_CACHE=/tmp/d.cache"])
-        self.assertEqual((done.stdout, done.stderr), (f"0\n300 300\n0\n{OUT_OF_MEMORY}\n", ""))
+        self.assertEqual(done.stdout, f"0\n300 300\n0\n{OUT_OF_MEMORY}\n")
         self.assertEqual(self.shares()[container.name]["gpus"][0]["limit_bytes"], 300 * MIB)
         done = container.exec("/bin/sh", "-c", "echo info | probe", env=["CUDA_DEVICE_MEMORY_LIMIT_0=8g"])
         self.assertEqual(done.stdout, "0\n300 300\n")
-        self.assertIn("the GPU has no room for more", done.stderr)
+        self.assertIn("the GPU has too little free memory", done.stderr)
 
     def test_programs_of_users_take_turns_by_the_agent_and_elect_one_of_theirs_without(self):
-        home = "/run/user/0"
-        is_made = not os.path.exists(home)
-        os.makedirs(home, 0o700, exist_ok=True)
+        home = self.home("0")
         environment = {**os.environ, "XDG_RUNTIME_DIR": home,
                        "VGPU_NODE_SOCKET": os.path.join(home, "nobody")}
         output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
@@ -165,19 +164,16 @@ class Standalone(LabCase):
             for program in programs:
                 program.kill()
                 program.wait()
-            if is_made:
-                eventually(lambda: not os.listdir(home))
-                os.rmdir(home)
         self.addCleanup(end)
 
         def holder():
-            with open(f"{home}/vgpu/.arbiter", "rb") as seat:
-                return struct.unpack_from("=III", seat.read())[2]
+            with open(f"{home}/vgpu/.arbiter", "rb") as lock:
+                return struct.unpack_from("=III", lock.read())[2]
 
         def turns():
             told = json.loads(subprocess.run([VGPU, "ps", "--json"], env=environment, capture_output=True,
                                              check=True).stdout)["shares"]
-            return [share["gpus"][0]["turns"]["count"] for share in told if share["name"] in names]
+            return [share["gpus"][0]["timeslices"] for share in told if share["name"] in names]
 
         def go_on():
             before = turns()
@@ -187,7 +183,7 @@ class Standalone(LabCase):
         self.assertTrue(eventually(lambda: len(turns()) == 2) and go_on(), "they elect nobody")
         elected = holder()
         node = self.node()
-        self.assertTrue(eventually(lambda: holder() == node.pid), f"{elected} keeps the seat")
+        self.assertTrue(eventually(lambda: holder() == node.pid), f"{elected} keeps the lock")
         self.assertTrue(go_on(), "vgpu-node gives them no turns")
         node.kill()
         node.wait()
@@ -213,23 +209,36 @@ class Standalone(LabCase):
             shares = method("List", "unary_unary", listed)(MESSAGES.vgpu__v1__ListSharesRequest(), timeout=10).shares
             self.assertEqual([share.name for share in shares], [container.name])
             looks = method("Watch", "unary_stream", listed)(MESSAGES.vgpu__v1__WatchSharesRequest(), timeout=20)
-            self.assertEqual(next(looks).shares[0].devices[0].memory_bytes, 100 * MIB)
+            self.assertEqual(next(looks).shares[0].gpus[0].limit_bytes, 100 * MIB)
             request = MESSAGES.vgpu__v1__SetShareRequest(name=container.name)
-            request.devices.add(memory_bytes=150 * MIB)
-            self.assertEqual(change(request, timeout=10).share.devices[0].memory_bytes, 150 * MIB)
-            self.assertTrue(any(look.shares[0].devices[0].memory_bytes == 150 * MIB for look in
+            request.gpus.add(limit_bytes=150 * MIB)
+            self.assertEqual(change(request, timeout=10).share.gpus[0].limit_bytes, 150 * MIB)
+            self.assertTrue(any(look.shares[0].gpus[0].limit_bytes == 150 * MIB for look in
                                 (next(looks) for _ in range(3))))
             self.assertEqual(container.ask("info"), "150 150")
             looks.cancel()
-            request.devices[0].uuid = "GPU-of-nobody"
+            request.gpus[0].uuid = "GPU-of-nobody"
             self.assertEqual(refused(request), grpc.StatusCode.NOT_FOUND)
             request = MESSAGES.vgpu__v1__SetShareRequest(name=container.name, has_cores=True)
-            request.devices.add(cores_percent=101)
+            request.gpus.add(cores_percent=101)
             self.assertEqual(refused(request), grpc.StatusCode.INVALID_ARGUMENT)
             self.assertEqual(refused(MESSAGES.vgpu__v1__SetShareRequest(name="nobody")), grpc.StatusCode.NOT_FOUND)
             self.assertEqual(refused(b"\xff\xff\xff"), grpc.StatusCode.INTERNAL)
         self.assertEqual(os.stat(f"{self.lab.folder}/node.sock").st_mode & 0o777, 0o600)
         self.assertEqual(container.ask("info"), "150 150")
+
+    def test_the_api_tells_what_is_held_where(self):
+        self.node()
+        container = self.probe("VGPU_MEMORY_LIMIT=100m")
+        self.assertEqual(container.ask("alloc 40"), "0")
+        with grpc.insecure_channel(f"unix:{self.lab.folder}/node.sock") as channel:
+            method = channel.unary_unary("/vgpu.v1.Shares/List", request_serializer=lambda message: message.SerializeToString(),
+                                         response_deserializer=MESSAGES.vgpu__v1__ListSharesResponse.FromString)
+            (share,) = method(MESSAGES.vgpu__v1__ListSharesRequest(), timeout=10).shares
+        (gpu,) = [gpu for gpu in share.gpus if gpu.held_bytes]
+        ((held,),) = [process.gpus for process in share.processes]
+        self.assertEqual((gpu.held_bytes, gpu.physical_bytes, gpu.virtual_limit_bytes), (40 * MIB, 40 * MIB, 0))
+        self.assertEqual((held.uuid, held.held_bytes, held.physical_bytes), (gpu.uuid, 40 * MIB, 40 * MIB))
 
     def test_a_process_registers_with_the_next_agent_too(self):
         first = self.node()
@@ -249,7 +258,7 @@ class Standalone(LabCase):
             _, version, status, pid, _ = struct.unpack("=QIiIi", peer.recv(64))
         self.assertEqual((version, status, pid), (2, -13, 0))
 
-    def cheat(self, container, mib):
+    def violate(self, container, mib):
         """A process in the container's control group that goes around the library, as a static binary would."""
         pid = next(process["host_pid"] for process in self.shares()[container.name]["processes"])
         process = subprocess.Popen([PROBE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -266,20 +275,17 @@ class Standalone(LabCase):
         self.assertEqual(process.stdout.readline(), "0\n")
         return process
 
-    def logged_by_node(self):
-        return pathlib.Path(self.lab.folder, "node.log").read_text(encoding="utf-8")
-
     def test_a_process_that_goes_around_the_library_is_found_and_its_share_throttled(self):
-        self.node("--cheat-policy=throttle", "--metrics-listen=127.0.0.1:0")
+        self.node("--violation-policy=throttle", "--metrics-listen=127.0.0.1:0")
         container, honest = (self.probe("VGPU_MEMORY_LIMIT=1g") for _ in range(2))
         self.assertEqual((container.ask("alloc 40"), honest.ask("alloc 900")), ("0", "0"))
-        cheat = self.cheat(container, 300)
-        said = [f"share '{container.name}' cheats (stranger): its process {cheat.pid} is on GPU 0",
-                f"share '{container.name}' cheats (memory): it holds 340MiB of GPU 0, and its account says 40MiB",
+        violator = self.violate(container, 300)
+        said = [f"violation by share '{container.name}' (stranger): its process {violator.pid} is on GPU 0",
+                f"violation by share '{container.name}' (memory): it holds 340MiB of GPU 0, and its region says 40MiB",
                 f"share '{container.name}' is throttled"]
         self.assertTrue(eventually(lambda: all(words in self.logged_by_node() for words in said), 15),
                         self.logged_by_node())
-        self.assertNotIn(f"share '{honest.name}' cheats", self.logged_by_node())
+        self.assertNotIn(f"violation by share '{honest.name}'", self.logged_by_node())
         self.assertEqual(container.ask("alloc 2"), OUT_OF_MEMORY)
         self.assertEqual(self.shares()[container.name]["gpus"][0]["cores_percent"], 1)
         self.assertEqual(honest.ask("alloc 2"), "0")
@@ -296,25 +302,25 @@ class Standalone(LabCase):
             process.wait()
         self.addCleanup(end)
         group.join(process.pid, next(one["host_pid"] for one in self.shares()[container.name]["processes"]))
-        self.assertTrue(eventually(lambda: f"share '{container.name}' cheats (compute): it uses " in
+        self.assertTrue(eventually(lambda: f"violation by share '{container.name}' (compute): it uses " in
                                    self.logged_by_node(), 25), self.logged_by_node())
 
-    def test_by_policy_who_cheats_is_evicted(self):
-        self.node("--cheat-policy=evict")
+    def test_by_policy_a_violator_is_evicted(self):
+        self.node("--violation-policy=evict")
         container, honest = (self.probe("VGPU_MEMORY_LIMIT=1g") for _ in range(2))
         self.assertEqual((container.ask("alloc 40"), honest.ask("alloc 900")), ("0", "0"))
-        cheat = self.cheat(container, 300)
-        self.assertEqual((cheat.wait(20), container.process.wait(20)), (-9, 137))
+        violator = self.violate(container, 300)
+        self.assertEqual((violator.wait(20), container.process.wait(20)), (-9, 137))
         self.assertEqual(honest.ask("alloc 2"), "0")
 
-    def test_an_account_written_by_hand_is_reported(self):
+    def test_a_region_written_by_hand_is_reported(self):
         self.node()
         container = self.probe("VGPU_MEMORY_LIMIT=1g")
         self.assertEqual(container.ask("alloc 40"), "0")
         # The word of the first device: what is used, and by whose operation.
         container.exec("/bin/sh", "-c", "printf '\\0\\0\\0\\0\\0\\0\\0\\0' | "
                        "dd of=/etc/vgpu/region bs=1 seek=128 conv=notrunc")
-        self.assertTrue(eventually(lambda: f"share '{container.name}' cheats (account): its account " in
+        self.assertTrue(eventually(lambda: f"violation by share '{container.name}' (region): its region " in
                                    self.logged_by_node(), 15), self.logged_by_node())
 
     def test_containers_take_turns_and_outlive_the_agent(self):
@@ -332,7 +338,7 @@ class Standalone(LabCase):
 
         def turns():
             shares = self.shares()
-            return [shares[container.name]["gpus"][0]["turns"]["count"] if container.name in shares else 0
+            return [shares[container.name]["gpus"][0]["timeslices"] if container.name in shares else 0
                     for container in both]
 
         self.assertTrue(eventually(lambda: min(turns()) > 20), f"no turns: {turns()}")
@@ -355,7 +361,7 @@ class Standalone(LabCase):
         time.sleep(0.5)
         self.assertTrue(all(now > then for now, then in zip(busy(), after)), "somebody does not go on")
         for container in both:
-            self.assertNotIn(f"share '{container.name}' cheats", self.logged_by_node())
+            self.assertNotIn(f"violation by share '{container.name}'", self.logged_by_node())
 
 
 if __name__ == "__main__":

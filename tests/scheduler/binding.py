@@ -5,7 +5,7 @@ import json
 import socket
 import sys
 
-from fake_scheduling import Api, Scheduler, node, pod, status
+from fake_scheduling import Api, Scheduler, node, pod, running, status
 from peer import Tap, differs, eventually
 
 BINDING = "/api/v1/namespaces/d/pods/{}/binding"
@@ -77,14 +77,16 @@ def never_seen(tap, bin_dir):
             trouble["left"] -= 1
             if trouble["left"] < 0:
                 api.answer(request)
-            else:
+            elif trouble["left"]:
                 request.reply(403, status(403, "Forbidden", "not now"))
+            else:
+                request.reply(200, b"{nonsense}")
         api.rules["GET", POD.format("first")] = troubled
         tap.check("what was decided is set aside until somebody says otherwise",
                   differs((scheduler.place(first), scheduler.filter(second)), ("", [])))
         tap.check("after a while the pod is looked up; it has no node, and the room is free",
                   "" if eventually(lambda: scheduler.filter(second) == ["n"], 60) else "the room is not given back")
-        tap.check("where the API server does not say, it is asked again later, and the room is kept",
+        tap.check("where the API server does not say, or not in a way that can be read, it is asked again later, and the reservation stays",
                   differs((trouble["left"], api.count("GET", POD.format("first"))), (-1, 3)))
         tap.check("those who were refused meanwhile are tried again: the node is touched",
                   "" if eventually(lambda: api.count("PATCH", "/api/v1/nodes/n")) else "nobody is told")
@@ -132,6 +134,70 @@ def by_hand(tap, bin_dir):
                   "" if eventually(lambda: scheduler.filter(second) == ["n"]) else "its room is lost")
 
 
+def inherited(tap, bin_dir):
+    """A pod that another replica refused, or left before it had evicted anybody for it, waits when this one begins."""
+    for name, pods, patches in (("a pod that waits is tried again", [pod("waits", 1000)], 1),
+                                ("where nobody waits, nothing is written", [], 0)):
+        api = Api([node("n")], [running("other", 1000, "n"), *pods])
+        with Scheduler(bin_dir, api) as scheduler:
+            if patches:
+                eventually(lambda: api.count("PATCH", "/api/v1/nodes/n"))
+            else:
+                scheduler.place(waits(api, pod("later", 1000))[0])      # has been heard after what it might write
+            tap.check(f"{name} when vgpu-scheduler begins", differs(api.count("PATCH", "/api/v1/nodes/n"), patches))
+
+
+def unreadable(tap, bin_dir):
+    """Pods with a NUL in an annotation, which the API server takes: among those that there are, and among those that
+    come."""
+    def spoil(entry):
+        entry["metadata"]["annotations"]["note"] = "a\0b"
+        return entry
+
+    api = Api([node("n")], [spoil(running("held", 30000, "n")), running("plain", 1000, "n")])
+    with Scheduler(bin_dir, api) as scheduler:
+        tap.check("a pod that cannot be read as it is keeps its room, and no other loses its own", differs(
+            (scheduler.filter(pod("large", 20000)), scheduler.filter(pod("small", 5000))), ([], ["n"])))
+        tap.check("… it is named, and counted", differs(
+            (any("d/held" in line for line in scheduler.said),
+             b"vgpu_scheduler_api_bad_objects_total 1\n" in scheduler.ask("GET", "/metrics")[1]), (True, True)))
+        api.tell("ADDED", spoil(running("second", 6000, "n")))
+        api.tell("DELETED", api.pods["plain"])
+        tap.check("the watch goes on beyond one that comes, and that one is placed as any other", ""
+                  if eventually(lambda: (scheduler.filter(pod("more", 5000)), scheduler.filter(pod("less", 3000)))
+                                == ([], ["n"])) else "it does not")
+        new, = waits(api, spoil(pod("new", 1000)))
+        tap.check("a pod of that kind finds its node", differs(scheduler.filter(new), ["n"]))
+
+
+def flooded(tap, bin_dir):
+    """Thousands of objects that cannot be read, and of pods and nodes that say nonsense."""
+    def spoil(entry, number):
+        entry["metadata"]["annotations"]["note"] = f"\0{number}"
+        return entry
+
+    def nonsense(entry):
+        entry["metadata"]["annotations"][next(key for key in entry["metadata"]["annotations"] if "alloc" in key)] = "{"
+        return entry
+    api = Api([node("n")], [spoil(running(f"p{i}", 1, "n"), i) for i in range(1000)] +
+              [nonsense(running(f"q{i}", 1, "n")) for i in range(300)])
+    with Scheduler(bin_dir, api) as scheduler:
+        def has_counted(number):
+            return eventually(lambda: b"vgpu_scheduler_api_bad_objects_total %d\n" % number in scheduler.ask(
+                "GET", "/metrics")[1], 60)
+        # The fake server tells only those who watch already.
+        tap.check("each bad object of a list is counted",
+                  "" if has_counted(1000) and eventually(lambda: api.watches.get("/api/v1/pods"), 60) else "it is not")
+        for i in range(500):
+            api.tell("MODIFIED", spoil(api.pods["p0"], i))
+        tap.check("each bad object is counted", "" if has_counted(1500) else scheduler.ask("GET", "/metrics")[1].decode())
+        tap.check("a flood of them is ten lines, and the last says so", differs(
+            (sum("cannot be read" in line for line in scheduler.said),
+             sum("not logged for a minute" in line and "cannot be read" in line for line in scheduler.said)), (10, 1)))
+        tap.check("and so is one of pods that say nonsense", differs(
+            sum("pod d/q" in line for line in scheduler.said), 10))
+
+
 def told_apart(tap, bin_dir):
     """Figures for whoever gathers them, at an address where nothing else is."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -153,7 +219,7 @@ def told_apart(tap, bin_dir):
 
 def main(bin_dir):
     tap = Tap()
-    for case in (refused, lost, never_seen, bound_unseen, by_hand, told_apart):
+    for case in (refused, lost, never_seen, bound_unseen, by_hand, inherited, unreadable, flooded, told_apart):
         case(tap, bin_dir)
     tap.done()
 

@@ -1,4 +1,4 @@
-"""eviction BIN: whom a pod of higher priority sends away where PodDisruptionBudgets have a word."""
+"""eviction BIN: whom a pod of higher priority preempts where PodDisruptionBudgets have a word."""
 
 import json
 import sys
@@ -9,13 +9,13 @@ from peer import Tap, differs, eventually
 EVICTION = "/api/v1/namespaces/d/pods/{}/eviction"
 
 
-def budget(name, allowed, **labels):
+def pdb(name, allowed, **labels):
     return {"metadata": {"name": name, "namespace": "d"}, "spec": {"selector": {"matchLabels": labels}},
             "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2 - allowed}}
 
 
 class Evictions:
-    """Notes who is asked to go, in order; a budget that has nothing left says no, as the API server does."""
+    """Notes who is asked to go, in order; a PDB that has nothing left says no, as the API server does."""
 
     def __init__(self, api):
         self.api, self.tried, self.gone = api, [], []
@@ -25,7 +25,7 @@ class Evictions:
     def answer(self, request, name):
         is_dry = "dryRun" in json.loads(request.body)["deleteOptions"]
         entry = self.api.pods[name]
-        held = [b for b in self.api.budgets if b["spec"]["selector"]["matchLabels"].items()
+        held = [b for b in self.api.pdbs if b["spec"]["selector"]["matchLabels"].items()
                 <= entry["metadata"]["labels"].items()]
         self.tried.append(name)
         if any(b["status"]["disruptionsAllowed"] < 1 for b in held):
@@ -40,10 +40,10 @@ class Evictions:
 
 
 def pair(allowed):
-    """Two on the first card under one budget, and on the second card one that is worth more."""
+    """Two on the first card under one PDB, and on the second card one that is worth more."""
     return Api([node("n", cards=2)], [
         running("one", 20000, "n", 10, {"app": "pair"}), running("two", 20000, "n", 10, {"app": "pair"}),
-        running("third", 40000, "n", 50, {}, card=1)], [budget("other", 0, app="x"), budget("pair", allowed, app="pair")])
+        running("third", 40000, "n", 50, {}, card=1)], [pdb("other", 0, app="x"), pdb("pair", allowed, app="pair")])
 
 
 def asks(api, scheduler, memory=40000):
@@ -58,13 +58,13 @@ def together(tap, bin_dir):
     api = pair(1)
     evictions = Evictions(api)
     with Scheduler(bin_dir, api) as scheduler:
-        tap.check("two under a budget that can spare one do not go: another set is found",
+        tap.check("two under a PDB that can spare one do not go: another set is found",
                   "" if asks(api, scheduler) else "there is no room")
         tap.check("neither of them was asked", differs((evictions.gone, set(evictions.tried)), (["third"], {"third"})))
     api = pair(2)
     evictions = Evictions(api)
     with Scheduler(bin_dir, api) as scheduler:
-        tap.check("a budget that can spare both lets both go", differs(
+        tap.check("a PDB that can spare both lets both go", differs(
             (asks(api, scheduler), sorted(evictions.gone)), (True, ["one", "two"])))
     api = pair(1)
     evictions = Evictions(api)
@@ -83,28 +83,28 @@ def nobody(tap, bin_dir):
         api.tell("ADDED", high)
         scheduler.filter(high)
         events = "/api/v1/namespaces/d/events"
-        tap.check("where no other set is, the pod is told which budget", "" if eventually(
+        tap.check("where no other set is, the pod is told which PDB", "" if eventually(
             lambda: api.count("POST", events)) else "no Event")
         tap.check("and nobody goes", differs((evictions.tried, scheduler.filter(high)), ([], [])))
         with api.lock:
-            api.budgets[1]["status"]["disruptionsAllowed"] = 2
-        tap.check("when the budget has grown, it is tried again", "" if eventually(
+            api.pdbs[1]["status"]["disruptionsAllowed"] = 2
+        tap.check("when the PDB has grown, it is tried again", "" if eventually(
             lambda: scheduler.filter(high) == ["n"] and sorted(evictions.gone) == ["one", "two"], 60) else "it is not")
 
 
 def taken(tap, bin_dir):
-    """Between the trial and the eviction somebody else uses the budget up."""
+    """Between the trial and the eviction somebody else uses the PDB up."""
     api = Api([node("n", cards=2)], [
         running("guarded", 20000, "n", 10, {"app": "a"}), running("free", 20000, "n", 10),
-        running("third", 40000, "n", 50, {}, card=1)], [budget("a", 1, app="a")])
+        running("third", 40000, "n", 50, {}, card=1)], [pdb("a", 1, app="a")])
     evictions = Evictions(api)
 
     def used_up(request):
         evictions.answer(request, "guarded")
-        api.budgets[0]["status"]["disruptionsAllowed"] = 0
+        api.pdbs[0]["status"]["disruptionsAllowed"] = 0
     api.rules["POST", EVICTION.format("guarded")] = used_up
     with Scheduler(bin_dir, api) as scheduler:
-        tap.check("who is under a budget goes first, so that nobody goes in vain", differs(
+        tap.check("who is under a PDB goes first, so that nobody goes in vain", differs(
             (asks(api, scheduler), evictions.gone), (True, ["third"])))
 
 
@@ -114,12 +114,12 @@ def blind(tap, bin_dir):
     api.rules["GET", "/apis/policy/v1/namespaces/d/poddisruptionbudgets"] = lambda request: request.reply(
         403, status(403, "Forbidden", "not yours"))
     with Scheduler(bin_dir, api) as scheduler:
-        tap.check("where budgets may not be read, the API server's word on each one holds", differs(
+        tap.check("where PDBs may not be read, the API server's word on each one holds", differs(
             (asks(api, scheduler), sorted(evictions.gone)), (True, ["one", "two"])))
 
 
 def counted(tap, bin_dir):
-    """kube-scheduler preempts where its own resources are short, and weighs nodes by budgets that are violated."""
+    """kube-scheduler preempts where its own resources are short, and weighs nodes by PDBs that are violated."""
     api = pair(1)
     with Scheduler(bin_dir, api) as scheduler:
         def violations(*gone):
@@ -128,13 +128,13 @@ def counted(tap, bin_dir):
                     "Pods": [{"UID": f"u-{name}"} for name in gone], "NumPDBViolations": 3}}})
             found = json.loads(answer[1])["NodeNameToMetaVictims"]["n"]
             return sorted(entry["UID"] for entry in found["Pods"]), found["NumPDBViolations"]
-        tap.check("victims on the cards count for it too, beyond what their budget can spare", differs(
+        tap.check("victims on the cards count for it too, beyond what their PDB can spare", differs(
             violations("cpu-only"), (["u-cpu-only", "u-one", "u-two"], 4)))
         tap.check("what kube-scheduler chose itself it has counted itself", differs(
             violations("one", "two"), (["u-one", "u-two"], 3)))
         api.rules["GET", "/apis/policy/v1/namespaces/d/poddisruptionbudgets"] = lambda request: request.reply(
             403, status(403, "Forbidden", "not yours"))
-        tap.check("where budgets may not be read, its count stands", differs(violations("cpu-only")[1], 3))
+        tap.check("where PDBs may not be read, its count stands", differs(violations("cpu-only")[1], 3))
 
 
 def main(bin_dir):

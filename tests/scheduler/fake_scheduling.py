@@ -1,5 +1,5 @@
 """fake_scheduling: the API server's and kube-scheduler's sides of vgpu-scheduler, for what a real cluster does
-only by accident: answers that are lost, decisions that nobody sees, budgets that change between two questions."""
+only by accident: answers that are lost, decisions that nobody sees, PDBs that change between two questions."""
 
 import http.client
 import json
@@ -54,10 +54,10 @@ def running(name, memory, on, priority=0, labels=None, card=0):
 class Api:
     """Answers what vgpu-scheduler asks. `rules` has, by (method, path), functions that answer instead."""
 
-    def __init__(self, nodes, pods=(), budgets=()):
+    def __init__(self, nodes, pods=(), pdbs=()):
         self.fake = FakeApi()
         self.nodes, self.pods = list(nodes), {entry["metadata"]["name"]: entry for entry in pods}
-        self.budgets, self.rules, self.asked, self.watches, self.version = list(budgets), {}, [], {}, 10
+        self.pdbs, self.rules, self.asked, self.watches, self.version = list(pdbs), {}, [], {}, 10
         self.lock = threading.RLock()
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -89,7 +89,7 @@ class Api:
         elif request.path == "/api/v1/pods":
             request.reply(200, page(self.version, list(self.pods.values())))
         elif request.path.endswith("/poddisruptionbudgets"):
-            request.reply(200, page(self.version, self.budgets))
+            request.reply(200, page(self.version, self.pdbs))
         elif found and found[1] in self.pods:
             self.answer_pod(request, self.pods[found[1]], found[2])
         elif found and request.method == "GET":

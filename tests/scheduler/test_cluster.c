@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_told.h"
+#include "node_read.h"
 #include "unit.h"
 #include "verbs.h"
 
@@ -39,31 +39,31 @@ static json_t *pod_of(const char *limits)
         return pod;
 }
 
-static struct asking asking_of(const char *limits)
+static struct gpu_request gpu_request_of(const char *limits)
 {
         json_t *pod = pod_of(limits);
-        struct asking asking;
+        struct gpu_request gpu_request;
         struct err e = { 0 };
 
-        CHECK_EQ(asking_read(pod, false, &asking, &e), 0);
+        CHECK_EQ(gpu_request_read(pod, false, &gpu_request, &e), 0);
         json_decref(pod);
-        return asking;
+        return gpu_request;
 }
 
 /* Decides, as bind does. */
 static int hold(struct cluster *cluster, const char *uid, const char *node_name,
-                const struct asking *asking)
+                const struct gpu_request *gpu_request)
 {
         const struct cluster_node *node = cluster_node_find(cluster, node_name);
         struct allocation allocation;
         struct placement placement;
         struct err e = { 0 };
-        const int r = cluster_place(node, asking, NULL, &placement, &e);
+        const int r = cluster_place(node, gpu_request, NULL, &placement, &e);
 
         if (r < 0)
                 return r;
-        CHECK_EQ(cluster_allocation(node, asking, &placement, uid, &allocation), 0);
-        CHECK_EQ(cluster_pod_hold(cluster, uid, &allocation, asking, true), 0);
+        CHECK_EQ(cluster_allocation(node, gpu_request, &placement, uid, &allocation), 0);
+        CHECK_EQ(cluster_pod_hold(cluster, uid, &allocation, gpu_request, true), 0);
         allocation_done(&allocation);
         return 0;
 }
@@ -77,20 +77,22 @@ static json_t *ask(bool is_filter, const struct cluster *cluster, const char *li
         char *text = json_dumps(tree, 0);
         struct err e = { 0 };
         struct str reply = { 0 };
-        struct shapes shapes;
-        struct asking asking;
+        struct request_cache cache;
+        struct gpu_request gpu_request;
         struct args args;
         size_t passed = 0;
         int r;
 
-        shapes_init(&shapes);
+        request_cache_init(&cache);
         CHECK_EQ(args_read(text, strlen(text), NULL, &args, &e), 0);
-        if (asking_read(args.pod, false, &asking, &e) < 0)
+        if (gpu_request_read(args.pod, false, &gpu_request, &e) < 0)
                 r = verbs_filter_error(e.text, &reply);
         else if (is_filter)
-                r = verbs_filter(&verbs, &args, shapes_find(&shapes, &asking), &reply, &passed);
+                r = verbs_filter(&verbs, &args, request_cache_find(&cache, &gpu_request), &reply,
+                                 &passed);
         else
-                r = verbs_prioritize(&verbs, &args, shapes_find(&shapes, &asking), &reply);
+                r = verbs_prioritize(&verbs, &args, request_cache_find(&cache, &gpu_request),
+                                     &reply);
         json_t *answer = json_loads(reply.text, 0, NULL);
 
         CHECK_EQ(r, 0);
@@ -98,7 +100,7 @@ static json_t *ask(bool is_filter, const struct cluster *cluster, const char *li
         CHECK_EQ(passed, json_array_size(json_object_get(answer, "NodeNames")));
         args_done(&args);
         str_done(&reply);
-        shapes_done(&shapes);
+        request_cache_done(&cache);
         free(text);
         json_decref(tree);
         return answer;
@@ -130,11 +132,11 @@ TEST(filter_says_who_and_why_not)
 TEST(fuller_nodes_come_first)
 {
         struct cluster cluster = { 0 };
-        const struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"600\"}");
+        const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"600\"}");
 
         node_set(&cluster, "a", TWO_CARDS);
         node_set(&cluster, "b", TWO_CARDS);
-        CHECK_EQ(hold(&cluster, "u1", "b", &asking), 0);
+        CHECK_EQ(hold(&cluster, "u1", "b", &gpu_request), 0);
         json_t *answer = ask(false, &cluster, "{\"nvidia.com/gpumem\":\"100\"}");
         const json_t *first = json_array_get(answer, 0);
 
@@ -148,19 +150,19 @@ TEST(fuller_nodes_come_first)
 TEST(what_is_held_is_gone_until_released)
 {
         struct cluster cluster = { 0 };
-        const struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"600\"}");
+        const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"600\"}");
 
         node_set(&cluster, "a", TWO_CARDS);
-        CHECK_EQ(hold(&cluster, "u1", "a", &asking), 0);
-        CHECK_EQ(hold(&cluster, "u2", "a", &asking), 0);
-        CHECK_EQ(hold(&cluster, "u3", "a", &asking), -ENOSPC);
+        CHECK_EQ(hold(&cluster, "u1", "a", &gpu_request), 0);
+        CHECK_EQ(hold(&cluster, "u2", "a", &gpu_request), 0);
+        CHECK_EQ(hold(&cluster, "u3", "a", &gpu_request), -ENOSPC);
         cluster_pod_release(&cluster, "u1");
-        CHECK_EQ(hold(&cluster, "u3", "a", &asking), 0);
+        CHECK_EQ(hold(&cluster, "u3", "a", &gpu_request), 0);
         /* Told again, it holds once. */
         node_set(&cluster, "a", TWO_CARDS);
         cluster_pod_release(&cluster, "u2");
-        CHECK_EQ(hold(&cluster, "u4", "a", &asking), 0);
-        CHECK_EQ(hold(&cluster, "u5", "a", &asking), -ENOSPC);
+        CHECK_EQ(hold(&cluster, "u4", "a", &gpu_request), 0);
+        CHECK_EQ(hold(&cluster, "u5", "a", &gpu_request), -ENOSPC);
         cluster_done(&cluster);
 }
 
@@ -173,7 +175,7 @@ TEST(a_node_whose_kubelet_has_lost_vgpu_node_gets_no_pod)
         } cases[] = { { "{}", 0 },
                       { "{\"nvidia.com/vgpu\":\"0\",\"volcano.sh/vgpu-number\":\"0\"}", -ENOENT },
                       { "{\"nvidia.com/vgpu\":\"20\",\"volcano.sh/vgpu-number\":\"0\"}", 0 } };
-        const struct asking asking = asking_of("{\"nvidia.com/vgpu\":\"1\"}");
+        const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/vgpu\":\"1\"}");
         struct cluster cluster = { 0 };
         struct placement placement;
 
@@ -183,9 +185,9 @@ TEST(a_node_whose_kubelet_has_lost_vgpu_node_gets_no_pod)
                                          "nvidia.com/node-device-register", TWO_CARDS, "status",
                                          "allocatable", json_loads(cases[i].offers, 0, NULL));
 
-                CHECK_EQ(node_told(&cluster, "a", node, &e), 0);
-                CHECK_EQ(cluster_place(cluster_node_find(&cluster, "a"), &asking, NULL, &placement,
-                                       &e),
+                CHECK_EQ(node_read(&cluster, "a", node, &e), 0);
+                CHECK_EQ(cluster_place(cluster_node_find(&cluster, "a"), &gpu_request, NULL,
+                                       &placement, &e),
                          cases[i].result);
                 json_decref(node);
         }
@@ -197,18 +199,18 @@ TEST(a_pod_before_its_node)
 {
         static const char text[] = "{\"version\":1,\"pod\":\"u1\",\"node\":\"a\",\"containers\":"
                                    "{\"c\":[{\"uuid\":\"GPU-1\",\"memory\":900,\"cores\":30}]}}";
-        const struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"900\"}");
+        const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"900\"}");
         struct cluster cluster = { 0 };
         struct allocation allocation;
         struct err e = { 0 };
 
         CHECK_EQ(allocation_parse(text, &allocation, &e), 0);
-        CHECK_EQ(cluster_pod_hold(&cluster, "u1", &allocation, &asking, false), 0);
+        CHECK_EQ(cluster_pod_hold(&cluster, "u1", &allocation, &gpu_request, false), 0);
         allocation_done(&allocation);
         CHECK(!cluster_node_find(&cluster, "a"));
         node_set(&cluster, "a", TWO_CARDS);
-        CHECK_EQ(cluster_node_find(&cluster, "a")->places[1].used.memory_mib, 900);
-        CHECK_EQ(cluster_node_find(&cluster, "a")->places[1].used.cores, 30);
+        CHECK_EQ(cluster_node_find(&cluster, "a")->placement_cards[1].used.memory_mib, 900);
+        CHECK_EQ(cluster_node_find(&cluster, "a")->placement_cards[1].used.cores, 30);
         cluster_node_remove(&cluster, "a");
         CHECK(!cluster_node_find(&cluster, "a"));
         cluster_pod_release(&cluster, "u1");
@@ -257,15 +259,15 @@ TEST(an_allocation_survives_its_text)
 
 TEST(selectors)
 {
-        struct asking asking = asking_of("{\"nvidia.com/gpumem\":\"100\"}");
+        struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"100\"}");
 
-        CHECK(asking_allows(&asking, "NVIDIA A100", "GPU-0"));
-        strcpy(asking.use_types, "t4, a100");
-        CHECK(asking_allows(&asking, "NVIDIA A100", "GPU-0"));
-        CHECK(!asking_allows(&asking, "NVIDIA H100", "GPU-0"));
-        strcpy(asking.avoid_uuids, "GPU-0");
-        CHECK(!asking_allows(&asking, "NVIDIA A100", "GPU-0"));
-        CHECK(asking_allows(&asking, "NVIDIA A100", "GPU-1"));
+        CHECK(gpu_request_allows(&gpu_request, "NVIDIA A100", "GPU-0"));
+        strcpy(gpu_request.use_types, "t4, a100");
+        CHECK(gpu_request_allows(&gpu_request, "NVIDIA A100", "GPU-0"));
+        CHECK(!gpu_request_allows(&gpu_request, "NVIDIA H100", "GPU-0"));
+        strcpy(gpu_request.avoid_uuids, "GPU-0");
+        CHECK(!gpu_request_allows(&gpu_request, "NVIDIA A100", "GPU-0"));
+        CHECK(gpu_request_allows(&gpu_request, "NVIDIA A100", "GPU-1"));
 }
 
 static void used_is_the_sum(const struct cluster *cluster, const char *name)
@@ -284,8 +286,8 @@ static void used_is_the_sum(const struct cluster *cluster, const char *name)
                                 slots += pod->charges[c].use.slots;
                         }
                 }
-                CHECK_EQ(node->places[i].used.memory_mib, memory);
-                CHECK_EQ(node->places[i].used.slots, slots);
+                CHECK_EQ(node->placement_cards[i].used.memory_mib, memory);
+                CHECK_EQ(node->placement_cards[i].used.slots, slots);
                 CHECK(memory <= card->memory_mib);
         }
 }
@@ -293,10 +295,12 @@ static void used_is_the_sum(const struct cluster *cluster, const char *name)
 TEST(a_storm_keeps_the_sums)
 {
         struct cluster cluster = { 0 };
-        const struct asking askings[] = { asking_of("{\"nvidia.com/gpumem\":\"300\"}"),
-                                          asking_of("{\"nvidia.com/gpucores\":\"40\",\"nvidia.com/"
-                                                    "gpumem\":\"150\"}"),
-                                          asking_of("{\"nvidia.com/vgpu\":\"2\"}") };
+        const struct gpu_request gpu_requests[] = {
+                gpu_request_of("{\"nvidia.com/gpumem\":\"300\"}"),
+                gpu_request_of("{\"nvidia.com/gpucores\":\"40\",\"nvidia.com/"
+                               "gpumem\":\"150\"}"),
+                gpu_request_of("{\"nvidia.com/vgpu\":\"2\"}")
+        };
 
         srandom(7);
         node_set(&cluster, "a", TWO_CARDS);
@@ -313,7 +317,7 @@ TEST(a_storm_keeps_the_sums)
                 else if (random() % 2)
                         cluster_pod_release(&cluster, uid);
                 else if (!cluster_pod_find(&cluster, uid) && cluster_node_find(&cluster, name))
-                        hold(&cluster, uid, name, &askings[random() % 3]);
+                        hold(&cluster, uid, name, &gpu_requests[random() % 3]);
                 used_is_the_sum(&cluster, "a");
                 used_is_the_sum(&cluster, "b");
         }

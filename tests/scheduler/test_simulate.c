@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "node_told.h"
+#include "node_read.h"
 #include "unit.h"
 
 #define CARD(uuid)                                                                                \
@@ -26,7 +26,7 @@ static int before(void **state)
 
         (void)state;
         CHECK(node != NULL);
-        CHECK_EQ(node_told(&cluster, "there", node, NULL), 0);
+        CHECK_EQ(node_read(&cluster, "there", node, NULL), 0);
         json_decref(node);
         return 0;
 }

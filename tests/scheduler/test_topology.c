@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "node_links.h"
-#include "shape.h"
+#include "request_cache.h"
 #include "unit.h"
 
 #define CARD(id, numa)                                                                             \
@@ -37,7 +37,7 @@ static uint64_t place(const struct cluster *cluster, const char *limits, const c
         char text[512];
         struct allocation allocation;
         struct placement placement;
-        struct asking asking;
+        struct gpu_request gpu_request;
 
         snprintf(text, sizeof text,
                  "{\"metadata\":{\"annotations\":{\"vgpu.io/topology\":\"%s\"}},\"spec\":"
@@ -46,11 +46,11 @@ static uint64_t place(const struct cluster *cluster, const char *limits, const c
         json_t *pod = json_loads(text, 0, NULL);
         const struct cluster_node *node = cluster_node_find(cluster, "n");
 
-        CHECK_EQ(asking_read(pod, false, &asking, e), 0);
+        CHECK_EQ(gpu_request_read(pod, false, &gpu_request, e), 0);
         json_decref(pod);
-        if (cluster_place(node, &asking, NULL, &placement, e) < 0)
+        if (cluster_place(node, &gpu_request, NULL, &placement, e) < 0)
                 return 0;
-        CHECK_EQ(cluster_allocation(node, &asking, &placement, "u", &allocation), 0);
+        CHECK_EQ(cluster_allocation(node, &gpu_request, &placement, "u", &allocation), 0);
         *ret_mib = ((struct allocation_part *)vec_at(&allocation.parts, 0))->memory_mib;
         allocation_done(&allocation);
         return placement.chosen[0];

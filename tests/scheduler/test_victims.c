@@ -1,4 +1,4 @@
-/* Room that is kept for a pod, and whom it sends away for it. */
+/* Tests of victims, and of the nomination of the pod that preempts them. */
 #include "verb_preempt.h"
 
 #include <errno.h>
@@ -32,64 +32,66 @@ static int after(void **state)
         return 0;
 }
 
-static struct asking asking_of(int priority, uint64_t memory_mib)
+static struct gpu_request gpu_request_of(int priority, uint64_t memory_mib)
 {
-        struct asking asking = { .priority = priority };
+        struct gpu_request gpu_request = { .priority = priority };
 
-        asking.pod.need_count = 1;
-        asking.pod.needs[0] = (struct placement_need){ .count = 1, .memory_mib = memory_mib };
-        snprintf(asking.containers[0], sizeof asking.containers[0], "c");
-        return asking;
+        gpu_request.pod.need_count = 1;
+        gpu_request.pod.needs[0] = (struct placement_need){ .count = 1, .memory_mib = memory_mib };
+        snprintf(gpu_request.containers[0], sizeof gpu_request.containers[0], "c");
+        return gpu_request;
 }
 
-static struct who who_of(const char *uid, int priority)
+static struct pod_ref pod_ref_of(const char *uid, int priority)
 {
-        struct who who = { .priority = priority, .may_preempt = true };
+        struct pod_ref pod_ref = { .priority = priority, .may_preempt = true };
 
-        snprintf(who.uid, sizeof who.uid, "%s", uid);
-        snprintf(who.namespace_name, sizeof who.namespace_name, "ns");
-        snprintf(who.name, sizeof who.name, "pod-%s", uid);
-        return who;
+        snprintf(pod_ref.uid, sizeof pod_ref.uid, "%s", uid);
+        snprintf(pod_ref.namespace_name, sizeof pod_ref.namespace_name, "ns");
+        snprintf(pod_ref.name, sizeof pod_ref.name, "pod-%s", uid);
+        return pod_ref;
 }
 
 static int place(const char *uid, int priority, uint64_t memory_mib)
 {
-        const struct asking asking = asking_of(priority, memory_mib);
+        const struct gpu_request gpu_request = gpu_request_of(priority, memory_mib);
         struct placement placement;
 
-        return cluster_place(cluster_node_find(&cluster, "n"), &asking, uid, &placement, NULL);
+        return cluster_place(cluster_node_find(&cluster, "n"), &gpu_request, uid, &placement, NULL);
 }
 
 static void hold(const char *uid, int priority, uint64_t memory_mib)
 {
         const struct cluster_node *node = cluster_node_find(&cluster, "n");
-        const struct asking asking = asking_of(priority, memory_mib);
-        const struct who who = who_of(uid, priority);
+        const struct gpu_request gpu_request = gpu_request_of(priority, memory_mib);
+        const struct pod_ref pod_ref = pod_ref_of(uid, priority);
         struct allocation allocation;
         struct placement placement;
 
-        CHECK_EQ(cluster_place(node, &asking, uid, &placement, NULL), 0);
-        CHECK_EQ(cluster_allocation(node, &asking, &placement, uid, &allocation), 0);
-        CHECK_EQ(cluster_pod_hold(&cluster, uid, &allocation, &asking, false), 0);
+        CHECK_EQ(cluster_place(node, &gpu_request, uid, &placement, NULL), 0);
+        CHECK_EQ(cluster_allocation(node, &gpu_request, &placement, uid, &allocation), 0);
+        CHECK_EQ(cluster_pod_hold(&cluster, uid, &allocation, &gpu_request, false), 0);
         allocation_done(&allocation);
-        cluster_pod_describe(&cluster, &who);
+        cluster_pod_describe(&cluster, &pod_ref);
 }
 
 static int victims(const char *uid, int priority, uint64_t memory_mib, struct victims *ret_victims)
 {
-        const struct asking asking = asking_of(priority, memory_mib);
-        const struct victims_question question = { .asking = &asking, .uid = uid, .now_ns = 1000 };
+        const struct gpu_request gpu_request = gpu_request_of(priority, memory_mib);
+        const struct victims_question question = { .gpu_request = &gpu_request,
+                                                   .uid = uid,
+                                                   .now_ns = 1000 };
 
         return victims_find(cluster_node_find(&cluster, "n"), &question, ret_victims);
 }
 
-static void claim(const char *uid, int priority, uint64_t memory_mib)
+static void nomination(const char *uid, int priority, uint64_t memory_mib)
 {
-        const struct who who = who_of(uid, priority);
+        const struct pod_ref pod_ref = pod_ref_of(uid, priority);
         struct victims found;
 
         CHECK_EQ(victims(uid, priority, memory_mib, &found), 0);
-        CHECK_EQ(cluster_claim_set(&cluster, &who, "n", &found.placement, 0), 0);
+        CHECK_EQ(cluster_nomination_set(&cluster, &pod_ref, "n", &found.placement, 0), 0);
 }
 
 TEST(only_lower_priorities_go_and_only_those_that_help)
@@ -109,26 +111,26 @@ TEST(only_lower_priorities_go_and_only_those_that_help)
 
 TEST(who_leaves_anyway_is_waited_for)
 {
-        struct who who = who_of("b", 1);
+        struct pod_ref pod_ref = pod_ref_of("b", 1);
         struct victims found;
 
         hold("a", 1, 900);
         hold("b", 1, 900);
-        who.is_leaving = true;
-        cluster_pod_describe(&cluster, &who);
+        pod_ref.is_leaving = true;
+        cluster_pod_describe(&cluster, &pod_ref);
         CHECK_EQ(victims("p", 2, 500, &found), 0);
         CHECK_EQ(found.count, 0);
-        who.is_leaving = false; /* an older word of it changes nothing */
-        cluster_pod_describe(&cluster, &who);
+        pod_ref.is_leaving = false; /* an older word of it changes nothing */
+        cluster_pod_describe(&cluster, &pod_ref);
         CHECK_EQ(victims("p", 2, 500, &found), 0);
         CHECK_EQ(found.count, 0);
 }
 
-TEST(kept_room_is_kept_from_the_same_and_lower_priorities)
+TEST(a_nomination_holds_against_the_same_and_lower_priorities)
 {
         hold("a", 1, 900);
         hold("b", 1, 900);
-        claim("p", 5, 500);
+        nomination("p", 5, 500);
         cluster_pod_release(&cluster, "a");
         cluster_pod_release(&cluster, "b");
         CHECK_EQ(place("x", 1, 600), 0); /* on the other card */
@@ -138,9 +140,9 @@ TEST(kept_room_is_kept_from_the_same_and_lower_priorities)
         CHECK_EQ(place("y", 5, 400), 0);
         CHECK_EQ(place("y", 6, 600), 0); /* a higher one may */
         CHECK_EQ(place("p", 5, 500), 0);
-        cluster_claim_drop(&cluster, "p");
+        cluster_nomination_drop(&cluster, "p");
         CHECK_EQ(place("y", 1, 600), 0);
-        CHECK(!cluster_claim_find(&cluster, "p"));
+        CHECK(!cluster_nomination_find(&cluster, "p"));
 }
 
 TEST(a_guarded_pod_is_not_sent_away)
@@ -172,21 +174,22 @@ TEST(nobody_goes_on_a_node_whose_agent_is_away)
         CHECK_EQ(victims("p", 5, 500, &found), -ENOSPC);
 }
 
-TEST(a_node_with_a_claim_outlives_its_object)
+TEST(a_node_with_a_nomination_outlives_its_object)
 {
         hold("a", 1, 900);
-        claim("p", 5, 500);
+        nomination("p", 5, 500);
         cluster_pod_release(&cluster, "a");
         cluster_node_remove(&cluster, "n");
-        CHECK(cluster_claim_find(&cluster, "p") != NULL);
-        cluster_claim_drop(&cluster, "p");
+        CHECK(cluster_nomination_find(&cluster, "p") != NULL);
+        cluster_nomination_drop(&cluster, "p");
         CHECK(!cluster_node_find(&cluster, "n"));
 }
 
 /* kube-scheduler sends "c" away for its own reasons: of ours one more must go, or none will do. */
 TEST(preempt_adds_the_least_to_what_kube_scheduler_chose)
 {
-        const struct asking asking = asking_of(5, 900), much = asking_of(5, 1001);
+        const struct gpu_request gpu_request = gpu_request_of(5, 900),
+                                 much = gpu_request_of(5, 1001);
         json_t *args =
                 json_pack("{s:{s:{s:s}}, s:{s:{s:[{s:s}], s:i}, s:{s:[], s:i}}}", "Pod", "metadata",
                           "uid", "p", "NodeNameToMetaVictims", "n", "Pods", "UID", "c",
@@ -196,7 +199,7 @@ TEST(preempt_adds_the_least_to_what_kube_scheduler_chose)
         hold("a", 6, 1000);
         hold("b", 1, 600);
         hold("c", 1, 300);
-        answer = verb_preempt(&cluster, args, &asking, 0);
+        answer = verb_preempt(&cluster, args, &gpu_request, 0);
         const json_t *nodes = json_object_get(answer, "NodeNameToMetaVictims");
         const json_t *pods = json_object_get(json_object_get(nodes, "n"), "Pods");
 
@@ -223,12 +226,12 @@ int main(void)
                                                 before, after),
                 cmocka_unit_test_setup_teardown(who_leaves_anyway_is_waited_for, before, after),
                 cmocka_unit_test_setup_teardown(
-                        kept_room_is_kept_from_the_same_and_lower_priorities, before, after),
+                        a_nomination_holds_against_the_same_and_lower_priorities, before, after),
                 cmocka_unit_test_setup_teardown(a_guarded_pod_is_not_sent_away, before, after),
                 cmocka_unit_test_setup_teardown(nobody_goes_on_a_node_whose_agent_is_away, before,
                                                 after),
-                cmocka_unit_test_setup_teardown(a_node_with_a_claim_outlives_its_object, before,
-                                                after),
+                cmocka_unit_test_setup_teardown(a_node_with_a_nomination_outlives_its_object,
+                                                before, after),
         };
 
         return cmocka_run_group_tests(cases, NULL, NULL);

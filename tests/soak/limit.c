@@ -137,7 +137,7 @@ static struct card_part card_part_of(const struct limit_run *run, uint64_t pid)
 /* One process, as the account and as the card has it. */
 static bool slot_agrees(const struct limit_run *run, const struct region *region, uint32_t slot)
 {
-        struct region_account *account = &region->file->slots[slot].accounts[0];
+        struct region_charges *account = &region->file->slots[slot].charges[0];
         uint64_t held = region_held_bytes(region, slot, 0);
         uint64_t managed = account->kinds[REGION_MANAGED];
         uint64_t pid = region->file->slots[slot].state >> 32;

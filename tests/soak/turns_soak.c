@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arbiter_lock.h"
 #include "clock.h"
 #include "machine.h"
 #include "say.h"
-#include "seat.h"
 #include "turns_board.h"
 
 #define GO_ON_NS    (50 * NS_PER_MS)
@@ -122,13 +122,13 @@ static void worker_start(struct soak *soak, unsigned index)
 static pid_t arbiter_pid(const struct soak *soak)
 {
         char path[256];
-        struct seat seat;
+        struct arbiter_lock lock;
 
         path_in(soak, "vgpu/.arbiter", path);
-        if (seat_open(path, &seat, NULL) < 0)
+        if (arbiter_lock_open(path, &lock, NULL) < 0)
                 return 0;
-        const pid_t pid = (pid_t)atomic_load(&seat.file->pid);
-        seat_close(&seat);
+        const pid_t pid = (pid_t)atomic_load(&lock.file->pid);
+        arbiter_lock_close(&lock);
         return pid;
 }
 

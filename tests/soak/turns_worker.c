@@ -6,14 +6,14 @@
 #include <time.h>
 
 #include "clock.h"
-#include "gpu_turn.h"
+#include "gpu_timeslice.h"
 #include "share.h"
 #include "turns_board.h"
 
 #define PIECE_NS   (200 * NS_PER_US)
 #define STRETCH_NS (5 * NS_PER_MS)
 
-static int turn_open_own(struct gpu_turn *turn)
+static int turn_open_own(struct gpu_timeslice *turn)
 {
         const char *path = getenv("VGPU_SHARE");
         char grant[SHARE_TEXT], want[SHARE_TEXT];
@@ -24,7 +24,7 @@ static int turn_open_own(struct gpu_turn *turn)
         gpu_page_grant_path(path, grant);
         gpu_page_want_path(share_current(&share)->region, want);
         share_close(&share);
-        return gpu_turn_open(grant, want, 0, turn, NULL);
+        return gpu_timeslice_open(grant, want, 0, turn, NULL);
 }
 
 /* The arbiter gives up on whoever does not end its turn in time, and counts that. */
@@ -48,14 +48,14 @@ static bool is_excused(const struct board *board, unsigned index)
         return atomic_load(&board->workers[index].is_killed) || was_given_up(board, index);
 }
 
-static void token_take(struct board *board, unsigned index, struct gpu_turn *turn)
+static void token_take(struct board *board, unsigned index, struct gpu_timeslice *turn)
 {
         atomic_store(&board->workers[index].lapses, atomic_load(&turn->grant->lapses));
         const uint32_t other = atomic_exchange(&board->holder, index + 1);
         if (other == 0 || other == index + 1)
                 return;
         /* Off the processor just now? Then it is we who were given up. */
-        if (!is_excused(board, other - 1) && gpu_turn_is_on(turn, clock_now_ns()))
+        if (!is_excused(board, other - 1) && gpu_timeslice_is_on(turn, clock_now_ns()))
                 atomic_fetch_add(&board->doubles, 1);
 }
 
@@ -66,28 +66,28 @@ static void token_leave(struct board *board, unsigned index)
         atomic_compare_exchange_strong(&board->holder, &mine, 0);
 }
 
-static void work(struct board *board, unsigned index, struct gpu_turn *turn)
+static void work(struct board *board, unsigned index, struct gpu_timeslice *turn)
 {
         const uint64_t begin_ns = clock_now_ns();
         uint64_t now_ns = begin_ns;
 
-        while (gpu_turn_is_on(turn, now_ns) && now_ns - begin_ns < STRETCH_NS) {
+        while (gpu_timeslice_is_on(turn, now_ns) && now_ns - begin_ns < STRETCH_NS) {
                 nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
                 now_ns = clock_now_ns();
                 const uint64_t done = atomic_fetch_add(&board->workers[index].work, 1) + 1;
-                gpu_turn_note(turn, done * PIECE_NS, PIECE_NS);
+                gpu_timeslice_note(turn, done * PIECE_NS, PIECE_NS);
         }
 }
 
 int turns_worker(struct board *board, unsigned index)
 {
-        struct gpu_turn turn;
+        struct gpu_timeslice turn;
 
         if (turn_open_own(&turn) < 0)
                 return 1;
         atomic_store(&board->workers[index].is_killed, false);
         for (unsigned round = index;; round++) {
-                gpu_turn_begin(&turn);
+                gpu_timeslice_begin(&turn);
                 const bool has_token =
                         turn.until_ns == 0 && (turn.number & GPU_STATE_MASK) == GPU_OPEN;
 
@@ -99,7 +99,7 @@ int turns_worker(struct board *board, unsigned index)
                 if (has_token)
                         token_leave(board, index);
                 const bool is_pausing = round % 8 == 0;
-                gpu_turn_end(&turn, !is_pausing);
+                gpu_timeslice_end(&turn, !is_pausing);
                 if (is_pausing)
                         nanosleep(&(struct timespec){ .tv_nsec = 2 * PIECE_NS }, NULL);
         }

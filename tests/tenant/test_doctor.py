@@ -47,7 +47,7 @@ class Doctor(BoxCase):
 
     def test_an_account_that_cannot_be_written(self):
         box = self.box(account="/etc/vgpu/none")
-        self.assertIn("the share's account", self.wrong(box)["container"])
+        self.assertIn("the share's region", self.wrong(box)["container"])
 
     def test_an_agent_that_is_gone(self):
         def dead(path):

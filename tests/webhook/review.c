@@ -49,7 +49,7 @@ int main(int argc, char **argv)
                 .trusted_users = trusted,
                 .volcano_users = volcano,
                 .largest_card_mib = 40960,
-                .container = { .is_units_left = getenv("VGPU_TEST_LEAVE") != NULL },
+                .container = { .leaves_units = getenv("VGPU_TEST_LEAVE") != NULL },
                 .seal = { .key = "a key for tests", .now_s = test_now_s },
         };
         const bool is_mutate = argc > 1 && strcmp(argv[1], "mutate") == 0;

@@ -230,12 +230,12 @@ class Way(Case):
 
     def test_what_a_user_wrote_is_replaced(self):
         forged = {UUIDS: '{"c0": "mine"}', SEAL: "1000.00", "vgpu.io/allocation": "{}", "team": "a",
-                  "vgpu.io/kept-node": "n1"}
+                  "vgpu.io/nominated-node": "n1"}
         pod = self.mutate(self.pod(self.GPU, annotations=forged))
         annotations = pod["metadata"]["annotations"]
         self.assertNotIn("mine", annotations[UUIDS])
         self.assertNotIn("vgpu.io/allocation", annotations)
-        self.assertNotIn("vgpu.io/kept-node", annotations)
+        self.assertNotIn("vgpu.io/nominated-node", annotations)
         self.assertEqual(annotations["team"], "a")
         plain = self.mutate(self.pod({}, annotations=forged))
         self.assertEqual(plain["metadata"]["annotations"], {"team": "a"})

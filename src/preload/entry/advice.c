@@ -1,5 +1,5 @@
-/* Advice and prefetches: hints, which may not bring onto a card what is charged to the host or to another
- * card. What passes for device memory answers them as device memory does. */
+/* Advice and prefetches: hints, which may not bring onto a GPU what is charged to the host or to another
+ * GPU. What passes for device memory answers them as device memory does. */
 #include "real.h"
 #include "virtual_range.h"
 
@@ -10,32 +10,32 @@ static CUmemLocation location_of(CUdevice device)
         return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device };
 }
 
-/* Whom the advice lets the pages come to: a card's number, or one of these. */
-enum { NO_CARD = -1, ANY_CARD = -2 };
+/* Whom the advice lets the pages come to: a GPU's number, or one of these. */
+enum { NO_ORDINAL = -1, ANY_ORDINAL = -2 };
 
-static int location_card(CUmemLocation location)
+static int location_ordinal(CUmemLocation location)
 {
-        return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : NO_CARD;
+        return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : NO_ORDINAL;
 }
 
-static int advice_card(CUmem_advise advice, CUmemLocation location)
+static int advice_ordinal(CUmem_advise advice, CUmemLocation location)
 {
         switch (advice) {
-        case CU_MEM_ADVISE_SET_READ_MOSTLY: /* copies on every card that reads */
+        case CU_MEM_ADVISE_SET_READ_MOSTLY: /* copies on every GPU that reads */
         case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
         case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
-                return ANY_CARD;
+                return ANY_ORDINAL;
         case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
-                return location_card(location);
+                return location_ordinal(location);
         default:
-                return NO_CARD;
+                return NO_ORDINAL;
         }
 }
 
 /* What is to be done with a hint for [address, address + bytes). */
 enum hint { HINT_PASS, HINT_IGNORE, HINT_INVALID };
 
-static enum hint hint_judge(CUdeviceptr address, size_t bytes, int card)
+static enum hint hint_judge(CUdeviceptr address, size_t bytes, int ordinal)
 {
         struct virtual_range range;
 
@@ -43,12 +43,12 @@ static enum hint hint_judge(CUdeviceptr address, size_t bytes, int card)
                 return HINT_PASS;
         if (range.is_fallback)
                 return HINT_INVALID;
-        if (card == NO_CARD)
+        if (ordinal == NO_ORDINAL)
                 return HINT_PASS;
-        /* Its first bytes are the card's, and no other card's. */
-        bool is_home = card == ANY_CARD ? !range.is_steady : card == range.home;
-        bool is_on_card = address + bytes <= range.address + range.device_bytes;
-        return is_home && is_on_card ? HINT_PASS : HINT_IGNORE;
+        /* Its first bytes are the GPU's, and no other GPU's. */
+        bool is_home = ordinal == ANY_ORDINAL ? !range.is_steady : ordinal == range.home;
+        bool is_on_device = address + bytes <= range.address + range.device_bytes;
+        return is_home && is_on_device ? HINT_PASS : HINT_IGNORE;
 }
 
 static CUresult hint_result(enum hint hint)
@@ -59,7 +59,7 @@ static CUresult hint_result(enum hint hint)
 CUresult hook_cuMemAdvise(cuMemAdvise_fn *real, CUdeviceptr address, size_t bytes,
                           CUmem_advise advice, CUdevice device)
 {
-        enum hint hint = hint_judge(address, bytes, advice_card(advice, location_of(device)));
+        enum hint hint = hint_judge(address, bytes, advice_ordinal(advice, location_of(device)));
 
         return hint == HINT_PASS ? real(address, bytes, advice, device) : hint_result(hint);
 }
@@ -67,7 +67,7 @@ CUresult hook_cuMemAdvise(cuMemAdvise_fn *real, CUdeviceptr address, size_t byte
 CUresult hook_cuMemAdvise_v2(cuMemAdvise_v2_fn *real, CUdeviceptr address, size_t bytes,
                              CUmem_advise advice, CUmemLocation location)
 {
-        enum hint hint = hint_judge(address, bytes, advice_card(advice, location));
+        enum hint hint = hint_judge(address, bytes, advice_ordinal(advice, location));
 
         return hint == HINT_PASS ? real(address, bytes, advice, location) : hint_result(hint);
 }
@@ -75,7 +75,7 @@ CUresult hook_cuMemAdvise_v2(cuMemAdvise_v2_fn *real, CUdeviceptr address, size_
 CUresult hook_cuMemPrefetchAsync(cuMemPrefetchAsync_fn *real, CUdeviceptr address, size_t bytes,
                                  CUdevice device, CUstream stream)
 {
-        enum hint hint = hint_judge(address, bytes, location_card(location_of(device)));
+        enum hint hint = hint_judge(address, bytes, location_ordinal(location_of(device)));
 
         return hint == HINT_PASS ? real(address, bytes, device, stream) : hint_result(hint);
 }
@@ -84,7 +84,7 @@ CUresult hook_cuMemPrefetchAsync_v2(cuMemPrefetchAsync_v2_fn *real, CUdeviceptr 
                                     size_t bytes, CUmemLocation location, unsigned int flags,
                                     CUstream stream)
 {
-        enum hint hint = hint_judge(address, bytes, location_card(location));
+        enum hint hint = hint_judge(address, bytes, location_ordinal(location));
 
         return hint == HINT_PASS ? real(address, bytes, location, flags, stream)
                                  : hint_result(hint);
@@ -113,13 +113,13 @@ static enum hint batch_judge(const CUdeviceptr *addresses, const size_t *sizes, 
         for (size_t i = 0; i < count; i++) {
                 const CUmemLocation *to = batch_location(locations, starts, location_count, i);
                 enum hint hint =
-                        hint_judge(addresses[i], sizes[i], to ? location_card(*to) : NO_CARD);
+                        hint_judge(addresses[i], sizes[i], to ? location_ordinal(*to) : NO_ORDINAL);
                 strictest = hint > strictest ? hint : strictest;
         }
         return strictest;
 }
 
-/* One by one, without those that may not come onto the card. */
+/* One by one, without those that may not come onto the GPU. */
 static CUresult batch_prefetch(const CUdeviceptr *addresses, const size_t *sizes, size_t count,
                                const CUmemLocation *locations, const size_t *starts,
                                size_t location_count, CUstream stream)
@@ -170,7 +170,7 @@ CUresult hook_cuMemDiscardAndPrefetchBatchAsync(cuMemDiscardAndPrefetchBatchAsyn
 /* What passes for device memory has none of the properties of managed memory. */
 static bool passes_for_device(CUdeviceptr address, size_t bytes)
 {
-        return hint_judge(address, bytes ? bytes : 1, NO_CARD) == HINT_INVALID;
+        return hint_judge(address, bytes ? bytes : 1, NO_ORDINAL) == HINT_INVALID;
 }
 
 CUresult hook_cuMemDiscardBatchAsync(cuMemDiscardBatchAsync_fn *real, CUdeviceptr *addresses,

@@ -18,13 +18,13 @@ CUresult hook_cuArrayCreate(cuArrayCreate_fn *real, CUarray *array,
                             const CUDA_ARRAY_DESCRIPTOR_v1 *shape)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = measured_begin(&measure, array_need_flat_v1(shape), &place);
+        struct target target;
+        CUresult r = measured_begin(&measure, array_need_flat_v1(shape), &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(array, shape);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+        return measured_end(&measure, &target, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
                             array_undo);
 }
 
@@ -32,13 +32,13 @@ CUresult hook_cuArrayCreate_v2(cuArrayCreate_v2_fn *real, CUarray *array,
                                const CUDA_ARRAY_DESCRIPTOR *shape)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = measured_begin(&measure, array_need_flat(shape), &place);
+        struct target target;
+        CUresult r = measured_begin(&measure, array_need_flat(shape), &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(array, shape);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+        return measured_end(&measure, &target, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
                             array_undo);
 }
 
@@ -46,13 +46,13 @@ CUresult hook_cuArray3DCreate(cuArray3DCreate_fn *real, CUarray *array,
                               const CUDA_ARRAY3D_DESCRIPTOR_v1 *shape)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = measured_begin(&measure, array_need_v1(shape), &place);
+        struct target target;
+        CUresult r = measured_begin(&measure, array_need_v1(shape), &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(array, shape);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+        return measured_end(&measure, &target, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
                             array_undo);
 }
 
@@ -60,13 +60,13 @@ CUresult hook_cuArray3DCreate_v2(cuArray3DCreate_v2_fn *real, CUarray *array,
                                  const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = measured_begin(&measure, array_need(shape, 1), &place);
+        struct target target;
+        CUresult r = measured_begin(&measure, array_need(shape, 1), &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(array, shape);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+        return measured_end(&measure, &target, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
                             array_undo);
 }
 
@@ -74,13 +74,13 @@ CUresult hook_cuMipmappedArrayCreate(cuMipmappedArrayCreate_fn *real, CUmipmappe
                                      const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned int levels)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = measured_begin(&measure, array_need(shape, levels), &place);
+        struct target target;
+        CUresult r = measured_begin(&measure, array_need(shape, levels), &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(array, shape, levels);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
+        return measured_end(&measure, &target, r, r == CUDA_SUCCESS ? *array : NULL, HOLDING_ARRAY,
                             mipmap_undo);
 }
 

@@ -1,5 +1,5 @@
 /* A capture that ends may take its graph, and the graph's memory, with it. */
-#include "graph_account.h"
+#include "graph_charge.h"
 #include "limits.h"
 #include "presence.h"
 
@@ -10,7 +10,7 @@ CUresult hook_cuStreamEndCapture(cuStreamEndCapture_fn *real, CUstream stream, C
         presence_enter();
         CUresult r = real(stream, graph);
         if (r != CUDA_SUCCESS)
-                graph_account_refresh();
+                graph_charge_refresh();
         presence_leave();
         return r;
 }

@@ -1,8 +1,8 @@
 /* Contexts: what they take is measured; what is held in one goes with it. */
+#include "batch.h"
 #include "context_charge.h"
 #include "devices.h"
-#include "lane.h"
-#include "library_account.h"
+#include "library_charge.h"
 #include "limits.h"
 #include "presence.h"
 
@@ -10,8 +10,9 @@ CUresult hook_cuCtxCreate(cuCtxCreate_fn *real, CUcontext *context, unsigned int
                           CUdevice device)
 {
         struct measure measure;
-        CUresult r = context_charge_begin(&measure, device);
 
+        batch_leave();
+        CUresult r = context_charge_begin(&measure, device);
         return r != CUDA_SUCCESS
                        ? r
                        : context_charge_created(&measure, real(context, flags, device), context);
@@ -28,8 +29,9 @@ CUresult hook_cuCtxCreate_v3(cuCtxCreate_v3_fn *real, CUcontext *context,
                              CUdevice device)
 {
         struct measure measure;
-        CUresult r = context_charge_begin(&measure, device);
 
+        batch_leave();
+        CUresult r = context_charge_begin(&measure, device);
         if (r != CUDA_SUCCESS)
                 return r;
         return context_charge_created(&measure, real(context, parameters, count, flags, device),
@@ -40,8 +42,9 @@ CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
                              CUctxCreateParams *parameters, unsigned int flags, CUdevice device)
 {
         struct measure measure;
-        CUresult r = context_charge_begin(&measure, device);
 
+        batch_leave();
+        CUresult r = context_charge_begin(&measure, device);
         if (r != CUDA_SUCCESS)
                 return r;
         return context_charge_created(&measure, real(context, parameters, flags, device), context);
@@ -60,7 +63,7 @@ static CUresult context_end(CUcontext context, CUresult (*end)(CUcontext context
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();
         if (has_ended)
-                library_account_context_gone(context);
+                library_charge_context_gone(context);
         return r;
 }
 
@@ -104,20 +107,20 @@ static uint64_t limit_least(CUlimit limit, size_t before, size_t value)
 /* Heaps and buffers of a context are device memory. */
 CUresult hook_cuCtxSetLimit(cuCtxSetLimit_fn *real, CUlimit limit, size_t value)
 {
-        struct place place = devices_current();
+        struct target target = devices_current();
         struct measure measure;
         size_t before = 0;
 
-        if (!place.context)
+        if (!target.context)
                 return real(limit, value);
         real_cuda.cuCtxGetLimit(&before, limit);
-        CUresult r = measure_begin(&measure, place.ordinal, limit_least(limit, before, value));
+        CUresult r = measure_begin(&measure, target.ordinal, limit_least(limit, before, value));
         if (r != CUDA_SUCCESS)
                 return r;
-        uint64_t key = (place.context << 8 | (uint64_t)limit) | UINT64_C(1) << 63;
-        r = measure_end(&measure, real(limit, value), key, place.context, HOLDING_CONTEXT);
+        uint64_t key = (target.context << 8 | (uint64_t)limit) | UINT64_C(1) << 63;
+        r = measure_end(&measure, real(limit, value), key, target.context, HOLDING_CONTEXT);
         if (r == CUDA_ERROR_OUT_OF_MEMORY &&
-            measure_begin(&measure, place.ordinal, 0) == CUDA_SUCCESS)
-                measure_end(&measure, real(limit, before), key, place.context, HOLDING_CONTEXT);
+            measure_begin(&measure, target.ordinal, 0) == CUDA_SUCCESS)
+                measure_end(&measure, real(limit, before), key, target.context, HOLDING_CONTEXT);
         return r;
 }

@@ -1,23 +1,23 @@
 /* The current context, as far as compute is limited: the null stream is its own, and what a thread
- * has submitted there is measured before it turns to another. */
-#include "lane.h"
+ * has submitted there is measured before it switches to another. */
+#include "batch.h"
 #include "real.h"
 
-static void turn_to(CUcontext context)
+static void switch_to(CUcontext context)
 {
-        if (lane_context() != (uint64_t)(uintptr_t)context)
-                lane_leave();
+        if (batch_context() != (uint64_t)(uintptr_t)context)
+                batch_leave();
 }
 
 CUresult hook_cuCtxSetCurrent(cuCtxSetCurrent_fn *real, CUcontext context)
 {
-        turn_to(context);
+        switch_to(context);
         return real(context);
 }
 
 CUresult hook_cuCtxPushCurrent_v2(cuCtxPushCurrent_v2_fn *real, CUcontext context)
 {
-        turn_to(context);
+        switch_to(context);
         return real(context);
 }
 
@@ -28,7 +28,7 @@ CUresult hook_cuCtxPushCurrent(cuCtxPushCurrent_fn *real, CUcontext context)
 
 CUresult hook_cuCtxPopCurrent_v2(cuCtxPopCurrent_v2_fn *real, CUcontext *context)
 {
-        lane_leave();
+        batch_leave();
         return real(context);
 }
 
@@ -39,16 +39,16 @@ CUresult hook_cuCtxPopCurrent(cuCtxPopCurrent_fn *real, CUcontext *context)
 
 CUresult hook_cuCtxSynchronize(cuCtxSynchronize_fn *real)
 {
-        lane_end_all(devices_current().context);
+        batch_end_all(devices_current().context);
         CUresult r = real();
-        lane_harvest();
+        batch_harvest();
         return r;
 }
 
 CUresult hook_cuCtxSynchronize_v2(cuCtxSynchronize_v2_fn *real, CUcontext context)
 {
-        lane_end_all((uint64_t)(uintptr_t)context);
+        batch_end_all((uint64_t)(uintptr_t)context);
         CUresult r = real(context);
-        lane_harvest();
+        batch_harvest();
         return r;
 }

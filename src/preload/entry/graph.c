@@ -1,6 +1,6 @@
 /* Graphs, as far as they allocate: a graph without memory nodes costs one look-up at most. */
-#include "graph_account.h"
-#include "lane.h"
+#include "batch.h"
+#include "graph_charge.h"
 #include "limits.h"
 #include "limits_compute.h"
 #include "presence.h"
@@ -23,10 +23,10 @@ CUresult hook_cuGraphAddNode(cuGraphAddNode_fn *real, CUgraphNode *node, CUgraph
         node_need(&need, params);
         if (!need.devices)
                 return real(node, graph, dependencies, count, params);
-        CUresult r = graph_account_admit_node(&need, &charge);
+        CUresult r = graph_charge_admit_node(&need, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
-        return graph_account_settle(&charge, real(node, graph, dependencies, count, params));
+        return graph_charge_settle(&need, &charge, real(node, graph, dependencies, count, params));
 }
 
 CUresult hook_cuGraphAddNode_v2(cuGraphAddNode_v2_fn *real, CUgraphNode *node, CUgraph graph,
@@ -39,19 +39,20 @@ CUresult hook_cuGraphAddNode_v2(cuGraphAddNode_v2_fn *real, CUgraphNode *node, C
         node_need(&need, params);
         if (!need.devices)
                 return real(node, graph, dependencies, edges, count, params);
-        CUresult r = graph_account_admit_node(&need, &charge);
+        CUresult r = graph_charge_admit_node(&need, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
-        return graph_account_settle(&charge, real(node, graph, dependencies, edges, count, params));
+        return graph_charge_settle(&need, &charge,
+                                   real(node, graph, dependencies, edges, count, params));
 }
 
-/* Uploaded at once, an instance gets its memory now; otherwise it is looked at afterwards. */
+/* Uploaded at once, an instance gets its memory now; otherwise the pools are queried afterwards. */
 static CUresult instantiate_begin(struct graph_need *need, struct graph_charge *charge,
                                   CUgraph graph, uint64_t flags)
 {
         graph_need_of(need, graph);
         if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
-                return graph_account_admit(need, charge);
+                return graph_charge_admit(need, charge);
         charge->devices = 0;
         return CUDA_SUCCESS;
 }
@@ -59,14 +60,14 @@ static CUresult instantiate_begin(struct graph_need *need, struct graph_charge *
 static CUresult instantiate_end(const struct graph_need *need, struct graph_charge *charge,
                                 CUresult result, const CUgraphExec *instance)
 {
-        CUresult r = graph_account_settle(charge, result);
+        CUresult r = graph_charge_settle(need, charge, result);
 
         if (r == CUDA_SUCCESS)
-                graph_account_instance(*instance, need);
+                graph_charge_instance(*instance, need);
         else if (result == CUDA_SUCCESS)
                 real_cuda.cuGraphExecDestroy(*instance);
         if (r != result)
-                graph_account_refresh();
+                graph_charge_refresh();
         return r;
 }
 
@@ -126,13 +127,13 @@ static CUresult run(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec instanc
         graph_need_of_instance(&need, instance);
         if (!need.devices)
                 return real(instance, stream);
-        CUresult r = graph_account_admit(&need, &charge);
+        CUresult r = graph_charge_admit(&need, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         CUresult result = real(instance, stream);
-        graph_account_settle(&charge, result);
+        graph_charge_settle_launch(&need, &charge, result);
         if (result == CUDA_SUCCESS)
-                graph_account_launched(instance);
+                graph_charge_launched(instance);
         return result;
 }
 
@@ -143,9 +144,9 @@ CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstre
 
         if (!limits_compute_is_on())
                 return run(real, instance, stream);
-        lane_admit(lane_stream(stream, is_twin), cost_key_graph(instance), &admission);
+        batch_admit(batch_stream(stream, is_twin), cost_key_graph(instance), &admission);
         CUresult r = run(real, instance, stream);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }
 
@@ -162,7 +163,7 @@ CUresult hook_cuGraphExecDestroy(cuGraphExecDestroy_fn *real, CUgraphExec instan
         presence_enter();
         CUresult r = real(instance);
         if (r == CUDA_SUCCESS)
-                graph_account_instance_gone(instance);
+                graph_charge_instance_gone(instance);
         presence_leave();
         return r;
 }
@@ -174,7 +175,7 @@ CUresult hook_cuGraphDestroy(cuGraphDestroy_fn *real, CUgraph graph)
         presence_enter();
         CUresult r = real(graph);
         if (r == CUDA_SUCCESS)
-                graph_account_refresh();
+                graph_charge_refresh();
         presence_leave();
         return r;
 }

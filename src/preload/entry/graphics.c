@@ -1,12 +1,14 @@
 /* Contexts made for sharing with OpenGL and VDPAU: contexts like others. */
+#include "batch.h"
 #include "context_charge.h"
 
 CUresult hook_cuGLCtxCreate(cuGLCtxCreate_fn *real, CUcontext *context, unsigned int flags,
                             CUdevice device)
 {
         struct measure measure;
-        CUresult r = context_charge_begin(&measure, device);
 
+        batch_leave();
+        CUresult r = context_charge_begin(&measure, device);
         return r != CUDA_SUCCESS
                        ? r
                        : context_charge_created(&measure, real(context, flags, device), context);
@@ -22,8 +24,9 @@ CUresult hook_cuVDPAUCtxCreate(cuVDPAUCtxCreate_fn *real, CUcontext *context, un
                                CUdevice device, VdpDevice display, VdpGetProcAddress *look_up)
 {
         struct measure measure;
-        CUresult r = context_charge_begin(&measure, device);
 
+        batch_leave();
+        CUresult r = context_charge_begin(&measure, device);
         if (r != CUDA_SUCCESS)
                 return r;
         return context_charge_created(&measure, real(context, flags, device, display, look_up),

@@ -1,5 +1,5 @@
 /* Nodes that allocate, and the pool of what graphs have freed. */
-#include "graph_account.h"
+#include "graph_charge.h"
 #include "limits.h"
 #include "presence.h"
 
@@ -12,10 +12,10 @@ CUresult hook_cuGraphAddMemAllocNode(cuGraphAddMemAllocNode_fn *real, CUgraphNod
 
         if (params && limits_are_set())
                 graph_need_one(&need, params->poolProps.location.id, params->bytesize);
-        CUresult r = graph_account_admit_node(&need, &charge);
+        CUresult r = graph_charge_admit_node(&need, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
-        return graph_account_settle(&charge, real(node, graph, dependencies, count, params));
+        return graph_charge_settle(&need, &charge, real(node, graph, dependencies, count, params));
 }
 
 CUresult hook_cuDeviceGraphMemTrim(cuDeviceGraphMemTrim_fn *real, CUdevice device)
@@ -24,7 +24,7 @@ CUresult hook_cuDeviceGraphMemTrim(cuDeviceGraphMemTrim_fn *real, CUdevice devic
                 return real(device);
         presence_enter();
         CUresult r = real(device);
-        graph_account_refresh();
+        graph_charge_refresh();
         presence_leave();
         return r;
 }

@@ -1,6 +1,6 @@
 /* Green contexts: a part of a device's multiprocessors, with memory of its own. */
 #include "devices.h"
-#include "library_account.h"
+#include "library_charge.h"
 #include "limits.h"
 #include "measure.h"
 #include "meter.h"
@@ -28,13 +28,13 @@ CUresult hook_cuGreenCtxCreate(cuGreenCtxCreate_fn *real, CUgreenCtx *green, CUd
         uint64_t key = (uint64_t)(uintptr_t)context;
         r = measure_end(&measure, result, key, key, HOLDING_CONTEXT);
         if (r == CUDA_SUCCESS && limits_are_set() && context)
-                r = library_account_context(context, device);
+                r = library_charge_context(context, device);
         if (result == CUDA_SUCCESS && r != CUDA_SUCCESS) {
                 presence_enter();
                 real_cuda.cuGreenCtxDestroy(*green);
                 ledger_release_context(key);
                 presence_leave();
-                library_account_context_gone(context);
+                library_charge_context_gone(context);
         }
         return r;
 }
@@ -52,6 +52,6 @@ CUresult hook_cuGreenCtxDestroy(cuGreenCtxDestroy_fn *real, CUgreenCtx green)
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();
         if (r == CUDA_SUCCESS)
-                library_account_context_gone(context);
+                library_charge_context_gone(context);
         return r;
 }

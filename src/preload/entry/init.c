@@ -1,18 +1,106 @@
-/* The doors by which a program comes in: cuInit, and look-ups through the driver itself. */
+/* The doors by which a program comes in: cuInit, which wires the library, and look-ups through the driver
+ * itself. */
+#include <pthread.h>
+
+#include "admission.h"
+#include "batch.h"
 #include "devices.h"
+#include "gate_memory.h"
+#include "graph_charge.h"
 #include "limits.h"
+#include "log.h"
+#include "pool_charge.h"
 #include "real.h"
+#include "reconcile.h"
 #include "start.h"
+#include "virtual.h"
+
+static bool init_has_nvml; /* initialised by us */
+
+/* Before a refusal: what pools can do without, and streams have freed meanwhile. */
+static bool relieve(void)
+{
+        bool has_shrunk = pool_charge_trim();
+
+        has_shrunk |= graph_charge_refresh();
+        return virtual_reap() || has_shrunk;
+}
+
+static void fork_watch(void)
+{
+        static bool is_watched;
+
+        if (!is_watched)
+                pthread_atfork(NULL, NULL, batch_forked);
+        is_watched = true;
+}
+
+/* The lower layers call these functions of the upper ones. */
+static void wire(void)
+{
+        gate_memory_on_refusal(relieve);
+        gate_memory_compare_by(reconcile);
+        fork_watch();
+}
+
+static void nvml_give_back(void)
+{
+        if (init_has_nvml)
+                real_nvml.nvmlShutdown();
+        init_has_nvml = false;
+}
+
+/* Before the driver's own: opens the container's region and initialises NVML. 0, or a negative errno: the
+ * program gets no GPU, and the driver is not to be asked for one. */
+static int admit(void)
+{
+        if (!limits_are_set())
+                return 0;
+        start_nvml();
+        init_has_nvml = real_nvml.nvmlInit_v2 && real_nvml.nvmlInit_v2() == NVML_SUCCESS;
+        const int r = admission_check(init_has_nvml);
+        if (r < 0)
+                nvml_give_back();
+        return r;
+}
+
+/* After it. The same answers. */
+static int begin(void)
+{
+        if (!limits_are_set())
+                return 0;
+        const int r = init_has_nvml ? 0 : admission_check_by_cuda();
+        if (r < 0)
+                return r;
+        wire();
+        devices_map(init_has_nvml);
+        return 0;
+}
 
 CUresult hook_cuInit(cuInit_fn *real, unsigned int flags)
 {
         CUresult r = start_refusal();
 
-        if (r == CUDA_SUCCESS)
-                r = real(flags);
+        /* Before the driver is asked: a program that ignores our answer must find it closed. */
+        if (r == CUDA_SUCCESS && admit() < 0)
+                r = CUDA_ERROR_NOT_PERMITTED;
         if (r != CUDA_SUCCESS)
                 return r;
-        return devices_start() < 0 ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+        r = real(flags);
+        if (r != CUDA_SUCCESS) {
+                nvml_give_back();
+                return r;
+        }
+        return begin() < 0 ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+static void *shell_of(const char *symbol, int version, void *function)
+{
+        void *shell = real_to_shell(function);
+
+        if (shell != function)
+                log_detail("'%s' of version %d leads through libvgpu.so", symbol, version);
+        return shell;
 }
 
 /* The driver decides which version of a function a program gets; we answer with our function for
@@ -23,7 +111,7 @@ CUresult hook_cuGetProcAddress(cuGetProcAddress_fn *real, const char *symbol, vo
         CUresult r = real(symbol, function, version, flags);
 
         if (r == CUDA_SUCCESS && function)
-                *function = real_to_shell(*function);
+                *function = shell_of(symbol, version, *function);
         return r;
 }
 
@@ -34,6 +122,6 @@ CUresult hook_cuGetProcAddress_v2(cuGetProcAddress_v2_fn *real, const char *symb
         CUresult r = real(symbol, function, version, flags, status);
 
         if (r == CUDA_SUCCESS && function)
-                *function = real_to_shell(*function);
+                *function = shell_of(symbol, version, *function);
         return r;
 }

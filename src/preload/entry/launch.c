@@ -1,5 +1,5 @@
-/* Launches under a limit of compute that found no room: each route asks, calls, settles. */
-#include "lane.h"
+/* Launches under a limit of compute that found no credit: each route asks, calls, settles. */
+#include "batch.h"
 #include "real.h"
 #include "region_layout.h"
 
@@ -11,10 +11,10 @@ CUresult hook_cuLaunchKernel(cuLaunchKernel_fn *real, CUfunction f, unsigned int
         struct admission admission;
         bool is_twin = real == real_cuda.cuLaunchKernel_ptsz;
 
-        lane_admit(lane_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz),
-                   &admission);
+        batch_admit(batch_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz),
+                    &admission);
         CUresult r = real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }
 
@@ -26,10 +26,10 @@ CUresult hook_cuLaunchCooperativeKernel(cuLaunchCooperativeKernel_fn *real, CUfu
         struct admission admission;
         bool is_twin = real == real_cuda.cuLaunchCooperativeKernel_ptsz;
 
-        lane_admit(lane_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz),
-                   &admission);
+        batch_admit(batch_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz),
+                    &admission);
         CUresult r = real(f, gx, gy, gz, bx, by, bz, shared, stream, params);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }
 
@@ -41,12 +41,12 @@ CUresult hook_cuLaunchKernelEx(cuLaunchKernelEx_fn *real, const CUlaunchConfig *
 
         if (!c)
                 return real(c, f, params, extra);
-        lane_admit(lane_stream(c->hStream, is_twin),
-                   cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
-                                   c->blockDimY, c->blockDimZ),
-                   &admission);
+        batch_admit(batch_stream(c->hStream, is_twin),
+                    cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+                                    c->blockDimY, c->blockDimZ),
+                    &admission);
         CUresult r = real(c, f, params, extra);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }
 
@@ -61,15 +61,15 @@ CUresult hook_cuLaunchCooperativeKernelMultiDevice(cuLaunchCooperativeKernelMult
                 return real(launches, count, flags);
         for (unsigned i = 0; i < count; i++) {
                 const CUDA_LAUNCH_PARAMS *l = &launches[i];
-                lane_end(l->hStream); /* several lanes must not each hold a part */
-                lane_admit(l->hStream,
-                           cost_key_kernel(l->function, l->gridDimX, l->gridDimY, l->gridDimZ,
-                                           l->blockDimX, l->blockDimY, l->blockDimZ),
-                           &admissions[i]);
+                batch_end(l->hStream); /* several batches must not each hold a part */
+                batch_admit(l->hStream,
+                            cost_key_kernel(l->function, l->gridDimX, l->gridDimY, l->gridDimZ,
+                                            l->blockDimX, l->blockDimY, l->blockDimZ),
+                            &admissions[i]);
         }
         CUresult r = real(launches, count, flags);
         for (unsigned i = 0; i < count; i++)
-                lane_settle(&admissions[i], r);
+                batch_settle(&admissions[i], r);
         return r;
 }
 
@@ -77,9 +77,9 @@ CUresult hook_cuLaunch(cuLaunch_fn *real, CUfunction f)
 {
         struct admission admission;
 
-        lane_admit(NULL, cost_key_kernel(f, 1, 1, 1, 0, 0, 0), &admission);
+        batch_admit(NULL, cost_key_kernel(f, 1, 1, 1, 0, 0, 0), &admission);
         CUresult r = real(f);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }
 
@@ -87,10 +87,10 @@ CUresult hook_cuLaunchGrid(cuLaunchGrid_fn *real, CUfunction f, int width, int h
 {
         struct admission admission;
 
-        lane_admit(NULL, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
-                   &admission);
+        batch_admit(NULL, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
+                    &admission);
         CUresult r = real(f, width, height);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }
 
@@ -99,9 +99,9 @@ CUresult hook_cuLaunchGridAsync(cuLaunchGridAsync_fn *real, CUfunction f, int wi
 {
         struct admission admission;
 
-        lane_admit(stream, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
-                   &admission);
+        batch_admit(stream, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
+                    &admission);
         CUresult r = real(f, width, height, stream);
-        lane_settle(&admission, r);
+        batch_settle(&admission, r);
         return r;
 }

@@ -1,9 +1,9 @@
 /* Libraries: loaded for all contexts at once, so that no launch takes memory unasked. */
 #include "image_need.h"
 #include "ledger.h"
-#include "library_account.h"
+#include "library_charge.h"
 #include "limits.h"
-#include "variable_account.h"
+#include "variable_charge.h"
 
 static CUresult variable_find(CUdeviceptr *address, size_t *bytes, const void *library,
                               const char *name)
@@ -15,11 +15,11 @@ static CUresult load_end(CUresult result, CUlibrary *library, const void *image)
 {
         if (result != CUDA_SUCCESS || !limits_are_set() || !ledger_is_open())
                 return result;
-        CUresult r = library_account_load(*library, image_need(image));
+        CUresult r = library_charge_load(*library, image_need(image));
         if (r == CUDA_SUCCESS && real_cuda.cuLibraryGetManaged)
-                r = variable_account_image(*library, image, variable_find, true);
+                r = variable_charge_image(*library, image, variable_find, true);
         if (r != CUDA_SUCCESS)
-                library_account_unload(real_cuda.cuLibraryUnload, *library);
+                library_charge_unload(real_cuda.cuLibraryUnload, *library);
         return r;
 }
 
@@ -45,7 +45,7 @@ CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *l
 
 CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)
 {
-        return limits_are_set() ? library_account_unload(real, library) : real(library);
+        return limits_are_set() ? library_charge_unload(real, library) : real(library);
 }
 
 CUresult hook_cuLibraryGetManaged(cuLibraryGetManaged_fn *real, CUdeviceptr *address, size_t *bytes,
@@ -58,5 +58,5 @@ CUresult hook_cuLibraryGetManaged(cuLibraryGetManaged_fn *real, CUdeviceptr *add
         if (r != CUDA_SUCCESS || !limits_are_set() ||
             real(&at, &size, library, name) != CUDA_SUCCESS)
                 return r;
-        return variable_account_note(library, at, size, true);
+        return variable_charge_note(library, at, size, true);
 }

@@ -1,37 +1,37 @@
 /* Plain device memory: allocate, free, and what the container is told of its size. */
 #include "devices.h"
 #include "gate_memory.h"
-#include "graph_account.h"
+#include "graph_charge.h"
 #include "limits.h"
-#include "pool_account.h"
+#include "pool_charge.h"
 #include "presence.h"
 #include "real.h"
 #include "virtual.h"
 
 CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t bytes)
 {
-        struct place place = devices_current();
+        struct target target = devices_current();
         struct charge charge;
 
-        if (!place.context) /* no limit; or no context: the driver says so */
+        if (!target.context) /* no limit; or no context: the driver says so */
                 return real(address, bytes);
-        CUresult r = gate_memory_try(place.account, place.context, bytes, &charge);
+        CUresult r = gate_memory_try(target.device_index, target.context, bytes, &charge);
         if (r == CUDA_SUCCESS) {
                 r = real(address, bytes);
                 gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
         }
-        return r == CUDA_ERROR_OUT_OF_MEMORY ? virtual_alloc(&place, bytes, address) : r;
+        return r == CUDA_ERROR_OUT_OF_MEMORY ? virtual_alloc(&target, bytes, address) : r;
 }
 
 /* An address of 32 bits cannot name managed memory: this is device memory or none. */
 CUresult hook_cuMemAlloc(cuMemAlloc_fn *real, CUdeviceptr_v1 *address, unsigned int bytes)
 {
-        struct place place = devices_current();
+        struct target target = devices_current();
         struct charge charge;
 
-        if (!place.context) /* no limit; or no context: the driver says so */
+        if (!target.context) /* no limit; or no context: the driver says so */
                 return real(address, bytes);
-        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
+        CUresult r = gate_memory_admit(target.device_index, target.context, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, bytes);
@@ -51,25 +51,25 @@ static bool pitch_size(size_t width, size_t height, size_t *ret_pitch, size_t *r
 CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *address, size_t *pitch,
                                  size_t width, size_t height, unsigned int element)
 {
-        struct place place = devices_current();
+        struct target target = devices_current();
         struct charge charge;
         size_t padded, bytes;
 
-        if (!place.context)
+        if (!target.context)
                 return real(address, pitch, width, height, element);
         if (!pitch_size(width, height, &padded, &bytes))
                 return CUDA_ERROR_OUT_OF_MEMORY;
-        CUresult r = gate_memory_try(place.account, place.context, bytes, &charge);
+        CUresult r = gate_memory_try(target.device_index, target.context, bytes, &charge);
         if (r == CUDA_SUCCESS) {
                 r = real(address, pitch, width, height, element);
                 gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
         }
         if (r != CUDA_ERROR_OUT_OF_MEMORY)
                 return r;
-        /* Not asked, the driver has not looked at these. */
+        /* Not asked, the driver has not checked these. */
         if (!address || !pitch || (element != 4 && element != 8 && element != 16))
                 return CUDA_ERROR_INVALID_VALUE;
-        r = virtual_alloc(&place, bytes, address);
+        r = virtual_alloc(&target, bytes, address);
         if (r == CUDA_SUCCESS)
                 *pitch = padded;
         return r;
@@ -79,15 +79,15 @@ CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address,
                               unsigned int *pitch, unsigned int width, unsigned int height,
                               unsigned int element)
 {
-        struct place place = devices_current();
+        struct target target = devices_current();
         struct charge charge;
         size_t padded, bytes;
 
-        if (!place.context)
+        if (!target.context)
                 return real(address, pitch, width, height, element);
         if (!pitch_size(width, height, &padded, &bytes))
                 return CUDA_ERROR_OUT_OF_MEMORY;
-        CUresult r = gate_memory_admit(place.account, place.context, bytes, &charge);
+        CUresult r = gate_memory_admit(target.device_index, target.context, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(address, pitch, width, height, element);
@@ -104,8 +104,8 @@ CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
         if (virtual_free(real, address, &r))
                 return r;
         struct holding note;
-        pool_account_free_begin(address, &note);
-        return pool_account_free_end(real(address), &note, NULL);
+        pool_charge_free_begin(address, &note);
+        return pool_charge_free_end(real(address), &note, NULL);
 }
 
 CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
@@ -113,15 +113,15 @@ CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
         if (!limits_are_set())
                 return real(address);
         struct holding note;
-        pool_account_free_begin(address, &note);
-        return pool_account_free_end(real(address), &note, NULL);
+        pool_charge_free_begin(address, &note);
+        return pool_charge_free_end(real(address), &note, NULL);
 }
 
 /* What the driver has been given back meanwhile is free. */
-static void accounts_refresh(void)
+static void charges_refresh(void)
 {
-        pool_account_refresh_all();
-        graph_account_refresh();
+        pool_charge_refresh_all();
+        graph_charge_refresh();
         if (!virtual_range_is_any())
                 return;
         presence_enter();
@@ -133,9 +133,9 @@ CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size
 {
         if (!limits_are_set())
                 return real(free_bytes, total_bytes);
-        struct place place = devices_current();
-        _Atomic uint64_t *known = devices_total(place.ordinal);
-        /* What is free is the account's business, and the card's size does not change: asked once. */
+        struct target target = devices_current();
+        _Atomic uint64_t *known = devices_total(target.ordinal);
+        /* What is free is the ledger's business, and the GPU's size does not change: asked once. */
         size_t total = known ? atomic_load_explicit(known, memory_order_relaxed) : 0;
         if (!total) {
                 size_t ignored;
@@ -145,10 +145,10 @@ CUresult hook_cuMemGetInfo_v2(cuMemGetInfo_v2_fn *real, size_t *free_bytes, size
                 if (known)
                         atomic_store_explicit(known, total, memory_order_relaxed);
         }
-        accounts_refresh();
-        total = gate_memory_total(place.account, total);
+        charges_refresh();
+        total = gate_memory_total(target.device_index, total);
         if (free_bytes)
-                *free_bytes = gate_memory_free(place.account, total);
+                *free_bytes = gate_memory_free(target.device_index, total);
         if (total_bytes)
                 *total_bytes = total;
         return CUDA_SUCCESS;
@@ -163,15 +163,15 @@ CUresult hook_cuMemGetInfo(cuMemGetInfo_fn *real, unsigned int *free_bytes,
                            unsigned int *total_bytes)
 {
         unsigned int free_part, total_part;
-        int account = devices_current().account;
+        int device_index = devices_current().device_index;
         CUresult r = real(&free_part, &total_part);
 
         if (r != CUDA_SUCCESS)
                 return r;
         if (limits_are_set()) {
-                accounts_refresh();
-                uint64_t total = gate_memory_total(account, total_part);
-                free_part = cut_to_32_bits(gate_memory_free(account, total));
+                charges_refresh();
+                uint64_t total = gate_memory_total(device_index, total_part);
+                free_part = cut_to_32_bits(gate_memory_free(device_index, total));
                 total_part = cut_to_32_bits(total);
         }
         if (free_bytes)
@@ -186,7 +186,7 @@ CUresult hook_cuDeviceTotalMem_v2(cuDeviceTotalMem_v2_fn *real, size_t *bytes, C
         CUresult r = real(bytes, device);
 
         if (r == CUDA_SUCCESS)
-                *bytes = gate_memory_total(devices_account(device), *bytes);
+                *bytes = gate_memory_total(devices_index(device), *bytes);
         return r;
 }
 
@@ -195,6 +195,6 @@ CUresult hook_cuDeviceTotalMem(cuDeviceTotalMem_fn *real, unsigned int *bytes, C
         CUresult r = real(bytes, device);
 
         if (r == CUDA_SUCCESS)
-                *bytes = cut_to_32_bits(gate_memory_total(devices_account(device), *bytes));
+                *bytes = cut_to_32_bits(gate_memory_total(devices_index(device), *bytes));
         return r;
 }

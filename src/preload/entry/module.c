@@ -3,17 +3,17 @@
 #include "limits.h"
 #include "measured.h"
 #include "real.h"
-#include "variable_account.h"
+#include "variable_charge.h"
 
 static CUresult unload(const void *module)
 {
         return real_cuda.cuModuleUnload((CUmodule)(uintptr_t)module);
 }
 
-static CUresult begin(struct measure *measure, const void *image, struct place *ret_place)
+static CUresult begin(struct measure *measure, const void *image, struct target *ret_target)
 {
         return measured_begin_object(measure, limits_are_set() ? image_need(image) : 0,
-                                     HOLDING_MODULE, ret_place);
+                                     HOLDING_MODULE, ret_target);
 }
 
 static CUresult variable_find(CUdeviceptr *address, size_t *bytes, const void *module,
@@ -23,15 +23,15 @@ static CUresult variable_find(CUdeviceptr *address, size_t *bytes, const void *m
 }
 
 /* Its managed variables come after it: what does not fit takes the module along. */
-static CUresult end(struct measure *measure, const struct place *place, CUresult result,
+static CUresult end(struct measure *measure, const struct target *target, CUresult result,
                     const CUmodule *module, const void *image)
 {
-        CUresult r = measured_end(measure, place, result, result == CUDA_SUCCESS ? *module : NULL,
+        CUresult r = measured_end(measure, target, result, result == CUDA_SUCCESS ? *module : NULL,
                                   HOLDING_MODULE, unload);
 
         if (r != CUDA_SUCCESS)
                 return r;
-        r = variable_account_image(*module, image, variable_find, false);
+        r = variable_charge_image(*module, image, variable_find, false);
         if (r != CUDA_SUCCESS)
                 hook_cuModuleUnload(real_cuda.cuModuleUnload, *module);
         return r;
@@ -40,49 +40,49 @@ static CUresult end(struct measure *measure, const struct place *place, CUresult
 CUresult hook_cuModuleLoad(cuModuleLoad_fn *real, CUmodule *module, const char *path)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = measured_begin(&measure, 0, &place);
+        struct target target;
+        CUresult r = measured_begin(&measure, 0, &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(module, path);
-        return measured_end(&measure, &place, r, r == CUDA_SUCCESS ? *module : NULL, HOLDING_MODULE,
-                            unload);
+        return measured_end(&measure, &target, r, r == CUDA_SUCCESS ? *module : NULL,
+                            HOLDING_MODULE, unload);
 }
 
 CUresult hook_cuModuleLoadData(cuModuleLoadData_fn *real, CUmodule *module, const void *image)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = begin(&measure, image, &place);
+        struct target target;
+        CUresult r = begin(&measure, image, &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
-        return end(&measure, &place, real(module, image), module, image);
+        return end(&measure, &target, real(module, image), module, image);
 }
 
 CUresult hook_cuModuleLoadDataEx(cuModuleLoadDataEx_fn *real, CUmodule *module, const void *image,
                                  unsigned int count, CUjit_option *options, void **values)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = begin(&measure, image, &place);
+        struct target target;
+        CUresult r = begin(&measure, image, &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
-        return end(&measure, &place, real(module, image, count, options, values), module, image);
+        return end(&measure, &target, real(module, image, count, options, values), module, image);
 }
 
 CUresult hook_cuModuleLoadFatBinary(cuModuleLoadFatBinary_fn *real, CUmodule *module,
                                     const void *image)
 {
         struct measure measure;
-        struct place place;
-        CUresult r = begin(&measure, image, &place);
+        struct target target;
+        CUresult r = begin(&measure, image, &target);
 
         if (r != CUDA_SUCCESS)
                 return r;
-        return end(&measure, &place, real(module, image), module, image);
+        return end(&measure, &target, real(module, image), module, image);
 }
 
 CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
@@ -92,7 +92,7 @@ CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
         measured_give_begin(&gift, module);
         CUresult r = measured_give_end(&gift, real(module));
         if (r == CUDA_SUCCESS)
-                variable_account_end(module);
+                variable_charge_end(module);
         return r;
 }
 
@@ -107,5 +107,5 @@ CUresult hook_cuModuleGetGlobal_v2(cuModuleGetGlobal_v2_fn *real, CUdeviceptr *a
         if (r != CUDA_SUCCESS || !limits_are_set() ||
             real_cuda.cuModuleGetGlobal_v2(&at, &size, module, name) != CUDA_SUCCESS)
                 return r;
-        return variable_account_note(module, at, size, false);
+        return variable_charge_note(module, at, size, false);
 }

@@ -1,69 +1,9 @@
-/* NVML's figures of load: the container's processes, not the card's. */
-#include "nvml_load.h"
-
+/* NVML's figures of load: the container's processes, not the GPU's. */
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "gate_compute.h"
-#include "nvml_engine.h"
+#include "nvml_usage.h"
 #include "nvml_view.h"
-#include "start.h"
-
-enum { SAMPLES_MOST = 4096 };
-
-/* All samples newer than `since`, ours alone; how many. The caller unmaps them. */
-static unsigned samples_own(nvmlDeviceGetProcessUtilization_fn *real, nvmlDevice_t device,
-                            unsigned long long since, nvmlProcessUtilizationSample_t **ret_samples,
-                            nvmlReturn_t *ret_result)
-{
-        unsigned count = SAMPLES_MOST;
-        nvmlProcessUtilizationSample_t *samples =
-                mmap(NULL, SAMPLES_MOST * sizeof *samples, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-        if (samples == MAP_FAILED) {
-                *ret_result = NVML_ERROR_MEMORY;
-                return 0;
-        }
-        *ret_samples = samples;
-        *ret_result = real(device, samples, &count, since);
-        if (*ret_result != NVML_SUCCESS)
-                return 0;
-        return nvml_view_keep_own(samples, count, sizeof *samples,
-                                  offsetof(nvmlProcessUtilizationSample_t, pid));
-}
-
-static void samples_free(nvmlProcessUtilizationSample_t *samples)
-{
-        if (samples)
-                munmap(samples, SAMPLES_MOST * sizeof *samples);
-}
-
-unsigned nvml_load_sum(nvmlDevice_t device, size_t offset)
-{
-        nvmlProcessUtilizationSample_t *samples = NULL;
-        nvmlReturn_t r;
-        unsigned sum = 0;
-
-        if (!real_nvml.nvmlDeviceGetProcessUtilization)
-                return 0;
-        unsigned count =
-                samples_own(real_nvml.nvmlDeviceGetProcessUtilization, device, 0, &samples, &r);
-        for (unsigned i = 0; i < count; i++)
-                sum += *(const unsigned *)((const char *)&samples[i] + offset);
-        samples_free(samples);
-        return sum > 100 ? 100 : sum;
-}
-
-unsigned nvml_load_percent(nvmlDevice_t device)
-{
-        int account = nvml_view_account(device);
-
-        if (account >= 0 && gate_compute_is_limited((unsigned)account))
-                return gate_compute_load_percent((unsigned)account);
-        return nvml_load_sum(device, offsetof(nvmlProcessUtilizationSample_t, smUtil));
-}
 
 nvmlReturn_t hook_nvmlDeviceGetProcessUtilization(nvmlDeviceGetProcessUtilization_fn *real,
                                                   nvmlDevice_t device,
@@ -75,17 +15,17 @@ nvmlReturn_t hook_nvmlDeviceGetProcessUtilization(nvmlDeviceGetProcessUtilizatio
 
         if (!count || !nvml_view_is_limited())
                 return real(device, samples, count, since);
-        unsigned room = *count, found = samples_own(real, device, since, &own, &r);
+        unsigned capacity = *count, found = nvml_usage_samples(real, device, since, &own, &r);
         if (r == NVML_SUCCESS) {
                 *count = found;
                 if (found == 0)
                         r = NVML_ERROR_NOT_FOUND;
-                else if (!samples || found > room)
+                else if (!samples || found > capacity)
                         r = NVML_ERROR_INSUFFICIENT_SIZE;
                 else
                         memcpy(samples, own, found * sizeof *samples);
         }
-        samples_free(own);
+        nvml_usage_samples_free(own);
         return r;
 }
 
@@ -93,25 +33,25 @@ nvmlReturn_t hook_nvmlDeviceGetProcessesUtilizationInfo(
         nvmlDeviceGetProcessesUtilizationInfo_fn *real, nvmlDevice_t device,
         nvmlProcessesUtilizationInfo_t *info)
 {
-        struct nvml_room room = { .stride = sizeof *info->procUtilArray,
-                                  .pid = offsetof(nvmlProcessUtilizationInfo_v1_t, pid) };
+        struct nvml_buffer buffer = { .stride = sizeof *info->procUtilArray,
+                                      .pid = offsetof(nvmlProcessUtilizationInfo_v1_t, pid) };
 
         if (!info || !nvml_view_is_limited())
                 return real(device, info);
-        if (!nvml_room_make(&room))
+        if (!nvml_buffer_make(&buffer))
                 return NVML_ERROR_MEMORY;
         nvmlProcessesUtilizationInfo_t all = *info;
-        all.processSamplesCount = room.count;
-        all.procUtilArray = room.entries;
+        all.processSamplesCount = buffer.count;
+        all.procUtilArray = buffer.entries;
         nvmlReturn_t r = real(device, &all);
         if (r == NVML_SUCCESS)
-                r = nvml_room_answer(&room, all.processSamplesCount, &info->processSamplesCount,
-                                     info->procUtilArray);
-        nvml_room_done(&room);
+                r = nvml_buffer_answer(&buffer, all.processSamplesCount, &info->processSamplesCount,
+                                       info->procUtilArray);
+        nvml_buffer_done(&buffer);
         return r;
 }
 
-/* Of a figure that the driver tells for the card alone, as much as of the work is the container's. */
+/* Of a figure that the driver tells for the GPU alone, as much as of the work is the container's. */
 static unsigned own_part(unsigned figure, unsigned own_percent, unsigned all_percent)
 {
         unsigned part = own_percent < all_percent ? own_percent : all_percent;
@@ -126,13 +66,13 @@ nvmlReturn_t hook_nvmlDeviceGetUtilizationRates(nvmlDeviceGetUtilizationRates_fn
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
-        unsigned all = utilization->gpu, own = nvml_load_percent(device);
+        unsigned all = utilization->gpu, own = nvml_usage_percent(device);
         utilization->memory = own_part(utilization->memory, own, all);
         utilization->gpu = own;
         return r;
 }
 
-/* The same figures, and those of the video engines and the bus, in another place. */
+/* The same figures, and those of the video engines and the bus, in another form. */
 nvmlReturn_t hook_nvmlDeviceGetDynamicPstatesInfo(nvmlDeviceGetDynamicPstatesInfo_fn *real,
                                                   nvmlDevice_t device,
                                                   nvmlGpuDynamicPstatesInfo_t *info)
@@ -141,7 +81,7 @@ nvmlReturn_t hook_nvmlDeviceGetDynamicPstatesInfo(nvmlDeviceGetDynamicPstatesInf
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
-        unsigned all = info->utilization[0].percentage, own = nvml_load_percent(device);
+        unsigned all = info->utilization[0].percentage, own = nvml_usage_percent(device);
         for (unsigned i = 1; i < sizeof info->utilization / sizeof *info->utilization; i++)
                 info->utilization[i].percentage =
                         own_part(info->utilization[i].percentage, own, all);
@@ -155,26 +95,26 @@ static bool sample_own(nvmlDevice_t device, nvmlSamplingType_t type, unsigned *r
         switch (type) {
         case NVML_GPU_UTILIZATION_SAMPLES:
         case NVML_MEMORY_UTILIZATION_SAMPLES:
-                *ret_percent = nvml_load_percent(device);
+                *ret_percent = nvml_usage_percent(device);
                 return true;
         case NVML_ENC_UTILIZATION_SAMPLES:
-                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_ENCODER);
+                *ret_percent = nvml_usage_engine_percent(device, NVML_ENGINE_ENCODER);
                 return true;
         case NVML_DEC_UTILIZATION_SAMPLES:
-                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_DECODER);
+                *ret_percent = nvml_usage_engine_percent(device, NVML_ENGINE_DECODER);
                 return true;
         case NVML_JPG_UTILIZATION_SAMPLES:
-                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_JPEG);
+                *ret_percent = nvml_usage_engine_percent(device, NVML_ENGINE_JPEG);
                 return true;
         case NVML_OFA_UTILIZATION_SAMPLES:
-                *ret_percent = nvml_engine_percent(device, NVML_ENGINE_OPTICAL_FLOW);
+                *ret_percent = nvml_usage_engine_percent(device, NVML_ENGINE_OPTICAL_FLOW);
                 return true;
         default:
                 return false;
         }
 }
 
-/* Samples of the card's load hold the neighbours' too: each becomes the container's figure. */
+/* Samples of the GPU's load hold the neighbours' too: each becomes the container's figure. */
 nvmlReturn_t hook_nvmlDeviceGetSamples(nvmlDeviceGetSamples_fn *real, nvmlDevice_t device,
                                        nvmlSamplingType_t type, unsigned long long since,
                                        nvmlValueType_t *value_type, unsigned int *count,

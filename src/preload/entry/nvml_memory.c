@@ -1,8 +1,7 @@
-/* NVML's figures of a card's memory: the container's share instead of the card. */
+/* NVML's figures of a GPU's memory: the container's share instead of the GPU. */
 #include "gate_memory.h"
 #include "limits.h"
 #include "nvml_view.h"
-#include "start.h"
 
 /* The three figures that add up. */
 struct figures {
@@ -11,20 +10,20 @@ struct figures {
 
 static void figures_limit(nvmlDevice_t device, struct figures *figures)
 {
-        int account = nvml_view_account(device);
+        int device_index = nvml_view_device_index(device);
 
-        figures->total = gate_memory_total(account, figures->total);
-        figures->free = gate_memory_free(account, figures->total);
+        figures->total = gate_memory_total(device_index, figures->total);
+        figures->free = gate_memory_free(device_index, figures->total);
         figures->used = figures->total - figures->free;
 }
 
-/* A program that only looks does not come through cuInit, where the card's size is told. */
-static void card_tell(nvmlDevice_t device, unsigned long long bytes)
+/* A program that only queries does not come through cuInit, where the GPU's size is told. */
+static void device_size_tell(nvmlDevice_t device, unsigned long long bytes)
 {
-        int account = nvml_view_account(device);
+        int device_index = nvml_view_device_index(device);
 
-        if (account >= 0)
-                limits_card((unsigned)account, bytes);
+        if (device_index >= 0)
+                limits_device_size((unsigned)device_index, bytes);
 }
 
 nvmlReturn_t hook_nvmlDeviceGetMemoryInfo(nvmlDeviceGetMemoryInfo_fn *real, nvmlDevice_t device,
@@ -35,7 +34,7 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo(nvmlDeviceGetMemoryInfo_fn *real, nvml
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
         struct figures figures = { .total = memory->total };
-        card_tell(device, figures.total);
+        device_size_tell(device, figures.total);
         figures_limit(device, &figures);
         memory->total = figures.total;
         memory->used = figures.used;
@@ -50,11 +49,11 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
-        /* What firmware keeps of the card is not the container's. */
+        /* What firmware keeps of the GPU is not the container's. */
         struct figures figures = { .total = memory->total - memory->reserved };
-        card_tell(device, figures.total);
+        device_size_tell(device, figures.total);
         bool is_whole =
-                gate_memory_total(nvml_view_account(device), figures.total) == figures.total;
+                gate_memory_total(nvml_view_device_index(device), figures.total) == figures.total;
         figures_limit(device, &figures);
         memory->reserved = is_whole ? memory->reserved : 0;
         memory->total = figures.total + memory->reserved;
@@ -63,7 +62,7 @@ nvmlReturn_t hook_nvmlDeviceGetMemoryInfo_v2(nvmlDeviceGetMemoryInfo_v2_fn *real
         return r;
 }
 
-/* The window through which the host reaches the card: never wider than the share, and how much of it
+/* The window through which the host reaches the GPU: never wider than the share, and how much of it
  * neighbours use is not the container's to know. */
 nvmlReturn_t hook_nvmlDeviceGetBAR1MemoryInfo(nvmlDeviceGetBAR1MemoryInfo_fn *real,
                                               nvmlDevice_t device, nvmlBAR1Memory_t *memory)

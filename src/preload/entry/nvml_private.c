@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "nvml_view.h"
-#include "start.h"
 
 enum {
         SLOTS_MOST = 1024,

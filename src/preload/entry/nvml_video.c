@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "nvml_view.h"
-#include "start.h"
 
 /* What the two kinds of sessions have in common: where their pid and their figures are. */
 struct kind {
@@ -19,36 +18,36 @@ static const struct kind capture = { sizeof(nvmlFBCSessionInfo_t),
                                      offsetof(nvmlFBCSessionInfo_t, averageFPS),
                                      offsetof(nvmlFBCSessionInfo_t, averageLatency) };
 
-/* The container's own sessions on the card. The caller ends the room, if it has entries. */
+/* The container's own sessions on the GPU. The caller frees the buffer, if it has entries. */
 static nvmlReturn_t sessions_own(const struct kind *kind, nvml_list_fn *real, nvmlDevice_t device,
-                                 struct nvml_room *ret_own)
+                                 struct nvml_buffer *ret_own)
 {
-        struct nvml_room room = { .stride = kind->stride, .pid = kind->pid };
+        struct nvml_buffer buffer = { .stride = kind->stride, .pid = kind->pid };
         unsigned count;
 
-        *ret_own = (struct nvml_room){ 0 };
-        if (!nvml_room_make(&room))
+        *ret_own = (struct nvml_buffer){ 0 };
+        if (!nvml_buffer_make(&buffer))
                 return NVML_ERROR_MEMORY;
-        count = room.count;
-        nvmlReturn_t r = real(device, &count, room.entries);
-        room.count = r == NVML_SUCCESS
-                             ? nvml_view_keep_own(room.entries, count, kind->stride, kind->pid)
-                             : 0;
-        *ret_own = room;
+        count = buffer.count;
+        nvmlReturn_t r = real(device, &count, buffer.entries);
+        buffer.count = r == NVML_SUCCESS
+                               ? nvml_view_keep_own(buffer.entries, count, kind->stride, kind->pid)
+                               : 0;
+        *ret_own = buffer;
         return r;
 }
 
-static void sessions_done(struct nvml_room *own)
+static void sessions_done(struct nvml_buffer *own)
 {
         if (own->entries)
-                nvml_room_done(own);
+                nvml_buffer_done(own);
 }
 
-/* As the library answers: asked without room for them, the number alone. */
+/* As the library answers: asked without a buffer for them, the number alone. */
 static nvmlReturn_t sessions_list(const struct kind *kind, nvml_list_fn *real, nvmlDevice_t device,
                                   unsigned *count, void *items)
 {
-        struct nvml_room own;
+        struct nvml_buffer own;
 
         if (!count || !nvml_view_is_limited())
                 return real(device, count, items);
@@ -64,7 +63,7 @@ static nvmlReturn_t sessions_list(const struct kind *kind, nvml_list_fn *real, n
         return r;
 }
 
-static unsigned sessions_mean(const struct kind *kind, const struct nvml_room *own, size_t offset)
+static unsigned sessions_mean(const struct kind *kind, const struct nvml_buffer *own, size_t offset)
 {
         uint64_t sum = 0;
 
@@ -95,7 +94,7 @@ nvmlReturn_t hook_nvmlDeviceGetEncoderStats(nvmlDeviceGetEncoderStats_fn *real, 
                                             unsigned int *latency)
 {
         nvmlReturn_t r = real(device, count, fps, latency);
-        struct nvml_room own;
+        struct nvml_buffer own;
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;
@@ -112,7 +111,7 @@ nvmlReturn_t hook_nvmlDeviceGetFBCStats(nvmlDeviceGetFBCStats_fn *real, nvmlDevi
                                         nvmlFBCStats_t *stats)
 {
         nvmlReturn_t r = real(device, stats);
-        struct nvml_room own;
+        struct nvml_buffer own;
 
         if (r != NVML_SUCCESS || !nvml_view_is_limited())
                 return r;

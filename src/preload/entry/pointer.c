@@ -1,5 +1,7 @@
-/* What a program is told of a pointer: virtual memory in the place of device memory passes for it. */
+/* What a program is told of a pointer: virtual memory in place of device memory passes for it. */
 #include <string.h>
+
+#include <stdatomic.h>
 
 #include "log.h"
 #include "real.h"
@@ -78,8 +80,9 @@ CUresult hook_cuIpcGetMemHandle(cuIpcGetMemHandle_fn *real, CUipcMemHandle *hand
 
         if (!fallback_find(address, &range))
                 return real(handle, address);
-        log_info(
-                "memory that lies on the host cannot be shared with other processes: allocate what "
-                "is to be shared while the device has room");
+        static atomic_bool is_told;
+        log_write(atomic_exchange(&is_told, true) ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+                  "memory that lies on the host cannot be shared with other processes: allocate "
+                  "what is to be shared while the device has free memory");
         return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -1,11 +1,12 @@
-/* Stream-ordered memory and its pools. No stream is ever synchronised for the account's sake. */
+/* Stream-ordered memory and its pools. No stream is ever synchronised for the ledger's sake. */
 #include "devices.h"
 #include "gate_memory.h"
-#include "graph_account.h"
+#include "graph_charge.h"
 #include "limits.h"
-#include "pool_account.h"
+#include "pool_charge.h"
 #include "presence.h"
 #include "real.h"
+#include "refusal.h"
 #include "stream.h"
 #include "virtual.h"
 
@@ -22,13 +23,15 @@ struct request {
  * driver. */
 static CUresult grown(const struct request *request, struct charge *charge)
 {
-        CUresult r = pool_account_grow(charge, request->pool, request->ordinal, *request->address,
-                                       request->bytes);
+        CUresult r = pool_charge_grow(charge, request->pool, request->ordinal, *request->address,
+                                      request->bytes);
 
         if (r != CUDA_SUCCESS) {
                 real_cuda.cuMemFreeAsync(*request->address, request->stream);
                 real_cuda.cuMemPoolTrimTo(request->pool, 0);
-                pool_account_freed(*request->address);
+                pool_charge_freed(*request->address);
+                if (!charge->has_fallback)
+                        refusal_tell((int)charge->device_index, request->bytes, REFUSAL_LIMIT);
         }
         return r;
 }
@@ -40,21 +43,21 @@ static CUresult settle(const struct request *request, struct charge *charge, CUr
         if (result == CUDA_SUCCESS)
                 result = grown(request, charge);
         else
-                ledger_give_back(charge);
+                gate_memory_give_back(charge, result);
         presence_leave();
         return result;
 }
 
-/* The limit has no room for a larger pool. But what the stream has freed before is charged already, and
- * the driver gives it out again before it takes more of the card. True: ask it. */
+/* The limit leaves nothing for a larger pool. But what the stream has freed before is charged already, and
+ * the driver gives it out again before it takes more of the GPU. True: ask it. */
 static bool again_begin(const struct request *request, struct charge *ret_charge)
 {
-        *ret_charge = (struct charge){ .account = (unsigned)devices_account(request->ordinal),
+        *ret_charge = (struct charge){ .device_index = (unsigned)devices_index(request->ordinal),
                                        .is_counted = true };
-        if (!pool_account_has_freed(request->pool, request->stream, request->bytes))
+        if (!pool_charge_has_freed(request->pool, request->stream, request->bytes))
                 return false;
         presence_lock(); /* alone, what was freed is nobody else's: asked again */
-        if (pool_account_has_freed(request->pool, request->stream, request->bytes))
+        if (pool_charge_has_freed(request->pool, request->stream, request->bytes))
                 return true;
         presence_unlock();
         return false;
@@ -81,33 +84,33 @@ CUresult hook_cuMemAllocAsync(cuMemAllocAsync_fn *real, CUdeviceptr *address, si
 {
         CUstream meant =
                 stream || real != real_cuda.cuMemAllocAsync_ptsz ? stream : CU_STREAM_PER_THREAD;
-        struct place place = devices_of_stream(meant);
+        struct target target = devices_of_stream(meant);
         CUmemoryPool pool = NULL;
         struct graph_charge node;
         struct graph_need need;
         struct charge charge;
 
-        if (!limits_are_set() || !place.context)
+        if (!limits_are_set() || !target.context)
                 return real(address, bytes, stream);
         if (stream_is_captured(meant)) {
-                graph_need_one(&need, place.ordinal, bytes);
-                CUresult r = graph_account_admit_node(&need, &node);
+                graph_need_one(&need, target.ordinal, bytes);
+                CUresult r = graph_charge_admit_node(&need, &node);
                 return r != CUDA_SUCCESS
                                ? r
-                               : graph_account_settle(&node, real(address, bytes, stream));
+                               : graph_charge_settle(&need, &node, real(address, bytes, stream));
         }
-        real_cuda.cuDeviceGetMemPool(&pool, place.ordinal);
-        struct request request = { pool, place.ordinal, bytes, meant, address };
-        CUresult r = gate_memory_try(place.account, 0, bytes, &charge);
+        real_cuda.cuDeviceGetMemPool(&pool, target.ordinal);
+        struct request request = { pool, target.ordinal, bytes, meant, address };
+        CUresult r = gate_memory_try(target.device_index, 0, bytes, &charge);
         if (r == CUDA_SUCCESS)
                 r = settle(&request, &charge, real(address, bytes, stream));
         else if (again_begin(&request, &charge))
                 r = again_end(&request, &charge, real(address, bytes, stream));
         if (r != CUDA_ERROR_OUT_OF_MEMORY)
                 return r;
-        return is_default(pool, place.ordinal)
-                       ? virtual_alloc_async(&place, bytes, pool, meant, address)
-                       : gate_memory_refuse(place.account, bytes);
+        return is_default(pool, target.ordinal)
+                       ? virtual_alloc_async(&target, bytes, pool, meant, address)
+                       : gate_memory_refuse(target.device_index, bytes);
 }
 
 CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdeviceptr *address,
@@ -116,26 +119,26 @@ CUresult hook_cuMemAllocFromPoolAsync(cuMemAllocFromPoolAsync_fn *real, CUdevice
         CUstream meant = stream || real != real_cuda.cuMemAllocFromPoolAsync_ptsz
                                  ? stream
                                  : CU_STREAM_PER_THREAD;
-        struct place place = devices_of_stream(meant);
+        struct target target = devices_of_stream(meant);
         struct graph_charge node;
         struct graph_need need;
         struct charge charge;
 
-        if (!limits_are_set() || !place.context)
+        if (!limits_are_set() || !target.context)
                 return real(address, bytes, pool, stream);
         /* The pool's device, which need not be the stream's. An imported pool gives nothing. */
-        int ordinal = pool_account_ordinal(pool);
+        int ordinal = pool_charge_ordinal(pool);
         if (ordinal < 0)
                 return real(address, bytes, pool, stream);
         if (stream_is_captured(meant)) {
                 graph_need_one(&need, ordinal, bytes);
-                CUresult r = graph_account_admit_node(&need, &node);
-                return r != CUDA_SUCCESS
-                               ? r
-                               : graph_account_settle(&node, real(address, bytes, pool, stream));
+                CUresult r = graph_charge_admit_node(&need, &node);
+                return r != CUDA_SUCCESS ? r
+                                         : graph_charge_settle(&need, &node,
+                                                               real(address, bytes, pool, stream));
         }
         struct request request = { pool, ordinal, bytes, meant, address };
-        CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
+        CUresult r = gate_memory_admit(devices_index(ordinal), 0, bytes, &charge);
         if (r == CUDA_SUCCESS)
                 return settle(&request, &charge, real(address, bytes, pool, stream));
         return again_begin(&request, &charge)
@@ -154,8 +157,8 @@ CUresult hook_cuMemFreeAsync(cuMemFreeAsync_fn *real, CUdeviceptr address, CUstr
         if (virtual_free_async(address, meant, &r))
                 return r;
         struct holding note;
-        pool_account_free_begin(address, &note);
-        return pool_account_free_end(real(address, stream), &note, &meant);
+        pool_charge_free_begin(address, &note);
+        return pool_charge_free_end(real(address, stream), &note, &meant);
 }
 
 /* A pool belongs to the device it was made for, whichever context allocates from it. */
@@ -165,9 +168,9 @@ CUresult hook_cuMemPoolCreate(cuMemPoolCreate_fn *real, CUmemoryPool *pool,
         CUresult r = real(pool, properties);
 
         if (r == CUDA_SUCCESS && limits_are_set() && properties)
-                pool_account_new(*pool, properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                                                ? properties->location.id
-                                                : POOL_ON_HOST);
+                pool_charge_new(*pool, properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
+                                               ? properties->location.id
+                                               : POOL_ON_HOST);
         return r;
 }
 
@@ -178,7 +181,7 @@ CUresult hook_cuMemPoolDestroy(cuMemPoolDestroy_fn *real, CUmemoryPool pool)
         presence_enter();
         CUresult r = real(pool);
         if (r == CUDA_SUCCESS)
-                pool_account_destroy(pool);
+                pool_charge_destroy(pool);
         presence_leave();
         return r;
 }
@@ -190,7 +193,7 @@ CUresult hook_cuMemPoolTrimTo(cuMemPoolTrimTo_fn *real, CUmemoryPool pool, size_
         presence_enter();
         CUresult r = real(pool, keep_bytes);
         if (r == CUDA_SUCCESS)
-                pool_account_refresh(pool);
+                pool_charge_refresh(pool);
         presence_leave();
         return r;
 }
@@ -203,7 +206,7 @@ CUresult hook_cuMemPoolSetAttribute(cuMemPoolSetAttribute_fn *real, CUmemoryPool
         presence_enter();
         CUresult r = real(pool, attribute, value);
         if (r == CUDA_SUCCESS)
-                pool_account_refresh(pool);
+                pool_charge_refresh(pool);
         presence_leave();
         return r;
 }

@@ -1,7 +1,8 @@
 /* Primary contexts: made by the first who retains them, gone with the last. */
+#include "batch.h"
 #include "context_charge.h"
 #include "devices.h"
-#include "library_account.h"
+#include "library_charge.h"
 #include "limits.h"
 #include "meter.h"
 #include "presence.h"
@@ -29,6 +30,7 @@ CUresult hook_cuDevicePrimaryCtxRetain(cuDevicePrimaryCtxRetain_fn *real, CUcont
 
         if (!limits_are_set() || is_active(device))
                 return real(context, device);
+        batch_leave();
         CUresult r = context_charge_begin(&measure, device);
         if (r != CUDA_SUCCESS)
                 return r;
@@ -56,7 +58,7 @@ static CUresult end(CUresult (*real)(CUdevice), CUdevice device)
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();
         if (is_gone)
-                library_account_context_gone(context);
+                library_charge_context_gone(context);
         return r;
 }
 

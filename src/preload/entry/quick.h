@@ -1,11 +1,11 @@
-/* quick: asked by a shell before its hook. True: there is nothing to look at, and the call goes
+/* quick: asked by a shell before its hook. True: there is nothing to check, and the call goes
  * straight to the driver, as a jump. One function per row of the table that says `quick`, or
  * `quick=launch` (asked only while compute is limited); the first argument tells the twin for per-thread
  * default streams. */
 #pragma once
 
-#include "graph_account.h"
-#include "lane.h"
+#include "batch.h"
+#include "graph_charge.h"
 #include "limits_compute.h"
 
 static inline bool quick_cuLaunchKernel(bool is_twin, CUfunction f, unsigned gx, unsigned gy,
@@ -14,7 +14,8 @@ static inline bool quick_cuLaunchKernel(bool is_twin, CUfunction f, unsigned gx,
                                         void **extra)
 {
         (void)shared, (void)params, (void)extra;
-        return lane_pass(lane_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz));
+        return batch_pass(batch_stream(stream, is_twin),
+                          cost_key_kernel(f, gx, gy, gz, bx, by, bz));
 }
 
 static inline bool quick_cuLaunchCooperativeKernel(bool is_twin, CUfunction f, unsigned gx,
@@ -23,41 +24,43 @@ static inline bool quick_cuLaunchCooperativeKernel(bool is_twin, CUfunction f, u
                                                    CUstream stream, void **params)
 {
         (void)shared, (void)params;
-        return lane_pass(lane_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz));
+        return batch_pass(batch_stream(stream, is_twin),
+                          cost_key_kernel(f, gx, gy, gz, bx, by, bz));
 }
 
 static inline bool quick_cuLaunchKernelEx(bool is_twin, const CUlaunchConfig *c, CUfunction f,
                                           void **params, void **extra)
 {
         (void)params, (void)extra;
-        return c && lane_pass(lane_stream(c->hStream, is_twin),
-                              cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ,
-                                              c->blockDimX, c->blockDimY, c->blockDimZ));
+        return c && batch_pass(batch_stream(c->hStream, is_twin),
+                               cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ,
+                                               c->blockDimX, c->blockDimY, c->blockDimZ));
 }
 
 static inline bool quick_cuGraphLaunch(bool is_twin, CUgraphExec instance, CUstream stream)
 {
-        return !graph_account_is_used() &&
+        return !graph_charge_is_used() &&
                (!limits_compute_is_on() ||
-                lane_pass(lane_stream(stream, is_twin), cost_key_graph(instance)));
+                batch_pass(batch_stream(stream, is_twin), cost_key_graph(instance)));
 }
 
 /* The old way: the shape of a block was said before. */
 static inline bool quick_cuLaunch(bool is_twin, CUfunction f)
 {
         (void)is_twin;
-        return lane_pass(NULL, cost_key_kernel(f, 1, 1, 1, 0, 0, 0));
+        return batch_pass(NULL, cost_key_kernel(f, 1, 1, 1, 0, 0, 0));
 }
 
 static inline bool quick_cuLaunchGrid(bool is_twin, CUfunction f, int width, int height)
 {
         (void)is_twin;
-        return lane_pass(NULL, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
+        return batch_pass(NULL, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
 }
 
 static inline bool quick_cuLaunchGridAsync(bool is_twin, CUfunction f, int width, int height,
                                            CUstream stream)
 {
         (void)is_twin;
-        return lane_pass(stream, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
+        return batch_pass(stream,
+                          cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0));
 }

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 #include "index.h"
+#include "libc_lookup.h"
 #include "log.h"
 #include "order.h"
-#include "real.h"
 
 /* In global look-ups our exported functions come first anyway: they are preloaded, and what is preloaded
  * before us is passed over (order.h). */
@@ -24,7 +24,7 @@ static const struct index_row *route_row(const void *handle, const char *name)
 static void *route_answer(const struct index_row *row, void *address)
 {
         if (!address && order_hidden(row->name)) {
-                real_clear_error();
+                libc_clear_error();
                 return row->shell;
         }
         return address ? row->shell : NULL;
@@ -35,8 +35,8 @@ __attribute__((visibility("default"))) void *dlsym(void *handle, const char *nam
         const struct index_row *row = route_row(handle, name);
 
         if (__builtin_expect(!row, 1))
-                return real_dlsym()(handle, name);
-        return route_answer(row, real_dlsym()(handle, name));
+                return libc_dlsym()(handle, name);
+        return route_answer(row, libc_dlsym()(handle, name));
 }
 
 __attribute__((visibility("default"))) void *dlvsym(void *handle, const char *name,
@@ -45,18 +45,18 @@ __attribute__((visibility("default"))) void *dlvsym(void *handle, const char *na
         const struct index_row *row = route_row(handle, name);
 
         if (__builtin_expect(!row, 1))
-                return real_dlvsym()(handle, name, version);
-        return route_answer(row, real_dlvsym()(handle, name, version));
+                return libc_dlvsym()(handle, name, version);
+        return route_answer(row, libc_dlvsym()(handle, name, version));
 }
 
 /* A plugin that looks at itself first would find the driver behind our back. */
 __attribute__((visibility("default"))) void *dlopen(const char *file, int mode)
 {
-        return real_dlopen()(file, mode & ~RTLD_DEEPBIND);
+        return libc_dlopen()(file, mode & ~RTLD_DEEPBIND);
 }
 
 /* The start code of nearly every program and library calls this one if somebody defines it: profilers
- * did. So the program itself asks us to look whether the driver comes before us, and whoever preloads the
+ * did. So the program itself asks us to check whether the driver comes before us, and whoever preloads the
  * driver, or the C library, does not go past us: the driver's own start code calls it too. */
 __attribute__((visibility("default"))) void __gmon_start__(void);
 

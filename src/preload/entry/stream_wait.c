@@ -1,18 +1,18 @@
 /* Streams, as far as compute is limited: who waits for one has its work measured up to there. */
-#include "lane.h"
+#include "batch.h"
 #include "real.h"
 
 CUresult hook_cuStreamSynchronize(cuStreamSynchronize_fn *real, CUstream stream)
 {
-        lane_end(lane_stream(stream, real == real_cuda.cuStreamSynchronize_ptsz));
+        batch_end(batch_stream(stream, real == real_cuda.cuStreamSynchronize_ptsz));
         CUresult r = real(stream);
-        lane_harvest();
+        batch_harvest();
         return r;
 }
 
 CUresult hook_cuStreamDestroy_v2(cuStreamDestroy_v2_fn *real, CUstream stream)
 {
-        lane_stream_ends(stream);
+        batch_stream_ends(stream);
         return real(stream);
 }
 

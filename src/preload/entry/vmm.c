@@ -22,7 +22,7 @@ CUresult hook_cuMemCreate(cuMemCreate_fn *real, CUmemGenericAllocationHandle *ha
 
         if (ordinal < 0) /* host memory, or nonsense: the driver says which */
                 return real(handle, bytes, properties, flags);
-        CUresult r = gate_memory_admit(devices_account(ordinal), 0, bytes, &charge);
+        CUresult r = gate_memory_admit(devices_index(ordinal), 0, bytes, &charge);
         if (r != CUDA_SUCCESS)
                 return r;
         r = real(handle, bytes, properties, flags);
@@ -31,7 +31,7 @@ CUresult hook_cuMemCreate(cuMemCreate_fn *real, CUmemGenericAllocationHandle *ha
         if (r == CUDA_SUCCESS)
                 physical_add(&charge, *handle);
         else
-                ledger_give_back(&charge);
+                gate_memory_give_back(&charge, r);
         presence_leave();
         return r;
 }

@@ -8,6 +8,7 @@
 #include "futex.h"
 #include "ledger.h"
 #include "limits_compute.h"
+#include "log.h"
 #include "region_compute.h"
 
 /* A limit that changes in the share, which wakes nobody, is seen within this time. */
@@ -22,20 +23,20 @@
 /* A correction that frees less is not worth waking others for. */
 #define WAKE_NS (100 * NS_PER_US)
 
-static struct region_compute *compute_of(unsigned account)
+static struct region_compute *compute_of(unsigned device_index)
 {
-        return &ledger_region()->file->computes[account];
+        return &ledger_region()->file->computes[device_index];
 }
 
-bool gate_compute_is_limited(unsigned account)
+bool gate_compute_is_limited(unsigned device_index)
 {
-        return limits_compute_is_on() && limits_compute_permille(account) && ledger_is_open();
+        return limits_compute_is_on() && limits_compute_permille(device_index) && ledger_is_open();
 }
 
-uint64_t gate_compute_ask(unsigned account, uint64_t work_ns)
+uint64_t gate_compute_ask(unsigned device_index, uint64_t work_ns)
 {
-        unsigned permille = limits_compute_permille(account);
-        struct region_compute *compute = compute_of(account);
+        unsigned permille = limits_compute_permille(device_index);
+        struct region_compute *compute = compute_of(device_index);
 
         if (!permille || permille >= COMPUTE_WHOLE)
                 return 0;
@@ -43,10 +44,10 @@ uint64_t gate_compute_ask(unsigned account, uint64_t work_ns)
                                    clock_now_ns() + EARLY_NS, work_ns);
 }
 
-void gate_compute_correct(unsigned account, int64_t work_ns)
+void gate_compute_correct(unsigned device_index, int64_t work_ns)
 {
-        unsigned permille = limits_compute_permille(account);
-        struct region_compute *compute = compute_of(account);
+        unsigned permille = limits_compute_permille(device_index);
+        struct region_compute *compute = compute_of(device_index);
 
         if (!permille || permille >= COMPUTE_WHOLE || work_ns == 0)
                 return;
@@ -59,31 +60,45 @@ void gate_compute_correct(unsigned account, int64_t work_ns)
         }
 }
 
-uint64_t gate_compute_in_flight_ns(unsigned account)
+uint64_t gate_compute_in_flight_ns(unsigned device_index)
 {
-        return limits_compute_permille(account) < COMPUTE_WHOLE ? IN_FLIGHT_NS : IN_FLIGHT_WHOLE_NS;
+        return limits_compute_permille(device_index) < COMPUTE_WHOLE ? IN_FLIGHT_NS
+                                                                     : IN_FLIGHT_WHOLE_NS;
 }
 
-uint64_t gate_compute_used(unsigned account, uint64_t begin_ns, uint64_t end_ns)
+uint64_t gate_compute_used(unsigned device_index, uint64_t begin_ns, uint64_t end_ns)
 {
         struct region *region = ledger_region();
-        struct region_compute *compute = compute_of(account);
+        struct region_compute *compute = compute_of(device_index);
         uint64_t used = region_compute_cover(compute, begin_ns, end_ns);
 
         atomic_fetch_add_explicit(&compute->gpu_ns, used, memory_order_relaxed);
-        atomic_fetch_add_explicit(&region->file->slots[region->slot].gpu_ns[account], used,
+        atomic_fetch_add_explicit(&region->file->slots[region->slot].gpu_ns[device_index], used,
                                   memory_order_relaxed);
         return used;
 }
 
-void gate_compute_saw(unsigned account, uint64_t work_ns)
+void gate_compute_saw(unsigned device_index, uint64_t work_ns)
 {
-        region_compute_saw(compute_of(account), work_ns);
+        region_compute_saw(compute_of(device_index), work_ns);
 }
 
-void gate_compute_wait(unsigned account, uint64_t wait_ns)
+/* Told once a second of waiting, of all processes together. */
+static void throttle_note(struct region_compute *compute, unsigned device_index, uint64_t waited_ns)
 {
-        struct region_compute *compute = compute_of(account);
+        const uint64_t before_ns =
+                atomic_fetch_add_explicit(&compute->throttled_ns, waited_ns, memory_order_relaxed);
+        const uint64_t now_ns = before_ns + waited_ns;
+
+        if (before_ns == 0 || before_ns / NS_PER_S != now_ns / NS_PER_S)
+                log_debug("device %u: launches have waited %llu ms for the limit of %u per mille",
+                          device_index, (unsigned long long)(now_ns / NS_PER_MS),
+                          limits_compute_permille(device_index));
+}
+
+void gate_compute_wait(unsigned device_index, uint64_t wait_ns)
+{
+        struct region_compute *compute = compute_of(device_index);
         uint32_t seen = atomic_load(&compute->wake);
         uint64_t begin_ns = clock_now_ns();
         int saved_errno = errno;
@@ -94,14 +109,13 @@ void gate_compute_wait(unsigned account, uint64_t wait_ns)
         if (slack_ns > 0)
                 prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
         errno = saved_errno;
-        atomic_fetch_add_explicit(&compute->throttled_ns, clock_now_ns() - begin_ns,
-                                  memory_order_relaxed);
+        throttle_note(compute, device_index, clock_now_ns() - begin_ns);
 }
 
-unsigned gate_compute_load_percent(unsigned account)
+unsigned gate_compute_load_percent(unsigned device_index)
 {
         enum { WINDOW_MS = 1000 };
-        uint64_t used = region_compute_used_ns(compute_of(account), clock_now_ns(), WINDOW_MS);
+        uint64_t used = region_compute_used_ns(compute_of(device_index), clock_now_ns(), WINDOW_MS);
 
         return (unsigned)((used + WINDOW_MS * NS_PER_MS / 200) / (WINDOW_MS * NS_PER_MS / 100));
 }

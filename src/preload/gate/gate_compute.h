@@ -1,32 +1,32 @@
 /* The compute gate: may the container give this device more work now? One debt for all of its
- * processes, in the account they share. */
+ * processes, in the region they share. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is the account's device limited now? */
-bool gate_compute_is_limited(unsigned account);
+/* Is the device limited now? */
+bool gate_compute_is_limited(unsigned device_index);
 
 /* Charges the work and answers 0 if it may start now. Otherwise charges nothing, and the answer is
  * how many nanoseconds to wait at least before asking again. */
-uint64_t gate_compute_ask(unsigned account, uint64_t work_ns);
+uint64_t gate_compute_ask(unsigned device_index, uint64_t work_ns);
 
 /* Corrects an earlier charge: the work took longer (> 0) or shorter. Never waits. */
-void gate_compute_correct(unsigned account, int64_t work_ns);
+void gate_compute_correct(unsigned device_index, int64_t work_ns);
 
 /* How much work may be submitted and not done, as far as the limit goes. */
-uint64_t gate_compute_in_flight_ns(unsigned account);
+uint64_t gate_compute_in_flight_ns(unsigned device_index);
 
 /* The device worked for this process between these times (CLOCK_MONOTONIC); what no other process of
  * the container had said before is its answer and counts as used. */
-uint64_t gate_compute_used(unsigned account, uint64_t begin_ns, uint64_t end_ns);
+uint64_t gate_compute_used(unsigned device_index, uint64_t begin_ns, uint64_t end_ns);
 
 /* A piece of work that cannot be divided takes so long. */
-void gate_compute_saw(unsigned account, uint64_t work_ns);
+void gate_compute_saw(unsigned device_index, uint64_t work_ns);
 
-/* Sleeps so long, or until somebody's correction or a new limit is worth another look. */
-void gate_compute_wait(unsigned account, uint64_t wait_ns);
+/* Sleeps so long, or until somebody's correction or a new limit is worth another query. */
+void gate_compute_wait(unsigned device_index, uint64_t wait_ns);
 
 /* Percent of the last second that the device worked for the container. */
-unsigned gate_compute_load_percent(unsigned account);
+unsigned gate_compute_load_percent(unsigned device_index);

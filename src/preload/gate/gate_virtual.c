@@ -1,8 +1,8 @@
 /* The gate of virtual memory.
  *
- * Two accounts bound it: what belongs on the card counts against the physical part of the share, what
- * stays on the host against the rest. Each is one atomic step, so neither is ever exceeded, nor is
- * their sum. A range larger than what the host's account has left takes the remainder from the card's:
+ * Two limits bound it: what belongs on the GPU counts against the physical part of the share, what
+ * stays on the host against the remainder. Each is one atomic step, so neither is ever exceeded, nor is
+ * their sum. A range larger than what the host's limit has left takes the remainder from the GPU's:
  * one allocation may be as large as all that is left of both. */
 #include "gate_virtual.h"
 
@@ -24,38 +24,39 @@ static uint64_t host_granules(size_t bytes)
 static bool range_reserve(struct virtual_range *range)
 {
         uint64_t whole = host_granules(range->bytes);
-        uint64_t host =
-                ledger_reserve_virtual(range->account, whole, limits_virtual_bytes(range->account));
-        struct charge card = { 0 };
+        uint64_t host = ledger_reserve_virtual(range->device_index, whole,
+                                               limits_virtual_bytes(range->device_index));
+        struct charge charge = { 0 };
 
-        /* Whole granules on the card; what that takes over, the host need not have. */
+        /* Whole granules on the GPU; what that takes over, the host need not have. */
         uint64_t device = gate_memory_granules(whole - host);
-        uint64_t rest = whole > device ? whole - device : 0;
-        if (device && gate_memory_reserve(range->account, device,
-                                          limits_physical_bytes(range->account), &card) < 0) {
-                ledger_give_back_virtual(range->account, host);
+        uint64_t remainder = whole > device ? whole - device : 0;
+        if (device &&
+            gate_memory_reserve(range->device_index, device,
+                                limits_physical_bytes(range->device_index), &charge) < 0) {
+                ledger_give_back_virtual(range->device_index, host);
                 return false;
         }
-        ledger_rename(&card, REGION_MANAGED);
-        if (host > rest)
-                ledger_give_back_virtual(range->account, host - rest);
-        range->host_bytes = host > rest ? rest : host;
+        ledger_rename(&charge, REGION_MANAGED);
+        if (host > remainder)
+                ledger_give_back_virtual(range->device_index, host - remainder);
+        range->host_bytes = host > remainder ? remainder : host;
         range->device_bytes = device;
         return true;
 }
 
-CUresult gate_virtual_admit(int account, size_t bytes, struct virtual_range *ret_range)
+CUresult gate_virtual_admit(int device_index, size_t bytes, struct virtual_range *ret_range)
 {
-        if (account < 0 || !ledger_is_open() || !limits_virtual_bytes((unsigned)account))
-                return gate_memory_refuse(account, bytes);
-        ret_range->account = (unsigned)account;
+        if (device_index < 0 || !ledger_is_open() || !limits_virtual_bytes((unsigned)device_index))
+                return gate_memory_refuse(device_index, bytes);
+        ret_range->device_index = (unsigned)device_index;
         ret_range->bytes = bytes;
         presence_enter();
         if (range_reserve(ret_range) || (ledger_reap(NS_PER_MS) && range_reserve(ret_range)) ||
             (gate_memory_relieve() && range_reserve(ret_range)))
                 return CUDA_SUCCESS;
         presence_leave();
-        return gate_memory_refuse(account, bytes);
+        return gate_memory_refuse(device_index, bytes);
 }
 
 CUresult gate_virtual_settle(const struct virtual_range *range, CUresult result)
@@ -65,7 +66,7 @@ CUresult gate_virtual_settle(const struct virtual_range *range, CUresult result)
         if (result == CUDA_SUCCESS && !virtual_range_add(range))
                 result = CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS)
-                virtual_range_refund(range);
+                virtual_range_refund(range, ledger_region());
         presence_leave();
         return result;
 }

@@ -9,62 +9,91 @@
 #include "file_identity.h"
 #include "limits_compute.h"
 #include "limits_environment.h"
+#include "limits_source.h"
 #include "log.h"
 #include "process.h"
 #include "quantity.h"
 #include "registry.h"
 #include "setting.h"
 
+enum { DEVICE_UNNAMED = -1 };
+
 static struct {
-        struct share share;            /* file ≠ NULL: the authority */
-        struct share_copy environment; /* otherwise; and what it tightens of the share */
-        _Atomic uint64_t tight_bytes[SHARE_DEVICES]; /* by account of the share; 0: nothing */
+        struct limits_source source;
+        _Atomic uint64_t tight_bytes[SHARE_DEVICES]; /* by device of the share; 0: nothing */
         bool is_set;
+        bool is_numbered; /* some variable has a device's number */
         char region[SHARE_TEXT], path[SHARE_TEXT];
-        uint64_t card_bytes[SHARE_DEVICES]; /* by account; 0: not known */
+        uint64_t device_bytes[SHARE_DEVICES]; /* by device; 0: not known */
+        bool is_refused;                      /* the program gets no GPU */
 } limits;
 
-const struct share_device *limits_device(unsigned account)
+const struct share_device *limits_device(unsigned device_index)
 {
-        const struct share_copy *copy =
-                limits.share.file ? share_current(&limits.share) : &limits.environment;
-
-        return account < copy->device_count ? &copy->devices[account] : NULL;
+        return limits_source_device(&limits.source, device_index);
 }
 
-static int log_start(struct err *e)
-{
-        struct setting_value value;
-        int r = setting_read(SETTING_LOG, -1, &value, e);
+/* What shows where nobody says: the third of LOGGER_LEVEL's, which is its default. */
+enum { LOG_DEFAULT = 1 << LOG_LEVEL_ERROR | 1 << LOG_LEVEL_WARN | 1 << LOG_LEVEL_INFO };
 
-        if (r > 0)
-                log_show((unsigned)value.number);
-        return r;
+/* A log level never costs the GPU. */
+static void log_start(void)
+{
+        struct setting_value value = { .number = LOG_DEFAULT };
+        struct err e = { 0 };
+        const int r = setting_read(SETTING_LOG, -1, &value, &e);
+
+        log_show((unsigned)value.number);
+        if (r < 0)
+                log_warn("%s; the default holds", e.text);
 }
 
 static int share_start(const char *path, struct err *e)
 {
         char name[64];
-        int r = share_open(path, false, &limits.share, e);
+        int r = share_open(path, false, &limits.source.share, e);
 
         if (r < 0)
                 return r;
         limits.is_set = true;
-        limits_compute_by_share(limits.share.file, &limits.environment);
-        snprintf(limits.region, sizeof limits.region, "%s", share_current(&limits.share)->region);
+        limits_compute_by_share(&limits.source);
+        snprintf(limits.region, sizeof limits.region, "%s",
+                 share_current(&limits.source.share)->region);
         snprintf(limits.path, sizeof limits.path, "%s", path);
         if (setting_get(SETTING_REGION, -1, name))
-                log_info("%s has no effect: the account is the share's", name);
+                log_info("%s has no effect: the region is the share's", name);
         return 0;
+}
+
+static int environment_start(struct err *e)
+{
+        struct variable_names names = { 0 };
+        char text[VARIABLE_TEXT];
+        const int r = limits_environment_read(&limits.source.environment, &names, e);
+
+        limits.is_numbered = names.numbers != 0;
+        if (r == 0 && names.unknown) {
+                variable_unknown_text(&names, text);
+                log_warn("%s", text);
+        }
+        return r;
+}
+
+/* Where there is something to count. */
+static void region_start(void)
+{
+        struct err why = { 0 };
+
+        if (limits.is_set && !limits_environment_region(limits.region, &why))
+                log_warn("%s", why.text);
 }
 
 int limits_start(struct err *e)
 {
         const char *path = SHARE_PATH;
-        int r = log_start(e);
 
-        if (r >= 0)
-                r = limits_environment_read(&limits.environment, e);
+        log_start();
+        const int r = environment_start(e);
         if (r < 0)
                 return r;
         /* In a container the mount decides; the variable is the tenant's to edit. */
@@ -72,10 +101,32 @@ int limits_start(struct err *e)
                 path = getenv("VGPU_SHARE");
         if (path && *path)
                 return share_start(path, e);
-        limits.is_set = limits_environment_is_set(&limits.environment);
-        limits_compute_by_environment(&limits.environment);
-        limits_environment_region(limits.region);
+        limits.is_set = limits_environment_is_set(&limits.source.environment);
+        limits_compute_by_environment(&limits.source);
+        region_start();
         return 0;
+}
+
+bool limits_are_numbered(void)
+{
+        return limits.is_numbered;
+}
+
+int limits_check(const struct limits_gpu *gpus, unsigned count, struct err *e)
+{
+        const int r = limits.source.share.file ? 0 : limits_environment_list_check(e);
+
+        return r < 0 ? r : limits_environment_check(&limits.source.environment, gpus, count, e);
+}
+
+void limits_refuse(void)
+{
+        limits.is_refused = true;
+}
+
+bool limits_are_refused(void)
+{
+        return limits.is_refused;
 }
 
 bool limits_are_set(void)
@@ -111,7 +162,7 @@ static const char *share_raise(const struct share_device *device, uint64_t bytes
         case 0:
                 return NULL;
         case -ENOSPC:
-                return " (the GPU has no room for more)";
+                return " (the GPU has too little free memory)";
         case -ERANGE:
                 return " (it may not grow that far)";
         default:
@@ -121,19 +172,31 @@ static const char *share_raise(const struct share_device *device, uint64_t bytes
 
 static void memory_complain(uint64_t wanted, uint64_t given, unsigned position, const char *why)
 {
-        char wanted_text[QUANTITY_TEXT_BYTES], given_text[QUANTITY_TEXT_BYTES];
+        char wanted_text[QUANTITY_TEXT_BYTES], given_text[QUANTITY_TEXT_BYTES], name[64];
 
         quantity_format_bytes(wanted, wanted_text);
         quantity_format_bytes(given, given_text);
-        log_warn("the environment asks for %s on device %u, the share gives %s: the share holds%s",
+        limits_environment_memory_name(position, name);
+        log_warn("%s asks for %s on device %u, the share gives %s: the share holds%s", name,
                  wanted_text, position, given_text, why);
 }
 
-/* Under a share the environment may take away; to add, the node's agent is asked. */
-static void account_tighten(unsigned account, unsigned position)
+static void cores_complain(unsigned wanted, unsigned given, unsigned position, const char *why)
 {
-        struct share_device *row = &limits.environment.devices[position];
-        const struct share_device *device = limits_device(account);
+        char name[64] = "";
+
+        if (!setting_get(SETTING_CORES_MAX, (int)position, name))
+                setting_get(SETTING_CORES, (int)position, name);
+        log_warn("%s asks for %u %% of the time of device %u, the share gives %u %%: the share "
+                 "holds%s",
+                 name, wanted, position, given, why);
+}
+
+/* Under a share the environment may take away; to add, the node's agent is asked. */
+static void device_tighten(unsigned device_index, unsigned position)
+{
+        struct share_device *row = &limits.source.environment.devices[position];
+        const struct share_device *device = limits_device(device_index);
 
         if (row->limit_bytes == share_said_bytes(device))
                 row->limit_bytes =
@@ -142,9 +205,9 @@ static void account_tighten(unsigned account, unsigned position)
                 row->cores_percent = row->cores_max_percent = 0;
         const uint64_t wanted = row->limit_bytes, given = device->limit_bytes;
         const unsigned cores = share_cap_percent(row), cap = share_cap_percent(device);
-        const bool is_first = !atomic_exchange(&limits.tight_bytes[account], wanted);
+        const bool is_first = !atomic_exchange(&limits.tight_bytes[device_index], wanted);
 
-        limits_compute_tighten(account, row);
+        limits_compute_tighten(device_index, row);
         if (!is_first)
                 return;
         const bool is_larger = wanted != SHARE_UNLIMITED && wanted > given;
@@ -155,20 +218,31 @@ static void account_tighten(unsigned account, unsigned position)
         if (why && is_larger)
                 memory_complain(wanted, given, position, why);
         if (why && is_faster)
-                log_warn("the environment asks for %u %% of the time of device %u, the share gives "
-                         "%u %%: the share holds%s",
-                         cores, position, cap, why);
+                cores_complain(cores, cap, position, why);
 }
 
-int limits_account(const char *uuid, unsigned position)
+int limits_device_index(const char *uuid, unsigned position)
 {
-        position = limits_environment_position(&limits.environment, uuid, position);
-        if (!limits.share.file)
+        position = limits_environment_position(&limits.source.environment, uuid, position);
+        if (!limits.source.share.file)
                 return position < SHARE_DEVICES ? (int)position : -1;
-        int account = share_find_device(share_current(&limits.share), uuid);
-        if (account >= 0 && position < SHARE_DEVICES)
-                account_tighten((unsigned)account, position);
-        return account;
+        int device_index = share_find_device(share_current(&limits.source.share), uuid);
+        if (device_index >= 0 && position < SHARE_DEVICES)
+                device_tighten((unsigned)device_index, position);
+        return device_index;
+}
+
+int limits_device_index_within(const char *uuid, const char *gpu_uuid, unsigned position)
+{
+        const bool is_named = limits_environment_names(&limits.source.environment, uuid);
+        int device_index = DEVICE_UNNAMED;
+
+        /* A list of devices that has the GPU alone means what it is cut into, too. */
+        if (limits.source.share.file || is_named ||
+            !limits_environment_names(&limits.source.environment, gpu_uuid))
+                device_index = limits_device_index(uuid, position);
+        return device_index == DEVICE_UNNAMED ? limits_device_index(gpu_uuid, position)
+                                              : device_index;
 }
 
 unsigned limits_device_count(void)
@@ -178,7 +252,7 @@ unsigned limits_device_count(void)
 
 const char *limits_share_path(void)
 {
-        return limits.share.file ? limits.path : NULL;
+        return limits.source.share.file ? limits.path : NULL;
 }
 
 const char *limits_region_path(void)
@@ -188,39 +262,52 @@ const char *limits_region_path(void)
 
 int limits_region_check(struct err *e)
 {
-        uint64_t wanted = limits.share.file ? share_current(&limits.share)->region_inode : 0;
+        uint64_t wanted =
+                limits.source.share.file ? share_current(&limits.source.share)->region_inode : 0;
         struct file_identity found;
 
         if (!wanted)
                 return 0;
         if (file_identity_at(limits.region, &found) < 0)
-                return err_set(e, -EUCLEAN, "account '%s' was deleted", limits.region);
+                return err_set(e, -EUCLEAN, "region '%s' was deleted", limits.region);
         if (found.inode != wanted)
-                return err_set(e, -EUCLEAN, "account '%s' is not the one that the share was given",
+                return err_set(e, -EUCLEAN, "region '%s' is not the one that the share was given",
                                limits.region);
         return 0;
 }
 
-static uint64_t whole_bytes(const struct share_device *device, unsigned account)
+static uint64_t whole_bytes(const struct share_device *device, unsigned device_index)
 {
         uint64_t given = atomic_load_explicit(&device->limit_bytes, memory_order_relaxed);
-        uint64_t tight = atomic_load_explicit(&limits.tight_bytes[account], memory_order_relaxed);
+        uint64_t tight =
+                atomic_load_explicit(&limits.tight_bytes[device_index], memory_order_relaxed);
 
-        /* A whole card that is oversold: the card is its limit. */
+        /* A whole GPU that is oversold: the GPU is its limit. */
         if (given == SHARE_UNLIMITED && device->flags & SHARE_OVERSOLD &&
-            limits.card_bytes[account])
-                given = limits.card_bytes[account];
+            limits.device_bytes[device_index])
+                given = limits.device_bytes[device_index];
         return tight && tight < given ? tight : given;
 }
 
-struct limits_memory limits_memory(unsigned account)
+void limits_memory_name(unsigned device_index, char ret_name[64])
 {
-        const struct share_device *device = limits_device(account);
+        const struct share_device *device = limits_device(device_index);
+        const uint64_t tight = atomic_load(&limits.tight_bytes[device_index]);
+
+        if (limits.source.share.file && device && (!tight || tight >= device->limit_bytes))
+                snprintf(ret_name, 64, "the share's");
+        else
+                limits_environment_memory_name(device_index, ret_name);
+}
+
+struct limits_memory limits_memory(unsigned device_index)
+{
+        const struct share_device *device = limits_device(device_index);
         struct limits_memory memory = { 0 };
 
         if (!device)
                 return memory;
-        memory.bytes = whole_bytes(device, account);
+        memory.bytes = whole_bytes(device, device_index);
         memory.physical_bytes = memory.bytes;
         if (device->physical_bytes < memory.bytes) {
                 memory.physical_bytes = device->physical_bytes;
@@ -228,50 +315,68 @@ struct limits_memory limits_memory(unsigned account)
         }
         if (device->flags & SHARE_OVERSOLD)
                 memory.virtual_bytes +=
-                        device->host_bytes ? device->host_bytes : limits.card_bytes[account];
+                        device->host_bytes ? device->host_bytes : limits.device_bytes[device_index];
         return memory;
 }
 
-uint64_t limits_bytes(unsigned account)
+uint64_t limits_bytes(unsigned device_index)
 {
-        const struct share_device *device = limits_device(account);
+        const struct share_device *device = limits_device(device_index);
 
-        return device ? whole_bytes(device, account) : 0;
+        return device ? whole_bytes(device, device_index) : 0;
 }
 
-uint64_t limits_physical_bytes(unsigned account)
+uint64_t limits_physical_bytes(unsigned device_index)
 {
-        return limits_memory(account).physical_bytes;
+        return limits_memory(device_index).physical_bytes;
 }
 
-uint64_t limits_virtual_bytes(unsigned account)
+uint64_t limits_virtual_bytes(unsigned device_index)
 {
-        return limits_memory(account).virtual_bytes;
+        return limits_memory(device_index).virtual_bytes;
 }
 
-void limits_card(unsigned account, uint64_t bytes)
+/* Whoever sets a limit that nothing reaches meant another. A share's owner was told when it was made,
+ * unless it was made of the container's own variables. */
+static void device_size_compare(unsigned device_index, uint64_t bytes)
 {
-        if (account >= SHARE_DEVICES || !limits.is_set || limits.card_bytes[account])
+        const struct share_device *device = limits_device(device_index);
+        char limit_text[QUANTITY_TEXT_BYTES], device_text[QUANTITY_TEXT_BYTES], name[64] = "";
+
+        if (!device || device->limit_bytes == SHARE_UNLIMITED || device->physical_bytes <= bytes ||
+            (limits.source.share.file && share_said_bytes(device) != device->limit_bytes))
                 return;
-        limits.card_bytes[account] = bytes;
-        if (!limits.share.file)
-                limits_environment_card(&limits.environment, account, bytes);
+        quantity_format_bytes(device->limit_bytes, limit_text);
+        quantity_format_bytes(bytes, device_text);
+        limits_environment_memory_name(device_index, name);
+        log_warn("%s%s%s is more than GPU %u has, %s: it limits nothing", name, *name ? ": " : "",
+                 limit_text, device_index, device_text);
 }
 
-bool limits_context_is_exempt(unsigned account)
+void limits_device_size(unsigned device_index, uint64_t bytes)
 {
-        const struct share_device *device = limits_device(account);
+        if (device_index >= SHARE_DEVICES || !limits.is_set || limits.device_bytes[device_index])
+                return;
+        limits.device_bytes[device_index] = bytes;
+        if (!limits.source.share.file)
+                limits_environment_device_size(&limits.source.environment, device_index, bytes);
+        device_size_compare(device_index, bytes);
+}
+
+bool limits_context_is_exempt(unsigned device_index)
+{
+        const struct share_device *device = limits_device(device_index);
 
         return device && (device->flags & SHARE_CONTEXT_EXEMPT);
 }
 
 int limits_compatibility(void)
 {
-        int wanted = (int)limits.environment.compatibility - 1;
+        int wanted = (int)limits.source.environment.compatibility - 1;
 
-        if (!limits.share.file)
+        if (!limits.source.share.file)
                 return wanted;
-        uint32_t given = share_current(&limits.share)->compatibility;
+        uint32_t given = share_current(&limits.source.share)->compatibility;
         if (given)
                 return (int)given - 1;
         /* Everybody's processes are not for the environment to ask for. */
@@ -281,8 +386,9 @@ int limits_compatibility(void)
 static const char *identity_text(size_t offset, enum setting setting)
 {
         char name[64];
-        const char *text = limits.share.file ? (const char *)share_current(&limits.share) + offset
-                                             : setting_get(setting, -1, name);
+        const char *text = limits.source.share.file
+                                   ? (const char *)share_current(&limits.source.share) + offset
+                                   : setting_get(setting, -1, name);
 
         return text ? text : "";
 }

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "share_layout.h"
+#include "limits_source.h"
 
 /* Where it is written whether compute is limited: in the share, whose owner may change it at any
  * time. Read on every launch. */
@@ -26,12 +26,12 @@ static inline bool limits_compute_is_on(void)
 
 /* Where limits come from: one of the two, once, at start. Under a share the environment may take away,
  * never add. */
-void limits_compute_by_environment(const struct share_copy *environment);
-void limits_compute_by_share(const struct share_file *file, const struct share_copy *environment);
-/* What the environment says of the account's device. */
-void limits_compute_tighten(unsigned account, const struct share_device *row);
+void limits_compute_by_environment(const struct limits_source *source);
+void limits_compute_by_share(const struct limits_source *source);
+/* What the environment says of the device. */
+void limits_compute_tighten(unsigned device_index, const struct share_device *row);
 
-/* Thousandths of the account's device that it may use; 0: no limit. */
-unsigned limits_compute_permille(unsigned account);
+/* Thousandths of the device that it may use; 0: no limit. */
+unsigned limits_compute_permille(unsigned device_index);
 /* Do copies and fills count there? */
-bool limits_compute_has_copies(unsigned account);
+bool limits_compute_has_copies(unsigned device_index);

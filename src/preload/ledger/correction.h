@@ -7,14 +7,14 @@
 
 #include "region.h"
 
-void correction_add(struct region *region, unsigned account, uint64_t bytes);
-void correction_take(struct region *region, unsigned account, uint64_t bytes);
+void correction_add(struct region *region, unsigned device_index, uint64_t bytes);
+void correction_take(struct region *region, unsigned device_index, uint64_t bytes);
 
 /* Is something given back that is still to be released? */
-bool correction_is_owed(unsigned account);
-/* Of `bytes` that are released now: how many were given back before. The account is never less than what
+bool correction_is_owed(unsigned device_index);
+/* Of `bytes` that are released now: how many were given back before. The charge is never less than what
  * the driver holds: the first to be released are taken for those. */
-uint64_t correction_pay(struct region *region, unsigned account, enum region_kind kind,
+uint64_t correction_pay(struct region *region, unsigned device_index, enum region_kind kind,
                         uint64_t bytes);
 /* A forked child holds nothing. */
 void correction_clear(void);

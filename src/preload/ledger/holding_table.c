@@ -8,11 +8,11 @@
 
 #include "brief_lock.h"
 
-enum { PARTS = 64, FIRST_PLACES = 128 };
+enum { PARTS = 64, FIRST_ROWS = 128 };
 
 struct part {
         _Alignas(64) struct brief_lock lock;
-        struct holding *places;
+        struct holding *rows;
         uint64_t capacity; /* a power of two, or 0 */
         uint64_t used;
 };
@@ -25,73 +25,72 @@ static uint64_t key_hash(uint64_t key)
         return key ^ key >> 29;
 }
 
-/* A block and all that lies in it are in one part, so that both are noted in one turn. */
+/* A block and all that lies in it are in one part, so that both are noted under one lock. */
 static struct part *part_of(uint64_t key)
 {
         return &holding_parts[key_hash(key >> HOLDING_BLOCK_SHIFT) >> 58];
 }
 
-/* The key's place, or the empty place where it would go. */
-static struct holding *part_place(const struct part *part, uint64_t key, uint64_t hash)
+/* The key's row, or the empty row where it would go. */
+static struct holding *part_row(const struct part *part, uint64_t key, uint64_t hash)
 {
         uint64_t i = hash & (part->capacity - 1);
 
-        while (part->places[i].key && part->places[i].key != key)
+        while (part->rows[i].key && part->rows[i].key != key)
                 i = (i + 1) & (part->capacity - 1);
-        return &part->places[i];
+        return &part->rows[i];
 }
 
 static bool part_grow(struct part *part)
 {
-        struct part grown = { .capacity = part->capacity ? part->capacity * 2 : FIRST_PLACES };
-        size_t bytes = grown.capacity * sizeof *grown.places;
+        struct part grown = { .capacity = part->capacity ? part->capacity * 2 : FIRST_ROWS };
+        size_t bytes = grown.capacity * sizeof *grown.rows;
 
-        grown.places =
-                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (grown.places == MAP_FAILED)
+        grown.rows = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (grown.rows == MAP_FAILED)
                 return false;
         for (uint64_t i = 0; i < part->capacity; i++) {
-                const struct holding *old = &part->places[i];
+                const struct holding *old = &part->rows[i];
                 if (old->key)
-                        *part_place(&grown, old->key, key_hash(old->key)) = *old;
+                        *part_row(&grown, old->key, key_hash(old->key)) = *old;
         }
-        if (part->places)
-                munmap(part->places, part->capacity * sizeof *part->places);
-        part->places = grown.places;
+        if (part->rows)
+                munmap(part->rows, part->capacity * sizeof *part->rows);
+        part->rows = grown.rows;
         part->capacity = grown.capacity;
         return true;
 }
 
-/* Empties a place and moves later ones up, so that no search ends early. */
-static void part_remove(struct part *part, struct holding *place)
+/* Empties a row and moves later ones up, so that no search ends early. */
+static void part_remove(struct part *part, struct holding *row)
 {
-        uint64_t mask = part->capacity - 1, hole = (uint64_t)(place - part->places), i = hole;
+        uint64_t mask = part->capacity - 1, hole = (uint64_t)(row - part->rows), i = hole;
 
         part->used--;
         for (;;) {
                 i = (i + 1) & mask;
-                if (!part->places[i].key)
+                if (!part->rows[i].key)
                         break;
-                uint64_t home = key_hash(part->places[i].key) & mask;
+                uint64_t home = key_hash(part->rows[i].key) & mask;
                 if (((i - home) & mask) < ((i - hole) & mask))
                         continue;
-                part->places[hole] = part->places[i];
+                part->rows[hole] = part->rows[i];
                 hole = i;
         }
-        part->places[hole] = (struct holding){ 0 };
+        part->rows[hole] = (struct holding){ 0 };
 }
 
-static bool part_has_room(struct part *part, uint64_t count)
+static bool part_has_capacity(struct part *part, uint64_t count)
 {
         return (part->used + count) * 4 <= part->capacity * 3 || part_grow(part);
 }
 
 static void part_put(struct part *part, const struct holding *holding)
 {
-        struct holding *place = part_place(part, holding->key, key_hash(holding->key));
+        struct holding *row = part_row(part, holding->key, key_hash(holding->key));
 
-        part->used += !place->key;
-        *place = *holding;
+        part->used += !row->key;
+        *row = *holding;
 }
 
 bool holding_add(const struct holding *holding)
@@ -99,7 +98,7 @@ bool holding_add(const struct holding *holding)
         struct part *part = part_of(holding->key);
 
         brief_lock_take(&part->lock);
-        bool is_added = part_has_room(part, 1);
+        bool is_added = part_has_capacity(part, 1);
         if (is_added)
                 part_put(part, holding);
         brief_lock_give(&part->lock);
@@ -116,7 +115,7 @@ static uint64_t block_key(uint64_t address)
 static void part_leave_block(struct part *part, struct holding *taken)
 {
         uint64_t key = block_key(taken->key);
-        struct holding *block = part_place(part, key, key_hash(key));
+        struct holding *block = part_row(part, key, key_hash(key));
 
         if (!block->key || --block->count > 0)
                 return;
@@ -124,10 +123,10 @@ static void part_leave_block(struct part *part, struct holding *taken)
         part_remove(part, block);
 }
 
-static void part_take(struct part *part, struct holding *place, struct holding *ret_holding)
+static void part_take(struct part *part, struct holding *row, struct holding *ret_holding)
 {
-        *ret_holding = *place;
-        part_remove(part, place);
+        *ret_holding = *row;
+        part_remove(part, row);
         if (ret_holding->kind == HOLDING_SMALL)
                 part_leave_block(part, ret_holding);
 }
@@ -140,12 +139,12 @@ static bool holding_get(uint64_t key, struct holding *ret_holding, bool is_taken
 
         brief_lock_take(&part->lock);
         if (part->capacity) {
-                struct holding *place = part_place(part, key, hash);
-                is_found = place->key == key && key;
+                struct holding *row = part_row(part, key, hash);
+                is_found = row->key == key && key;
                 if (is_found && is_taken)
-                        part_take(part, place, ret_holding);
+                        part_take(part, row, ret_holding);
                 else if (is_found)
-                        *ret_holding = *place;
+                        *ret_holding = *row;
         }
         brief_lock_give(&part->lock);
         return is_found;
@@ -171,12 +170,12 @@ bool holding_add_small(const struct holding *holding, uint64_t block_bytes, bool
                                  .kind = HOLDING_BLOCK };
 
         brief_lock_take(&part->lock);
-        bool is_added = part_has_room(part, 2);
+        bool is_added = part_has_capacity(part, 2);
         if (is_added) {
-                struct holding *place = part_place(part, block.key, key_hash(block.key));
-                *ret_is_known = place->key != 0;
-                if (place->key)
-                        place->count++;
+                struct holding *row = part_row(part, block.key, key_hash(block.key));
+                *ret_is_known = row->key != 0;
+                if (row->key)
+                        row->count++;
                 else
                         part_put(part, &block);
                 part_put(part, holding);
@@ -193,12 +192,12 @@ int64_t holding_count(uint64_t key, int change)
 
         brief_lock_take(&part->lock);
         if (part->capacity) {
-                struct holding *place = part_place(part, key, hash);
-                if (place->key == key && key) {
-                        count = (int64_t)place->count + change;
-                        place->count = (uint32_t)count;
+                struct holding *row = part_row(part, key, hash);
+                if (row->key == key && key) {
+                        count = (int64_t)row->count + change;
+                        row->count = (uint32_t)count;
                         if (count == 0)
-                                part_remove(part, place);
+                                part_remove(part, row);
                 }
         }
         brief_lock_give(&part->lock);
@@ -211,10 +210,10 @@ static bool part_take_of(struct part *part, uint64_t context, struct holding *re
 
         brief_lock_take(&part->lock);
         for (uint64_t i = 0; i < part->capacity && !is_found; i++) {
-                struct holding *place = &part->places[i];
-                is_found = place->key && place->context == context;
+                struct holding *row = &part->rows[i];
+                is_found = row->key && row->context == context;
                 if (is_found)
-                        part_take(part, place, ret_holding);
+                        part_take(part, row, ret_holding);
         }
         brief_lock_give(&part->lock);
         return is_found;
@@ -235,9 +234,9 @@ static unsigned part_list(struct part *part, enum holding_kind kind, unsigned de
 
         brief_lock_take(&part->lock);
         for (uint64_t i = 0; i < part->capacity && count < most; i++) {
-                const struct holding *place = &part->places[i];
-                if (place->key && place->kind == kind && place->device == device)
-                        ret_holdings[count++] = *place;
+                const struct holding *row = &part->rows[i];
+                if (row->key && row->kind == kind && row->device == device)
+                        ret_holdings[count++] = *row;
         }
         brief_lock_give(&part->lock);
         return count;
@@ -258,8 +257,8 @@ void holding_clear(void)
 {
         for (unsigned p = 0; p < PARTS; p++) {
                 struct part *part = &holding_parts[p];
-                if (part->places)
-                        munmap(part->places, part->capacity * sizeof *part->places);
+                if (part->rows)
+                        munmap(part->rows, part->capacity * sizeof *part->rows);
                 *part = (struct part){ 0 };
         }
 }

@@ -22,10 +22,10 @@ enum holding_kind {
 };
 
 struct holding {
-        uint64_t key;   /* address or handle; 0: an empty place */
+        uint64_t key;   /* address or handle; 0: an empty row */
         uint64_t bytes; /* charged */
         uint32_t count;
-        uint16_t device;  /* account */
+        uint16_t device;  /* device index */
         uint16_t kind;    /* enum holding_kind */
         uint64_t context; /* goes with it; 0: with none */
         uint64_t number;  /* for the kind's own use */

@@ -9,8 +9,8 @@
 
 #include "clock.h"
 #include "correction.h"
+#include "integrity.h"
 #include "presence.h"
-#include "soundness.h"
 #include "ticks.h"
 #include "virtual_range.h"
 
@@ -19,15 +19,15 @@ static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a gr
 static struct region ledger;
 static _Atomic bool ledger_doubt; /* to be compared with the driver's figure */
 
-/* A child is another process: it holds nothing, has no place in the account, and the locks that its
+/* A child is another process: it holds nothing, has no slot in the region, and the locks that its
  * parent's other threads held are nobody's. What its parent holds stays its parent's. */
 static void ledger_forked(void)
 {
         if (!ledger.file)
                 return;
         ledger.slot = 0;
-        for (unsigned i = 0; i < REGION_ACCOUNTS; i++)
-                ledger.turns[i].lock = (struct brief_lock){ 0 };
+        for (unsigned i = 0; i < REGION_CHARGES; i++)
+                ledger.locks[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ledger.reaping, NULL);
         brief_lock_forked();
         holding_clear();
@@ -52,7 +52,7 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 r = region_open(path, device_count, &ledger, e);
         if (r < 0)
                 return r;
-        soundness_start(path);
+        integrity_start(path);
         fork_watch();
         if (ledger.slot) /* cuInit again */
                 return 0;
@@ -62,7 +62,7 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 region_reap(&ledger);
                 r = region_join(&ledger);
         }
-        return r < 0 ? err_set(e, r, "account '%s' has no place for another process", path) : 0;
+        return r < 0 ? err_set(e, r, "region '%s' has no slot for another process", path) : 0;
 }
 
 bool ledger_is_open(void)
@@ -75,25 +75,26 @@ struct region *ledger_region(void)
         return &ledger;
 }
 
-int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
+int ledger_reserve(unsigned device_index, uint64_t bytes, uint64_t limit_bytes,
                    struct charge *ret_charge)
 {
-        int r = region_charge(&ledger, account, REGION_DEVICE, bytes, limit_bytes);
+        int r = region_charge(&ledger, device_index, REGION_DEVICE, bytes, limit_bytes);
 
-        if (r == 0 && !soundness_holds(&ledger, account, &ledger_doubt)) {
-                region_refund(&ledger, account, REGION_DEVICE, bytes);
+        if (r == 0 && !integrity_holds(&ledger, device_index, &ledger_doubt)) {
+                region_refund(&ledger, device_index, REGION_DEVICE, bytes);
                 return -EUCLEAN;
         }
         if (r == 0)
-                *ret_charge =
-                        (struct charge){ .account = account, .bytes = bytes, .is_counted = true };
+                *ret_charge = (struct charge){ .device_index = device_index,
+                                               .bytes = bytes,
+                                               .is_counted = true };
         return r;
 }
 
 void ledger_give_back(struct charge *charge)
 {
         if (charge->is_counted)
-                region_refund(&ledger, charge->account, charge->kind, charge->bytes);
+                region_refund(&ledger, charge->device_index, charge->kind, charge->bytes);
         *charge = (struct charge){ 0 };
 }
 
@@ -102,9 +103,9 @@ void ledger_adjust(struct charge *charge, uint64_t bytes)
         if (!charge->is_counted || bytes == charge->bytes)
                 return;
         if (bytes < charge->bytes)
-                region_refund(&ledger, charge->account, charge->kind, charge->bytes - bytes);
+                region_refund(&ledger, charge->device_index, charge->kind, charge->bytes - bytes);
         else /* the driver has taken it: it counts, limit or not */
-                region_charge(&ledger, charge->account, charge->kind, bytes - charge->bytes,
+                region_charge(&ledger, charge->device_index, charge->kind, bytes - charge->bytes,
                               UINT64_MAX);
         charge->bytes = bytes;
 }
@@ -133,7 +134,7 @@ bool ledger_grow(struct charge *charge, uint64_t bytes, uint64_t limit_bytes)
 
         if (charge->is_counted && bytes > charge->bytes) {
                 uint64_t more = bytes - charge->bytes;
-                is_within = region_charge(&ledger, charge->account, charge->kind, more,
+                is_within = region_charge(&ledger, charge->device_index, charge->kind, more,
                                           limit_bytes) == 0;
                 if (is_within)
                         charge->bytes = bytes;
@@ -145,7 +146,7 @@ bool ledger_grow(struct charge *charge, uint64_t bytes, uint64_t limit_bytes)
 void ledger_rename(struct charge *charge, enum region_kind kind)
 {
         if (charge->is_counted && charge->bytes && charge->kind != kind)
-                region_rename(&ledger, charge->account, charge->kind, kind, charge->bytes);
+                region_rename(&ledger, charge->device_index, charge->kind, kind, charge->bytes);
         charge->kind = kind;
 }
 
@@ -155,7 +156,7 @@ bool ledger_settle(struct charge *charge, uint64_t key, enum holding_kind kind)
                 .key = key,
                 .bytes = charge->is_counted ? charge->bytes : 0,
                 .count = 1,
-                .device = (uint16_t)charge->account,
+                .device = (uint16_t)charge->device_index,
                 .kind = (uint16_t)kind,
                 .context = charge->context,
         };
@@ -188,14 +189,14 @@ void ledger_shrink(uint64_t key, uint64_t bytes)
         ledger_release_taken(&part);
         holding.bytes -= part.bytes;
         if (holding.bytes)
-                holding_add(&holding); /* its place was there a moment ago */
+                holding_add(&holding); /* its row was there a moment ago */
 }
 
 bool ledger_settle_small(struct charge *charge, uint64_t address)
 {
         struct holding small = { .key = address,
                                  .count = 1,
-                                 .device = (uint16_t)charge->account,
+                                 .device = (uint16_t)charge->device_index,
                                  .kind = HOLDING_SMALL,
                                  .context = charge->context };
         bool is_known;
@@ -221,7 +222,7 @@ void ledger_release_taken(const struct holding *holding)
 /* Meanwhile its block may have gone with another, or have been noted anew. */
 static void small_put_back(const struct holding *taken)
 {
-        struct charge block = { .account = taken->device,
+        struct charge block = { .device_index = taken->device,
                                 .bytes = taken->bytes,
                                 .context = taken->context,
                                 .is_counted = true };
@@ -255,7 +256,7 @@ void ledger_release_context(uint64_t context)
         while (context && holding_take_of(context, &holding))
                 ledger_release_taken(&holding);
         if (context)
-                virtual_range_release_context(context);
+                virtual_range_release_context(context, &ledger);
 }
 
 /* Processes wait for each other by the lower half of the word, which holds the slot's number. */
@@ -275,59 +276,59 @@ static void measuring_wait(_Atomic uint64_t *measuring, uint64_t holder, unsigne
 
 /* Woken one at a time: a crowd that waits does not run all at once. False: nobody measures, or whoever
  * does is dead, or has taken too long: it may be stopped by a signal. */
-static bool measuring_await(unsigned account)
+static bool measuring_await(unsigned device_index)
 {
-        enum { LOOK_MS = 10, LOOKS_PER_MS = 20, WAIT_MOST_MS = 5000 };
-        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
+        enum { POLL_MS = 10, POLLS_PER_MS = 20, WAIT_MOST_MS = 5000 };
+        _Atomic uint64_t *measuring = &ledger.file->devices[device_index].measuring;
         uint64_t holder = atomic_load(measuring);
-        /* Each looks now and then whether the holder lives; all together not too often. */
-        unsigned look_ms = LOOK_MS + region_slots_high(&ledger) / LOOKS_PER_MS;
+        /* Each checks now and then whether the holder lives; all together not too often. */
+        unsigned poll_ms = POLL_MS + region_slots_high(&ledger) / POLLS_PER_MS;
 
         if (!holder || holder > REGION_SLOTS || holder == ledger.slot)
                 return false;
-        for (unsigned waited = 0; waited < WAIT_MOST_MS; waited += look_ms) {
+        for (unsigned waited = 0; waited < WAIT_MOST_MS; waited += poll_ms) {
                 if (atomic_load(measuring) != holder)
                         return true;
                 if (!region_slot_is_alive(&ledger, (uint32_t)holder))
                         return false;
-                measuring_wait(measuring, holder, look_ms);
+                measuring_wait(measuring, holder, poll_ms);
         }
         return false;
 }
 
-int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
-                        struct charge *ret_charge)
+int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64_t limit_bytes,
+                             struct charge *ret_charge)
 {
-        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
+        _Atomic uint64_t *measuring = &ledger.file->devices[device_index].measuring;
         uint64_t nobody = 0;
 
         while (!atomic_compare_exchange_strong(measuring, &nobody, ledger.slot)) {
-                if (!measuring_await(account))
+                if (!measuring_await(device_index))
                         atomic_compare_exchange_strong(measuring, &nobody, 0);
                 nobody = 0;
         }
         for (;;) {
-                uint64_t used = region_used_bytes(&ledger, account);
-                uint64_t rest =
+                uint64_t used = region_used_bytes(&ledger, device_index);
+                uint64_t remainder =
                         limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
                 if (limit_bytes == UINT64_MAX)
-                        rest = least_bytes; /* no limit: nothing to hold others off from */
-                if (rest < least_bytes) {
-                        ledger_measured(account);
+                        remainder = least_bytes; /* no limit: nothing to hold others off from */
+                if (remainder < least_bytes) {
+                        ledger_measured(device_index);
                         return -ENOMEM;
                 }
-                int r = ledger_reserve(account, rest, limit_bytes, ret_charge);
+                int r = ledger_reserve(device_index, remainder, limit_bytes, ret_charge);
                 if (r == -ENOMEM)
                         continue; /* somebody was quicker */
                 if (r < 0)
-                        ledger_measured(account);
+                        ledger_measured(device_index);
                 return r;
         }
 }
 
-void ledger_measured(unsigned account)
+void ledger_measured(unsigned device_index)
 {
-        _Atomic uint64_t *measuring = &ledger.file->devices[account].measuring;
+        _Atomic uint64_t *measuring = &ledger.file->devices[device_index].measuring;
         uint64_t own = ledger.slot;
 
         if (atomic_compare_exchange_strong(measuring, &own, 0))
@@ -336,57 +337,57 @@ void ledger_measured(unsigned account)
 
 bool ledger_reap(uint64_t every_ns)
 {
-        enum { TICKS_BRIEF = 100000 }; /* 20 to 100 microseconds */
-        static _Atomic uint64_t looked_ticks;
+        enum { BRIEF_US = 100 };
+        static _Atomic uint64_t asked_ticks;
         uint64_t ticks = ticks_now();
 
         /* A program that asks in a loop does not read the clock each time. */
-        if (ticks - atomic_load_explicit(&looked_ticks, memory_order_relaxed) < TICKS_BRIEF &&
-            ticks)
+        if (ticks && ticks - atomic_load_explicit(&asked_ticks, memory_order_relaxed) <
+                             ticks_in_us(BRIEF_US, ticks_hz()))
                 return false;
         if (region_reap_is_due(&ledger, every_ns, clock_now_ns())) {
                 region_reap(&ledger);
                 atomic_store_explicit(&ledger_doubt, true, memory_order_relaxed);
                 return true;
         }
-        atomic_store_explicit(&looked_ticks, ticks, memory_order_relaxed);
+        atomic_store_explicit(&asked_ticks, ticks, memory_order_relaxed);
         return false;
 }
 
-bool ledger_wait_measured(unsigned account)
+bool ledger_wait_measured(unsigned device_index)
 {
-        bool has_waited = measuring_await(account);
+        bool has_waited = measuring_await(device_index);
 
         /* We do not measure: the next one may. */
         if (has_waited)
-                measuring_wake_one(&ledger.file->devices[account].measuring);
+                measuring_wake_one(&ledger.file->devices[device_index].measuring);
         return has_waited;
 }
 
-uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit_bytes)
+uint64_t ledger_reserve_virtual(unsigned device_index, uint64_t bytes, uint64_t limit_bytes)
 {
-        unsigned virtual = region_virtual(account);
+        unsigned virtual = region_virtual(device_index);
 
         for (;;) {
                 uint64_t used = region_used_bytes(&ledger, virtual);
-                uint64_t rest =
+                uint64_t remainder =
                         limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
-                uint64_t taken = bytes < rest ? bytes : rest;
+                uint64_t taken = bytes < remainder ? bytes : remainder;
                 if (!taken)
                         return 0;
                 if (region_charge(&ledger, virtual, REGION_MANAGED, taken, limit_bytes) < 0)
                         continue;
-                if (soundness_holds(&ledger, account, &ledger_doubt))
+                if (integrity_holds(&ledger, device_index, &ledger_doubt))
                         return taken;
-                ledger_give_back_virtual(account, taken);
+                ledger_give_back_virtual(device_index, taken);
                 return 0;
         }
 }
 
-void ledger_give_back_virtual(unsigned account, uint64_t bytes)
+void ledger_give_back_virtual(unsigned device_index, uint64_t bytes)
 {
         if (bytes)
-                region_refund(&ledger, region_virtual(account), REGION_MANAGED, bytes);
+                region_refund(&ledger, region_virtual(device_index), REGION_MANAGED, bytes);
 }
 
 bool ledger_is_doubtful(void)
@@ -395,32 +396,32 @@ bool ledger_is_doubtful(void)
                atomic_exchange(&ledger_doubt, false);
 }
 
-bool ledger_compare(unsigned account, uint64_t figure_bytes, uint64_t pool_bytes,
+bool ledger_compare(unsigned device_index, uint64_t figure_bytes, uint64_t pool_bytes,
                     bool is_all_charged)
 {
-        const struct region_account *own = &ledger.file->slots[ledger.slot].accounts[account];
-        uint64_t held = region_held_bytes(&ledger, ledger.slot, account);
-        uint64_t on_host = region_held_bytes(&ledger, ledger.slot, region_virtual(account));
-        /* Managed memory is on the card or not, as it is used. */
+        const struct region_charges *own = &ledger.file->slots[ledger.slot].charges[device_index];
+        uint64_t held = region_held_bytes(&ledger, ledger.slot, device_index);
+        uint64_t on_host = region_held_bytes(&ledger, ledger.slot, region_virtual(device_index));
+        /* Managed memory is on the GPU or not, as it is used. */
         uint64_t managed = atomic_load(&own->kinds[REGION_MANAGED]);
 
         if (held < pool_bytes)
                 return false;
         held -= pool_bytes;
         if (is_all_charged && held + on_host < figure_bytes)
-                correction_add(&ledger, account, figure_bytes - held - on_host);
+                correction_add(&ledger, device_index, figure_bytes - held - on_host);
         if (held < managed || held - managed <= figure_bytes)
                 return false;
-        correction_take(&ledger, account, held - managed - figure_bytes);
+        correction_take(&ledger, device_index, held - managed - figure_bytes);
         return true;
 }
 
-uint64_t ledger_used_bytes(unsigned account)
+uint64_t ledger_used_bytes(unsigned device_index)
 {
-        return region_used_bytes(&ledger, account);
+        return region_used_bytes(&ledger, device_index);
 }
 
-uint64_t ledger_virtual_bytes(unsigned account)
+uint64_t ledger_virtual_bytes(unsigned device_index)
 {
-        return region_used_bytes(&ledger, region_virtual(account));
+        return region_used_bytes(&ledger, region_virtual(device_index));
 }

@@ -9,25 +9,26 @@
 #include "holding_table.h"
 #include "region.h"
 
-enum { LEDGER_GRANULE_BYTES = 2 << 20 }; /* what the driver takes from a card at a time */
+enum { LEDGER_GRANULE_BYTES = 2 << 20 }; /* what the driver takes from a GPU at a time */
 
 /* Bytes set aside before the driver is asked; settled or given back afterwards. */
 struct charge {
-        unsigned account;
+        unsigned device_index;
         uint64_t bytes;
         uint64_t context;      /* the CUDA context it belongs to; 0: none */
         enum region_kind kind; /* device memory, until it is settled as something else */
         bool is_counted;       /* false: nothing was set aside */
+        bool has_fallback;     /* its caller has another way: a refusal is not the end */
 };
 
-/* Opens the account and takes this process's place in it. Once per process; again in a forked
+/* Opens the region and takes this process's slot in it. Once per process; again in a forked
  * child, which holds nothing of its parent's. */
 int ledger_open(const char *path, unsigned device_count, struct err *e);
 bool ledger_is_open(void);
 
-/* Sets bytes aside if the container stays within `limit_bytes`. -ENOMEM; -EUCLEAN: the account is not
- * sound any more (soundness.h). */
-int ledger_reserve(unsigned account, uint64_t bytes, uint64_t limit_bytes,
+/* Sets bytes aside if the container stays within `limit_bytes`. -ENOMEM; -EUCLEAN: the region has
+ * lost its integrity (integrity.h). */
+int ledger_reserve(unsigned device_index, uint64_t bytes, uint64_t limit_bytes,
                    struct charge *ret_charge);
 void ledger_give_back(struct charge *charge);
 /* The driver took less (or, measured, more) than was set aside. */
@@ -58,23 +59,23 @@ void ledger_release_context(uint64_t context);
 
 /* Sets all that is left aside (at least `least_bytes`) while the driver is asked for something whose
  * size only it knows. Others of the container wait meanwhile instead of being refused. -ENOMEM. */
-int ledger_reserve_rest(unsigned account, uint64_t least_bytes, uint64_t limit_bytes,
-                        struct charge *ret_charge);
-void ledger_measured(unsigned account);
-/* Takes back what dead processes held, if that was last done `every_ns` ago: it looks at every process,
+int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64_t limit_bytes,
+                             struct charge *ret_charge);
+void ledger_measured(unsigned device_index);
+/* Takes back what dead processes held, if that was last done `every_ns` ago: it checks every process,
  * and a program may ask in a loop. True: it was done, what is used may be less. */
 bool ledger_reap(uint64_t every_ns);
-/* Waits while another process holds the rest; false: nobody does, a refusal stands. */
-bool ledger_wait_measured(unsigned account);
+/* Waits while another process holds the remainder; false: nobody does, a refusal stands. */
+bool ledger_wait_measured(unsigned device_index);
 
-/* Time to compare the account with the driver's own figure? Set now and then by reservations and
+/* Time to compare the charges with the driver's own figure? Set now and then by reservations and
  * refusals; whoever asks and is told so does it. */
 bool ledger_is_doubtful(void);
 /* Compares this process's part with what the driver says it holds, pools apart (`pool_bytes` of them are
  * charged). What the driver took unasked is charged; what it no longer holds is given back, and not a
  * second time when it is released. `is_all_charged`: everything in the figure should be. The caller is
  * alone (presence_lock). True: something was given back. */
-bool ledger_compare(unsigned account, uint64_t figure_bytes, uint64_t pool_bytes,
+bool ledger_compare(unsigned device_index, uint64_t figure_bytes, uint64_t pool_bytes,
                     bool is_all_charged);
 
 /* Small allocations lie together in blocks of the driver's: the block is charged, once. The charge
@@ -82,10 +83,10 @@ bool ledger_compare(unsigned account, uint64_t figure_bytes, uint64_t pool_bytes
 bool ledger_settle_small(struct charge *charge, uint64_t address);
 
 /* Sets aside `bytes` of virtual memory, or as much of them as the container has left: how much. */
-uint64_t ledger_reserve_virtual(unsigned account, uint64_t bytes, uint64_t limit_bytes);
-void ledger_give_back_virtual(unsigned account, uint64_t bytes);
+uint64_t ledger_reserve_virtual(unsigned device_index, uint64_t bytes, uint64_t limit_bytes);
+void ledger_give_back_virtual(unsigned device_index, uint64_t bytes);
 
-/* Charged to the card; and to virtual memory. */
-uint64_t ledger_used_bytes(unsigned account);
-uint64_t ledger_virtual_bytes(unsigned account);
+/* Charged to the GPU; and to virtual memory. */
+uint64_t ledger_used_bytes(unsigned device_index);
+uint64_t ledger_virtual_bytes(unsigned device_index);
 struct region *ledger_region(void);

@@ -1,5 +1,5 @@
 /* presence: which threads are between a charge and its settlement, so that one who wants to compare
- * the account with the driver's own figure can wait until nobody is. */
+ * the charges with the driver's own figure can wait until nobody is. */
 #pragma once
 
 #include <stdbool.h>

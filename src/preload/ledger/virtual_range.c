@@ -6,26 +6,25 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "ledger.h"
 #include "lock.h"
 
-enum { FIRST_PLACES = 256 };
+enum { FIRST_ROWS = 256 };
 
 static struct {
         struct lock lock;
-        struct virtual_range *places;
+        struct virtual_range *rows;
         size_t capacity;
         _Atomic size_t count;
 } ranges;
 
-/* The first place whose range ends above the address. */
-static size_t place_above(uint64_t address)
+/* The first row whose range ends above the address. */
+static size_t row_above(uint64_t address)
 {
         size_t low = 0, high = ranges.count;
 
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
-                const struct virtual_range *range = &ranges.places[middle];
+                const struct virtual_range *range = &ranges.rows[middle];
                 if (range->address + range->bytes <= address)
                         low = middle + 1;
                 else
@@ -34,22 +33,22 @@ static size_t place_above(uint64_t address)
         return low;
 }
 
-static bool has_room(void)
+static bool has_capacity(void)
 {
-        size_t capacity = ranges.capacity ? ranges.capacity * 2 : FIRST_PLACES;
-        size_t held = ranges.count * sizeof *ranges.places;
+        size_t capacity = ranges.capacity ? ranges.capacity * 2 : FIRST_ROWS;
+        size_t held = ranges.count * sizeof *ranges.rows;
 
         if (ranges.count < ranges.capacity)
                 return true;
-        struct virtual_range *places = mmap(NULL, capacity * sizeof *places, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (places == MAP_FAILED)
+        struct virtual_range *rows = mmap(NULL, capacity * sizeof *rows, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (rows == MAP_FAILED)
                 return false;
         if (held) {
-                memcpy(places, ranges.places, held);
-                munmap(ranges.places, ranges.capacity * sizeof *places);
+                memcpy(rows, ranges.rows, held);
+                munmap(ranges.rows, ranges.capacity * sizeof *rows);
         }
-        ranges.places = places;
+        ranges.rows = rows;
         ranges.capacity = capacity;
         return true;
 }
@@ -57,34 +56,33 @@ static bool has_room(void)
 bool virtual_range_add(const struct virtual_range *range)
 {
         lock_take(&ranges.lock);
-        bool is_added = has_room();
+        bool is_added = has_capacity();
         if (is_added) {
-                size_t place = place_above(range->address);
-                memmove(&ranges.places[place + 1], &ranges.places[place],
-                        (ranges.count - place) * sizeof *range);
-                ranges.places[place] = *range;
+                size_t row = row_above(range->address);
+                memmove(&ranges.rows[row + 1], &ranges.rows[row],
+                        (ranges.count - row) * sizeof *range);
+                ranges.rows[row] = *range;
                 ranges.count++;
         }
         lock_give(&ranges.lock);
         return is_added;
 }
 
-static void place_take(size_t place, struct virtual_range *ret_range)
+static void row_take(size_t row, struct virtual_range *ret_range)
 {
-        *ret_range = ranges.places[place];
+        *ret_range = ranges.rows[row];
         ranges.count--;
-        memmove(&ranges.places[place], &ranges.places[place + 1],
-                (ranges.count - place) * sizeof *ret_range);
+        memmove(&ranges.rows[row], &ranges.rows[row + 1], (ranges.count - row) * sizeof *ret_range);
 }
 
 bool virtual_range_take(uint64_t address, struct virtual_range *ret_range)
 {
         lock_take(&ranges.lock);
-        size_t place = place_above(address);
-        bool is_there = place < ranges.count && ranges.places[place].address == address &&
-                        !ranges.places[place].event;
+        size_t row = row_above(address);
+        bool is_there = row < ranges.count && ranges.rows[row].address == address &&
+                        !ranges.rows[row].event;
         if (is_there)
-                place_take(place, ret_range);
+                row_take(row, ret_range);
         lock_give(&ranges.lock);
         return is_there;
 }
@@ -92,9 +90,9 @@ bool virtual_range_take(uint64_t address, struct virtual_range *ret_range)
 bool virtual_range_find(uint64_t address, uint64_t bytes, struct virtual_range *ret_range)
 {
         lock_take(&ranges.lock);
-        size_t place = place_above(address);
-        const struct virtual_range *range = &ranges.places[place];
-        bool is_there = place < ranges.count &&
+        size_t row = row_above(address);
+        const struct virtual_range *range = &ranges.rows[row];
+        bool is_there = row < ranges.count &&
                         (range->address <= address || range->address - address < bytes);
         if (is_there)
                 *ret_range = *range;
@@ -109,9 +107,9 @@ bool virtual_range_take_freed(bool (*suits)(const struct virtual_range *range, v
 
         lock_take(&ranges.lock);
         for (size_t i = 0; i < ranges.count && !is_found; i++) {
-                is_found = ranges.places[i].event && suits(&ranges.places[i], closure);
+                is_found = ranges.rows[i].event && suits(&ranges.rows[i], closure);
                 if (is_found)
-                        place_take(i, ret_range);
+                        row_take(i, ret_range);
         }
         lock_give(&ranges.lock);
         return is_found;
@@ -127,19 +125,21 @@ void virtual_range_each(void (*visit)(const struct virtual_range *range, void *c
 {
         lock_take(&ranges.lock);
         for (size_t i = 0; i < ranges.count; i++)
-                if (!ranges.places[i].event)
-                        visit(&ranges.places[i], closure);
+                if (!ranges.rows[i].event)
+                        visit(&ranges.rows[i], closure);
         lock_give(&ranges.lock);
 }
 
-void virtual_range_refund(const struct virtual_range *range)
+void virtual_range_refund(const struct virtual_range *range, struct region *region)
 {
-        ledger_give_back_virtual(range->account, range->host_bytes);
+        if (range->host_bytes)
+                region_refund(region, region_virtual(range->device_index), REGION_MANAGED,
+                              range->host_bytes);
         if (range->device_bytes)
-                region_refund(ledger_region(), range->account, REGION_MANAGED, range->device_bytes);
+                region_refund(region, range->device_index, REGION_MANAGED, range->device_bytes);
 }
 
-void virtual_range_release_context(uint64_t context)
+void virtual_range_release_context(uint64_t context, struct region *region)
 {
         struct virtual_range range;
 
@@ -147,9 +147,9 @@ void virtual_range_release_context(uint64_t context)
                 return;
         lock_take(&ranges.lock);
         for (size_t i = 0; i < ranges.count;) {
-                if (ranges.places[i].context == context) {
-                        place_take(i, &range);
-                        virtual_range_refund(&range);
+                if (ranges.rows[i].context == context) {
+                        row_take(i, &range);
+                        virtual_range_refund(&range, region);
                 } else {
                         i++;
                 }
@@ -159,7 +159,7 @@ void virtual_range_release_context(uint64_t context)
 
 void virtual_range_clear(void)
 {
-        if (ranges.places)
-                munmap(ranges.places, ranges.capacity * sizeof *ranges.places);
+        if (ranges.rows)
+                munmap(ranges.rows, ranges.capacity * sizeof *ranges.rows);
         memset(&ranges, 0, sizeof ranges);
 }

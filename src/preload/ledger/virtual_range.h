@@ -1,22 +1,25 @@
-/* virtual_range: this process's managed memory that is charged to the virtual account, or that must stay
- * where it is charged: each range with its size, its device and what it is charged. Whoever moves memory between card and host, when a
- * container's turn comes or ends, finds here what there is to move: virtual_range_each(). */
+/* virtual_range: this process's managed memory that is charged to the host in place of a device, or that must stay
+ * where it is charged: each range with its size, its device and what it is charged. Whoever moves memory
+ * between GPU and host, when a container's time slice begins or ends, finds here what there is to move:
+ * virtual_range_each(). */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "region.h"
+
 struct virtual_range {
         uint64_t address, bytes;
-        uint64_t device_bytes; /* charged to the card: its first bytes, which belong there */
-        uint64_t host_bytes; /* charged to the virtual account: the rest, which stays on the host */
-        uint64_t context;    /* goes with it */
-        uint64_t pool;       /* where the program believes it to come from; 0: no pool */
+        uint64_t device_bytes; /* charged to the GPU: its first bytes, which belong there */
+        uint64_t host_bytes;   /* charged to the host: the remainder, which stays there */
+        uint64_t context;      /* goes with it */
+        uint64_t pool;         /* where the program believes it to come from; 0: no pool */
         uint64_t event; /* ≠ 0: freed in a stream's order, and to be had when this event has come */
-        unsigned account;
+        unsigned device_index;
         int ordinal;      /* CUDA's number of the device */
-        int home;         /* the card that its first bytes may be on; −1: none */
-        bool is_steady;   /* there are other cards with limits, which they may not come onto */
+        int home;         /* the GPU that its first bytes may be on; −1: none */
+        bool is_steady;   /* there are other GPUs with limits, which they may not come onto */
         bool is_fallback; /* for device memory; false: the program asked for managed memory */
 };
 
@@ -36,9 +39,9 @@ bool virtual_range_is_any(void);
 void virtual_range_each(void (*visit)(const struct virtual_range *range, void *closure),
                         void *closure);
 
-/* Gives back what the range was charged. */
-void virtual_range_refund(const struct virtual_range *range);
+/* Gives back what the range was charged in the region. */
+void virtual_range_refund(const struct virtual_range *range, struct region *region);
 /* Forgets the ranges of a context that is gone, and gives back what they were charged. */
-void virtual_range_release_context(uint64_t context);
+void virtual_range_release_context(uint64_t context, struct region *region);
 /* Forgets everything: a forked child holds nothing. */
 void virtual_range_clear(void);

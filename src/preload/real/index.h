@@ -7,8 +7,8 @@
 
 struct index_row {
         const char *name;
-        void *shell;  /* what programs get instead; NULL: we only call it */
-        size_t place; /* of the real one in struct real_…; INDEX_NONE: refused */
+        void *shell;   /* what programs get instead; NULL: we only call it */
+        size_t offset; /* of the real one in struct real_…; INDEX_NONE: refused */
 };
 
 extern const struct index_row index_cuda[], index_nvml[]; /* sorted by name */

@@ -1,4 +1,4 @@
-/* The C library's own dlsym, dlvsym and dlopen, behind our definitions of the same names. */
+/* libc_symbol: functions of the C library, found without a look-up function. */
 #pragma once
 
 #include <stdbool.h>

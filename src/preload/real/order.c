@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "elf_object.h"
+#include "libc_lookup.h"
 #include "libc_symbol.h"
-#include "real.h"
 
 enum { RIVALS = 8 };
 
@@ -207,9 +207,9 @@ static bool rows_hide(const struct index_row *rows, unsigned count)
 /* Would a look-up that passes over the others find us? Not if we were loaded into a corner. */
 static bool is_found(const struct index_row *self)
 {
-        void *program = real_dlopen()(NULL, RTLD_LAZY);
+        void *program = libc_dlopen()(NULL, RTLD_LAZY);
 
-        return program && real_dlsym()(program, self->name) == self->shell;
+        return program && libc_dlsym()(program, self->name) == self->shell;
 }
 
 bool order_check(const struct index_row *lookups, unsigned count, const struct index_row *self)

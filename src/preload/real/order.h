@@ -9,8 +9,8 @@
 
 #include "index.h"
 
-/* Looks who is in front of us, once, and sets it right. In an ordinary program nobody is: that is a
- * look at two or three objects. `lookups` are the look-up functions that we define, `self` is one name
+/* Finds who is in front of us, once, and sets it right. In an ordinary program nobody is: that reads
+ * two or three objects. `lookups` are the look-up functions that we define, `self` is one name
  * of ours that nobody else defines, with its address. False: somebody
  * stands there who cannot be passed over. */
 bool order_check(const struct index_row *lookups, unsigned count, const struct index_row *self);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "index.h"
-#include "libc_symbol.h"
+#include "libc_lookup.h"
 #include "order.h"
 
 struct real_cuda real_cuda;
@@ -18,47 +18,6 @@ enum { SHELLS = 1024 }; /* a power of two, more than twice the rows */
 static struct {
         void *address, *shell;
 } real_shells[SHELLS];
-
-static void *once(void **place, const char *name)
-{
-        void *found = __atomic_load_n(place, __ATOMIC_RELAXED);
-
-        if (!found) {
-                found = libc_symbol(name);
-                __atomic_store_n(place, found, __ATOMIC_RELAXED);
-        }
-        return found;
-}
-
-dlsym_fn *real_dlsym(void)
-{
-        static void *place;
-
-        return (dlsym_fn *)once(&place, "dlsym");
-}
-
-dlvsym_fn *real_dlvsym(void)
-{
-        static void *place;
-
-        return (dlvsym_fn *)once(&place, "dlvsym");
-}
-
-dlopen_fn *real_dlopen(void)
-{
-        static void *place;
-
-        return (dlopen_fn *)once(&place, "dlopen");
-}
-
-void real_clear_error(void)
-{
-        static void *place;
-        char *(*last_error)(void) = (char *(*)(void))once(&place, "dlerror");
-
-        if (last_error)
-                last_error();
-}
 
 static unsigned shell_hash(const void *address)
 {
@@ -94,20 +53,20 @@ void *real_to_shell(void *address)
 
 static bool table_load(const char *file, const struct index_row *rows, unsigned count, void *table)
 {
-        void *library = real_dlopen()(file, RTLD_NOW | RTLD_LOCAL);
+        void *library = libc_dlopen()(file, RTLD_NOW | RTLD_LOCAL);
 
         if (!library)
                 return false;
         for (unsigned i = 0; i < count; i++) {
-                void *address = real_dlsym()(library, rows[i].name);
+                void *address = libc_dlsym()(library, rows[i].name);
                 if (!address)
                         address = order_hidden(rows[i].name);
                 if (!address || address == rows[i].shell)
                         continue;
                 if (rows[i].shell)
                         shell_add(address, rows[i].shell);
-                if (rows[i].place != INDEX_NONE)
-                        __atomic_store_n((void **)((char *)table + rows[i].place), address,
+                if (rows[i].offset != INDEX_NONE)
+                        __atomic_store_n((void **)((char *)table + rows[i].offset), address,
                                          __ATOMIC_RELEASE);
         }
         return true;

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
         const double seconds = argc > 2 ? atof(argv[2]) : 1;
         const float one = 1.0f, zero = 0.0f;
         float *a, *b, *c;
-        cublasHandle_t handle;
+        cublasHandle_t handle = nullptr;
         const size_t bytes = sizeof(float) * n * n;
         int status = cublasCreate(&handle) | cudaMalloc(&a, bytes) | cudaMalloc(&b, bytes) | cudaMalloc(&c, bytes);
         const steady::time_point begin = steady::now();

@@ -12,7 +12,7 @@ int main()
         float *a, *b, *c;
         const float one = 1.0f, zero = 0.0f;
         const size_t bytes = N * N * sizeof(float);
-        cublasHandle_t handle;
+        cublasHandle_t handle = nullptr;        /* the calls after a refused creation must not find garbage */
 
         int created = cublasCreate(&handle);
         int allocated = cudaMalloc(&a, bytes) | cudaMalloc(&b, bytes) | cudaMalloc(&c, bytes);

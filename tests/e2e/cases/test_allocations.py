@@ -76,8 +76,8 @@ def told(cluster):
         by_uuid = ask(node, container_uuid="uuid-of-main")
         expect(by_pod == by_uuid, (by_pod, by_uuid))
         part = allocation(entry)["containers"]["main"][0]
-        device = by_pod.share.devices[0]
-        expect((device.uuid, device.memory_bytes, device.cores_percent) ==
+        device = by_pod.share.gpus[0]
+        expect((device.uuid, device.limit_bytes, device.cores_percent) ==
                (part["uuid"], part["memory"] << 20, part["cores"]), device)
         expect(by_pod.share.container.pod == "user", by_pod)
         expect(code_of(node, container={"pod_uid": uid, "container": "plain"}) == "NOT_FOUND", "plain")
@@ -233,8 +233,8 @@ def asked_by_node(cluster):
                 answer = cluster.wait("the scheduler's word is enough", lambda: node_code(
                     place, uid, "main") == "OK" and ask_node(place, uid, "main"), 30)
                 part = allocation(entry)["containers"]["main"][0]
-                expect([(device.uuid, device.memory_bytes, device.cores_percent) for device in
-                        answer.share.devices] == [(part["uuid"], part["memory"] << 20, part["cores"])], answer)
+                expect([(device.uuid, device.limit_bytes, device.cores_percent) for device in
+                        answer.share.gpus] == [(part["uuid"], part["memory"] << 20, part["cores"])], answer)
                 expect(any(mount.container_path == "/etc/vgpu/share" for mount in answer.mounts), answer)
                 expect(node_code(place, uid, "other") in ("NOT_FOUND", "FAILED_PRECONDITION"), "other")
                 expect(node_code(place, "nobody", "main") == "UNAVAILABLE", "nobody")

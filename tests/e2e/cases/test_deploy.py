@@ -1,5 +1,6 @@
 """What is in deploy/: the API server takes it as written, and what it starts may do what it does, no more."""
 
+import re
 import subprocess
 import time
 
@@ -16,7 +17,7 @@ SIMULATED = ("--set", "simulated.enabled=true", "--set", "node.nodeSelector.vgpu
 
 
 # What is done only when something has gone wrong, or after weeks: vgpu-scheduler looks at a pod whose Binding nobody
-# answered, and renews the nodes' certificate; vgpu-node tells of a container that cheats.
+# answered, and renews the nodes' certificate; vgpu-node reports a violation.
 SELDOM = {"vgpu-scheduler": {("get", "pods"), ("update", "secrets")}, "vgpu-node": {("create", "events")}}
 
 
@@ -38,7 +39,7 @@ def one_source():
 @case("a value that the chart does not know, or of the wrong kind, is refused by its name", profile="outside")
 def schema():
     for word, text in (("webhook.replica=3", "replica"), ("webhook.replicas=many", "replicas"),
-                       ("scheduler.nodePolicy=tight", "nodePolicy")):
+                       ("scheduler.nodePolicy=tight", "nodePolicy"), ("image.architectures={x86_64}", "architectures")):
         done = subprocess.run([manifests.helm_find(), "template", "vgpu", f"{DEPLOY}/helm/vgpu", "--set", word],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         expect(done.returncode != 0 and text in done.stderr, f"{word}: {done.stderr}")
@@ -50,6 +51,39 @@ def unasked():
         template = entry.get("spec", {}).get("template", {})
         names = template.get("metadata", {}).get("annotations", {})
         expect(not [name for name in names if name.startswith(("vgpu.io/", "volcano.sh/"))], f"{name_of(entry)}: {names}")
+
+
+@case("the label that README puts on a node is the one that vgpu-node's pods wait for", profile="outside")
+def labelled():
+    with open(f"{TOP}/README.md", encoding="utf-8") as file:
+        name, value = re.search(r"^\$ kubectl label node \S+ (\S+)=(\S+)$", file.read(), re.M).groups()
+    (agent,) = [entry for entry in kustomized("manifests") if entry["kind"] == "DaemonSet"]
+    wanted = agent["spec"]["template"]["spec"]["nodeSelector"]
+    expect(wanted.get(name) == value, wanted)
+
+
+def processors_of(entries):
+    """By the part's name: the processors whose nodes its pods may be put on."""
+    found = {}
+    for entry in entries:
+        spec = entry.get("spec", {}).get("template", {}).get("spec")
+        if spec:
+            expect("kubernetes.io/arch" not in spec["nodeSelector"], f"{name_of(entry)}: {spec['nodeSelector']}")
+            node = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            ((rule,),) = [term["matchExpressions"] for term in node["nodeSelectorTerms"]]
+            found[entry["metadata"]["name"]] = (rule["key"], rule["operator"], rule["values"])
+    return found
+
+
+@case("an image for both processors is put on nodes of both, one for a single processor on those alone", profile="outside")
+def processors():
+    for entries, values in ((kustomized("manifests"), ["amd64", "arm64"]),
+                            (charted("--set", "image.architectures={arm64}"), ["arm64"])):
+        wanted = dict.fromkeys(("vgpu-node", "vgpu-scheduler", "vgpu-webhook"), ("kubernetes.io/arch", "In", values))
+        expect(processors_of(entries) == wanted, processors_of(entries))
+        # A RuntimeClass can name one alone: it names none.
+        (runtime,) = [entry for entry in entries if entry["kind"] == "RuntimeClass"]
+        expect("kubernetes.io/arch" not in runtime["scheduling"]["nodeSelector"], runtime["scheduling"])
 
 
 @case("names that users know are there on request", profile="outside")
@@ -70,7 +104,7 @@ def strict(cluster):
              "familiar": charted("--set", "seedLabels=true"), "all GPUs": charted("--set", "nvidiaGpu=true"),
              "volcano": charted("--set", "volcano.enabled=true"),
              "metrics": charted("--set", "serviceMonitor=true"),
-             "evicts": charted("--set", "node.cheatPolicy=evict"),
+             "evicts": charted("--set", "node.violationPolicy=evict"),
              "another domain": charted("--set", "domain=gpu.example.com"),
              "single nodes": charted("--set", "node.perNode[0].name=node-1,node.perNode[0].deviceSplitCount=4"),
              "engines": charted("--set", "node.containerdConfig=/etc/containerd/config.toml",
@@ -128,7 +162,7 @@ def least_privilege(cluster):
         cluster.wait("each has a card", lambda: all(cluster.pod(name)["spec"].get("nodeName") for name in ("one", "two")),
                      60)
         cluster.create(pod("urgent", limits=whole, priorityClassName="system-cluster-critical"))
-        cluster.wait("they are sent away for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)
+        cluster.wait("they are preempted for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)
         for account in ("vgpu-webhook", "vgpu-scheduler", "vgpu-node"):
             expect(not made.refused(account), f"{account} was refused: {made.refused(account)}")
             idle = None

@@ -1,4 +1,4 @@
-"""Pods of higher priority get room on cards by sending away as few as possible."""
+"""Pods of higher priority preempt as few others as possible."""
 
 import contextlib
 import time
@@ -48,7 +48,7 @@ def fill(cluster, pods):
         cluster.wait(f"{entry['metadata']['name']} is bound", lambda: len(bound(cluster)) == number + 1, 60)
 
 
-@case("a pod of higher priority sends away one pod, the least that helps, when only GPU memory is short",
+@case("a pod of higher priority preempts one pod, the least that helps, when only GPU memory is short",
       profile="light")
 def least(cluster):
     with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
@@ -107,9 +107,9 @@ def budget(cluster):
         cluster.wait("without the budget it gets its place", lambda: placed(cluster) == ["first", "second"], 90)
 
 
-@case("the room is kept for the pod while its victims leave, from the same and lower priorities",
+@case("a nomination holds against pods of the same and lower priorities until the victims are evicted",
       profile="light")
-def kept(cluster):
+def nominated(cluster):
     with nodes(cluster, 1, cards=1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):
         fill(cluster, [gpu_pod("slow", 30000, names["low"], terminationGracePeriodSeconds=600)])
@@ -128,7 +128,7 @@ def kept(cluster):
         cluster.wait("both have their place", lambda: placed(cluster) == ["high", "thief"], 60)
 
 
-@case("after a restart of the scheduler the room is still kept", profile="light")
+@case("a nomination outlives a restart of the scheduler", profile="light")
 def remembered(cluster):
     with nodes(cluster, 1, cards=1), priorities(cluster) as names, cluster.scheduler_config(extenders=EXTENDER):
         with scheduler() as process:
@@ -163,7 +163,7 @@ def together(cluster):
                      lambda: placed(cluster) == ["b", "high"], 60)
 
 
-@case("a pod of still higher priority may have the kept room; the first gets the next", profile="light")
+@case("a pod of still higher priority may take a nominated node; the first gets the next", profile="light")
 def overtaken(cluster):
     with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):

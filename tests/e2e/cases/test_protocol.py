@@ -18,7 +18,7 @@ LIB = os.path.join(BUILD, "lib", "sim")
 
 
 class Kubelet:
-    cards, split, gb = 2, 10, 40
+    gpus, split, gb = 2, 10, 40
 
     def __init__(self, cluster, node):
         self.cluster, self.node, self.pods = cluster, node, 0

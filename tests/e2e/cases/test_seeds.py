@@ -110,9 +110,9 @@ def typed(cluster, name, *lines):
     return shown.decode(errors="replace")
 
 
-@case("seed 001: the exports of the exec steps hold with --env-ceiling=card, and are refused without")
+@case("seed 001: the exports of the exec steps hold with --env-ceiling=gpu, and are refused without")
 def steps(cluster):
-    for option, is_raised in (("none", False), ("card", True)):
+    for option, is_raised in (("none", False), ("gpu", True)):
         with whole.whole(cluster, "gtx-1050ti", 1, f"--env-ceiling={option}"):
             cluster.apply(yaml.safe_load(BURN))
             name = cluster.wait("its pod runs", lambda: burn_pod(cluster), 60)["metadata"]["name"]
@@ -147,7 +147,7 @@ def named(cluster):
 
 @case("seed 001: its exec steps as they are written, typed into a terminal in the container")
 def steps_burn(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1, "--env-ceiling=card") as node:
+    with whole.whole(cluster, "gtx-1050ti", 1, "--env-ceiling=gpu") as node:
         # Long kernels: with a thousandth of a CPU the program launches few.
         subprocess.run([VGPU, "run", "--machine", node.machine, "--kernel", "vgpu_burn=100000", "--", "true"], check=True)
         cluster.apply(yaml.safe_load(BURN))

@@ -1,4 +1,4 @@
-"""What vgpu-node does for shares that run: vgpu ps and set, registration, turns, and who holds more than it says."""
+"""What vgpu-node does for shares that run: vgpu ps and set, registration, turns, and violations."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def seen(cluster):
         cluster.wait_phase("user", "Running", seconds=60)
         wait_log(cluster, "user", "holds 96 MiB")
         share = shares()["user.main"]
-        expect(share["container"] == f"{cluster.namespace}/user/main", share)
+        expect((share["namespace"], share["pod"], share["container"]) == (cluster.namespace, "user", "main"), share)
         expect(share["gpus"][0]["limit_bytes"] == 200 * MIB, share)
         pid = share["processes"][0]["host_pid"]
         expect(pid and pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8") == "look\n",
@@ -111,7 +111,7 @@ def turns(cluster):
 
         def counts():
             now = shares()
-            return [now[f"{name}.main"]["gpus"][0]["turns"]["count"] for name in names]
+            return [now[f"{name}.main"]["gpus"][0]["timeslices"] for name in names]
 
         cluster.wait("both have had turns", lambda: min(counts()) > 20, 30)
         before, began = busy(), time.monotonic()
@@ -130,7 +130,7 @@ def turns(cluster):
         print(f"e2e: pods with 30 and 60 percent got {got[0] * 100:.1f} and {got[1] * 100:.1f}", flush=True)
 
 
-def cheat(node, pid, mib):
+def violate(node, pid, mib):
     """A process in the container's control group that goes around the library, as a static binary would."""
     process = subprocess.Popen([os.path.join(BUILD, "bin", "vgpu-burn"), "-m", f"{mib}", "600"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -140,20 +140,20 @@ def cheat(node, pid, mib):
 
 
 @case("a process that goes around the library is an event of its pod, and by policy the pod is evicted")
-def cheating(cluster):
-    with whole(cluster, "a100-40gb", 1, EXEMPT, "--cheat-policy=evict") as node:
+def violations(cluster):
+    with whole(cluster, "a100-40gb", 1, EXEMPT, "--violation-policy=evict") as node:
         for name in ("bad", "good"):
             cluster.apply(gpu_pod(name, "look hold 96 3600", memory=200))
         for name in ("bad", "good"):
             cluster.wait_phase(name, "Running", seconds=60)
             wait_log(cluster, name, "holds 96 MiB")
-        process = cheat(node, shares()["bad.main"]["processes"][0]["host_pid"], 500)
+        process = violate(node, shares()["bad.main"]["processes"][0]["host_pid"], 500)
         try:
             cluster.wait("it is an event", lambda: any(
-                event.startswith("GPUShareCheated: ") for event in cluster.events("bad")), 30)
+                event.startswith("GPUShareViolation: ") for event in cluster.events("bad")), 30)
             cluster.wait_gone("bad", seconds=90)
-            expect(not any(event.startswith("GPUShareCheated: ") for event in cluster.events("good")),
-                   "the other pod is taken for a cheat")
+            expect(not any(event.startswith("GPUShareViolation: ") for event in cluster.events("good")),
+                   "the other pod is reported for a violation")
         finally:
             process.kill()
             process.wait()

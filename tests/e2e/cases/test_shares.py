@@ -110,7 +110,7 @@ def resize(cluster):
         print(f"e2e: resized after at most {slowest:.2f} s, seen by a program in the pod", flush=True)
         expect(slowest < 2, f"{slowest:.1f} s")
         annotate(cluster, "user", memory="5000Mi")
-        cluster.wait("kubectl says that a card of 4 GiB has no room", lambda: any(
+        cluster.wait("kubectl says that a GPU of 4 GiB cannot fit it", lambda: any(
             text.startswith("ResizeRefused: ") for text in cluster.events("user")), 10)
         cluster.wait("what it had at most is others' again", lambda: [
             part["memory"] for part in whole.allocation(cluster.pod("user"))["main"]] == [500], 10)

@@ -1,0 +1,229 @@
+/* What a time slice costs. */
+#include "timeslice_cost.h"
+
+#include "clock.h"
+
+enum {
+        VIRTUAL_SCALE = 64, /* virtual time is GPU time × this / weight */
+        WAKE_QUANTA = 2,    /* what a sleeper may have saved up */
+        SWAP_PERCENT = 10,  /* of all time, at most, may go into swapping */
+        PRESENT_S = 10,     /* whoever wanted this recently has its memory there */
+        MARGIN = 64,        /* the tenant's own sum is the exact one: ours is a 64th wider */
+        BALANCE_PER_S = 10, /* a balance holds a tenth of a second's income */
+        BALANCE_QUANTA = 2,
+        WHOLE = 100,
+};
+#define CROWDED_QUANTUM_MOST_NS (10 * NS_PER_S)
+#define SWAP_MOST_NS            (60 * NS_PER_S)
+
+static uint64_t weight_of(const struct timeslices_tenant *tenant)
+{
+        return tenant->weight ? tenant->weight : 1;
+}
+
+/* Those who have no part of their own share what the others' parts leave. */
+static void weights_judge(struct timeslices *timeslices)
+{
+        uint32_t given = 0, others = 0;
+
+        for (int i = 0; i < timeslices->high; i++) {
+                if (timeslices->tenants[i].state == TIMESLICES_ABSENT)
+                        continue;
+                given += timeslices->tenants[i].limits.weight;
+                others += timeslices->tenants[i].limits.weight == 0;
+        }
+        const uint32_t rest = given < WHOLE && others ? (WHOLE - given) / others : 0;
+        for (int i = 0; i < timeslices->high; i++) {
+                struct timeslices_tenant *tenant = &timeslices->tenants[i];
+
+                tenant->weight = tenant->limits.weight ? tenant->limits.weight : rest;
+        }
+}
+
+static uint64_t income_ns_per_s(const struct timeslices_tenant *tenant)
+{
+        return tenant->limits.cap_ns_per_s + tenant->limits.cap_ns_per_s / MARGIN;
+}
+
+static void balance_cap(const struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+        const int64_t most_ns = (int64_t)(income / BALANCE_PER_S +
+                                          BALANCE_QUANTA * timeslices_quantum_ns(timeslices));
+
+        if (tenant->balance_ns > most_ns)
+                tenant->balance_ns = most_ns;
+}
+
+static void balance_fill(struct timeslices_tenant *tenant, uint64_t span_ns)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+
+        if (!income) {
+                tenant->balance_ns = 0;
+                return;
+        }
+        tenant->balance_ns += (int64_t)((double)span_ns * (double)income / (double)NS_PER_S);
+}
+
+static bool tenant_has_token(const struct timeslices_tenant *tenant)
+{
+        return tenant->state == TIMESLICES_HOLDER || tenant->state == TIMESLICES_CLOSING;
+}
+
+/* What one change of hands brings onto the card, at most: what does not fit. */
+static uint64_t overflow_bytes(const struct timeslices *timeslices)
+{
+        uint64_t sum = 0, largest = 0;
+
+        for (int i = 0; i < timeslices->high; i++) {
+                const struct timeslices_tenant *tenant = &timeslices->tenants[i];
+                uint64_t bytes = tenant->report.resident_bytes;
+
+                if (tenant->state == TIMESLICES_ABSENT || !tenant->wanted_ns ||
+                    timeslices->clock_ns - tenant->wanted_ns > PRESENT_S * NS_PER_S)
+                        continue;
+                if (bytes > timeslices->card_bytes)
+                        bytes = timeslices
+                                        ->card_bytes; /* no more of it can be on the card at a time */
+                sum += bytes;
+                largest = bytes > largest ? bytes : largest;
+        }
+        if (sum <= timeslices->card_bytes)
+                return 0;
+        return sum - timeslices->card_bytes < largest ? sum - timeslices->card_bytes : largest;
+}
+
+static void swap_judge(struct timeslices *timeslices)
+{
+        const uint64_t bytes = timeslices->card_bytes ? overflow_bytes(timeslices) : 0;
+
+        const double took_ns =
+                bytes && timeslices->swap_bytes_per_s
+                        ? (double)bytes * (double)NS_PER_S / (double)timeslices->swap_bytes_per_s
+                        : 0;
+
+        /* The figures are of files that a user may write to. */
+        timeslices->swap_ns = took_ns < (double)SWAP_MOST_NS ? (uint64_t)took_ns : SWAP_MOST_NS;
+}
+
+static uint64_t busy_said_ns(const struct timeslices_tenant *tenant)
+{
+        return tenant->report.observed_ns > tenant->report.busy_ns ? tenant->report.observed_ns
+                                                                   : tenant->report.busy_ns;
+}
+
+void timeslice_cost_begin(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        tenant->settled_ns = timeslices->clock_ns;
+        tenant->busy_when_settled_ns = busy_said_ns(tenant);
+}
+
+/* What it says it used, but not more than the time that passed. While it has the token nobody else
+ * runs, so that its virtual time moves by half of that at least, whatever it says. */
+void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        const uint64_t span_ns = timeslices->clock_ns - tenant->settled_ns;
+        const uint64_t said_ns = busy_said_ns(tenant);
+        uint64_t used_ns =
+                said_ns > tenant->busy_when_settled_ns ? said_ns - tenant->busy_when_settled_ns : 0;
+
+        if (used_ns > span_ns)
+                used_ns = span_ns;
+        tenant->settled_ns = timeslices->clock_ns;
+        tenant->busy_when_settled_ns += used_ns; /* what was measured late counts next time */
+        if (tenant->limits.cap_ns_per_s)
+                tenant->balance_ns -= (int64_t)used_ns;
+        balance_cap(timeslices, tenant);
+        if (tenant_has_token(tenant) && used_ns < span_ns / 2)
+                used_ns = span_ns / 2;
+        tenant->charged_ns += used_ns;
+        tenant->virtual_time += used_ns * VIRTUAL_SCALE / weight_of(tenant);
+}
+
+/* The least virtual time of those who compete; if nobody does, where the last time slice began. */
+static uint64_t virtual_least(const struct timeslices *timeslices,
+                              const struct timeslices_tenant *except)
+{
+        uint64_t least = UINT64_MAX;
+
+        for (int i = 0; i < timeslices->high; i++) {
+                const struct timeslices_tenant *tenant = &timeslices->tenants[i];
+                const bool competes = tenant_has_token(tenant) ||
+                                      (tenant->state == TIMESLICES_OUT && tenant->report.wants);
+
+                if (competes && tenant != except && tenant->virtual_time < least)
+                        least = tenant->virtual_time;
+        }
+        return least == UINT64_MAX ? timeslices->virtual_clock : least;
+}
+
+/* Wants again after it did not: it has not saved up more than two quanta. */
+static void tenant_wake(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        if (timeslices->holder != TIMESLICES_NOBODY)
+                timeslice_cost_settle(
+                        timeslices,
+                        &timeslices->tenants[timeslices->holder]); /* is where it is now */
+        const uint64_t saved =
+                WAKE_QUANTA * timeslices_quantum_ns(timeslices) * VIRTUAL_SCALE / weight_of(tenant);
+        const uint64_t least = virtual_least(timeslices, tenant);
+        const uint64_t floor = least > saved ? least - saved : 0;
+
+        if (tenant->virtual_time < floor)
+                tenant->virtual_time = floor;
+}
+
+static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_tenant *tenant,
+                             uint64_t span_ns)
+{
+        balance_fill(tenant, span_ns);
+        /* What is used meanwhile is taken off at the end of the time slice: until then it adds up. */
+        if (!tenant_has_token(tenant))
+                balance_cap(timeslices, tenant);
+        if (tenant->was_wanting && !tenant_has_token(tenant) && tenant->state != TIMESLICES_FREE)
+                tenant->waited_ns += span_ns;
+        if (tenant->report.wants && !tenant->was_wanting && !tenant_has_token(tenant))
+                tenant_wake(timeslices, tenant);
+        tenant->was_wanting = tenant->report.wants;
+        if (tenant->report.signs != tenant->signs_seen || !tenant->report.is_active)
+                tenant->sign_ns = timeslices->clock_ns;
+        tenant->signs_seen = tenant->report.signs;
+        if (tenant->report.wants)
+                tenant->wanted_ns = timeslices->clock_ns;
+}
+
+void timeslice_cost_pass_time(struct timeslices *timeslices, uint64_t now_ns)
+{
+        const uint64_t span_ns = now_ns > timeslices->clock_ns ? now_ns - timeslices->clock_ns : 0;
+
+        timeslices->clock_ns += span_ns;
+        weights_judge(timeslices);
+        for (int i = 0; i < timeslices->high; i++)
+                if (timeslices->tenants[i].state != TIMESLICES_ABSENT)
+                        tenant_pass_time(timeslices, &timeslices->tenants[i], span_ns);
+        swap_judge(timeslices);
+}
+
+uint64_t timeslice_cost_behind_ns(const struct timeslices_tenant *tenant,
+                                  const struct timeslices_tenant *other)
+{
+        if (other->virtual_time <= tenant->virtual_time)
+                return 0;
+        return (other->virtual_time - tenant->virtual_time) * weight_of(tenant) / VIRTUAL_SCALE;
+}
+
+uint64_t timeslice_cost_pay_ns(const struct timeslices_tenant *tenant)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+        const double owed_ns = (double)-tenant->balance_ns;
+
+        return income ? (uint64_t)(owed_ns * (double)NS_PER_S / (double)income) + 1 : 0;
+}
+
+uint64_t timeslice_cost_crowded_quantum_ns(uint64_t swap_ns)
+{
+        const uint64_t quantum_ns = swap_ns * (100 - SWAP_PERCENT) / SWAP_PERCENT;
+
+        return quantum_ns < CROWDED_QUANTUM_MOST_NS ? quantum_ns : CROWDED_QUANTUM_MOST_NS;
+}

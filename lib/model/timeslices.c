@@ -1,0 +1,407 @@
+/* timeslices: the states of the token; see timeslices.h. What they cost is timeslice_cost.c's. */
+#include "timeslices.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+#include "timeslice_cost.h"
+
+/* Eight quanta of 4 ms without the end of the work, or any sign of life: a kernel that runs for ever
+ * or waits for somebody who has no time slice; or a process that is dead or stopped. */
+#define DRAIN_NS (32 * NS_PER_MS)
+/* Where memory is swapped, kernels wait for it page by page, many times longer than a prefetch takes. */
+enum { DRAIN_SWAPS = 16 };
+/* A time slice that nobody takes up: stopped, or gone. */
+#define TAKE_UP_NS (8 * NS_PER_MS)
+/* A tenant without time slices is asked to come back this often. */
+#define RETURN_NS NS_PER_S
+/* The latency class counts as present this long after it last wanted anything. */
+#define PRESENT_NS NS_PER_S
+
+/* Longer, and the others lose what they save up while they wait; where memory changes hands, that costs
+ * less than a change. */
+enum { TURN_QUANTA = 2, TURN_QUANTA_CROWDED = 4 };
+
+/* What is submitted cannot be called back: whoever waits, waits for it. */
+#define IN_FLIGHT_NS         (4 * NS_PER_MS)
+#define IN_FLIGHT_LATENCY_NS (1 * NS_PER_MS)
+
+static uint64_t drain_ns(const struct timeslices *timeslices)
+{
+        return DRAIN_NS + DRAIN_SWAPS * timeslices->swap_ns;
+}
+
+void timeslices_init(struct timeslices *timeslices, uint64_t now_ns)
+{
+        memset(timeslices, 0, sizeof *timeslices);
+        timeslices_init_zeroed(timeslices, now_ns);
+}
+
+void timeslices_init_zeroed(struct timeslices *timeslices, uint64_t now_ns)
+{
+        timeslices->holder = TIMESLICES_NOBODY;
+        timeslices->clock_ns = now_ns;
+}
+
+static void tenant_enter(struct timeslices *timeslices, struct timeslices_tenant *tenant,
+                         enum timeslices_state state)
+{
+        tenant->state = state;
+        tenant->number++;
+        tenant->state_since_ns = timeslices->clock_ns;
+}
+
+int timeslices_add(struct timeslices *timeslices, const struct timeslices_limits *limits,
+                   bool may_be_active, uint64_t now_ns)
+{
+        for (int i = 0; i < TIMESLICES_TENANTS; i++) {
+                struct timeslices_tenant *tenant = &timeslices->tenants[i];
+                const uint32_t number = tenant->number;
+
+                if (tenant->state != TIMESLICES_ABSENT)
+                        continue;
+                timeslices->clock_ns =
+                        now_ns > timeslices->clock_ns ? now_ns : timeslices->clock_ns;
+                *tenant = (struct timeslices_tenant){
+                        .limits = *limits,
+                        .number = number,
+                        .virtual_time = timeslices->virtual_clock,
+                        .settled_ns = timeslices->clock_ns,
+                        .is_awaited = may_be_active,
+                };
+                tenant_enter(timeslices, tenant, may_be_active ? TIMESLICES_FREE : TIMESLICES_OUT);
+                if (i >= timeslices->high)
+                        timeslices->high = i + 1;
+                return i;
+        }
+        return -EUSERS;
+}
+
+void timeslices_remove(struct timeslices *timeslices, int tenant, uint64_t now_ns)
+{
+        timeslices->clock_ns = now_ns > timeslices->clock_ns ? now_ns : timeslices->clock_ns;
+        timeslices->tenants[tenant].state = TIMESLICES_ABSENT;
+        timeslices->tenants[tenant].number++;
+        if (timeslices->holder == tenant)
+                timeslices->holder = TIMESLICES_NOBODY;
+}
+
+void timeslices_limit(struct timeslices *timeslices, int tenant,
+                      const struct timeslices_limits *limits)
+{
+        timeslices->tenants[tenant].limits = *limits;
+}
+
+void timeslices_report(struct timeslices *timeslices, int tenant,
+                       const struct timeslices_report *report)
+{
+        struct timeslices_tenant *t = &timeslices->tenants[tenant];
+
+        if (t->is_deaf && report->signs != t->signs_when_deaf)
+                t->is_deaf = false;
+        if (report->is_active || report->has_begun)
+                t->has_begun = true;
+        t->report = *report;
+}
+
+/* Waits for a time slice; may have to wait for its balance first. */
+static bool tenant_waits(const struct timeslices_tenant *tenant)
+{
+        return tenant->state == TIMESLICES_OUT && tenant->report.wants && !tenant->is_deaf;
+}
+
+static bool tenant_is_due(const struct timeslices_tenant *tenant)
+{
+        return tenant_waits(tenant) && tenant->balance_ns >= 0;
+}
+
+/* Of those who are due, the one that had least for its weight. */
+static int next_holder(const struct timeslices *timeslices)
+{
+        int best = TIMESLICES_NOBODY;
+
+        for (int i = 0; i < timeslices->high; i++)
+                if (tenant_is_due(&timeslices->tenants[i]) &&
+                    (best == TIMESLICES_NOBODY ||
+                     timeslices->tenants[i].virtual_time < timeslices->tenants[best].virtual_time))
+                        best = i;
+        return best;
+}
+
+static bool latency_is_present(const struct timeslices *timeslices)
+{
+        for (int i = 0; i < timeslices->high; i++) {
+                const struct timeslices_tenant *tenant = &timeslices->tenants[i];
+
+                if (tenant->state != TIMESLICES_ABSENT && tenant->limits.is_latency &&
+                    tenant->wanted_ns && timeslices->clock_ns - tenant->wanted_ns < PRESENT_NS)
+                        return true;
+        }
+        return false;
+}
+
+static bool latency_waits(const struct timeslices *timeslices)
+{
+        for (int i = 0; i < timeslices->high; i++)
+                if (timeslices->tenants[i].limits.is_latency &&
+                    tenant_is_due(&timeslices->tenants[i]))
+                        return true;
+        return false;
+}
+
+uint64_t timeslices_quantum_ns(const struct timeslices *timeslices)
+{
+        if (timeslices->swap_ns)
+                return timeslice_cost_crowded_quantum_ns(timeslices->swap_ns);
+        if (latency_waits(timeslices))
+                return 1 * NS_PER_MS;
+        return latency_is_present(timeslices) ? 4 * NS_PER_MS : 10 * NS_PER_MS;
+}
+
+/* A holder that is behind the next one gets the difference on top: one long time slice, not several with
+ * a drain between them. */
+static uint64_t timeslice_length_ns(const struct timeslices *timeslices,
+                                    const struct timeslices_tenant *holder,
+                                    const struct timeslices_tenant *next)
+{
+        const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
+        const uint64_t behind_ns = timeslice_cost_behind_ns(holder, next);
+        const uint64_t most_ns =
+                (timeslices->swap_ns ? TURN_QUANTA_CROWDED : TURN_QUANTA) * quantum_ns;
+
+        return quantum_ns + behind_ns < most_ns ? quantum_ns + behind_ns : most_ns;
+}
+
+static void holder_close(struct timeslices *timeslices, struct timeslices_tenant *holder)
+{
+        tenant_enter(timeslices, holder, TIMESLICES_CLOSING);
+        holder->deadline_ns = 0;
+}
+
+static bool is_silent(const struct timeslices *timeslices, const struct timeslices_tenant *tenant)
+{
+        return timeslices->clock_ns - tenant->sign_ns >= drain_ns(timeslices);
+}
+
+/* Was told to close before this report: inactive now is inactive for good. */
+static void closing_step(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        const bool is_late =
+                timeslices->clock_ns - tenant->state_since_ns >= drain_ns(timeslices) ||
+                is_silent(timeslices, tenant);
+
+        if (tenant->report.is_active && !is_late)
+                return;
+        timeslice_cost_settle(timeslices, tenant);
+        tenant->held_ns += timeslices->clock_ns - tenant->timeslice_since_ns;
+        timeslices->holder = TIMESLICES_NOBODY;
+        if (!tenant->report.is_active) {
+                tenant_enter(timeslices, tenant, TIMESLICES_OUT);
+                return;
+        }
+        tenant->lapses++;
+        tenant_enter(timeslices, tenant, TIMESLICES_FREE);
+}
+
+static void holder_lapse(struct timeslices *timeslices, struct timeslices_tenant *holder)
+{
+        holder->is_deaf = true;
+        holder->signs_when_deaf = holder->report.signs;
+        holder->lapses++;
+        holder_close(timeslices, holder);
+}
+
+/* Moves the deadline as others come and go; true: the time slice is over. */
+static bool holder_is_over(struct timeslices *timeslices, struct timeslices_tenant *holder)
+{
+        const int next = next_holder(timeslices);
+
+        if (!holder->report.is_active && (holder->has_begun || !holder->report.wants))
+                return next != TIMESLICES_NOBODY || holder->report.wants;
+        if (next == TIMESLICES_NOBODY) {
+                holder->deadline_ns = TIMESLICES_NEVER;
+                return false;
+        }
+        const uint64_t end_ns = holder->timeslice_since_ns +
+                                timeslice_length_ns(timeslices, holder, &timeslices->tenants[next]);
+        if (end_ns < holder->deadline_ns)
+                holder->deadline_ns = end_ns;
+        return timeslices->clock_ns >= holder->deadline_ns || is_silent(timeslices, holder);
+}
+
+static void holder_step(struct timeslices *timeslices, struct timeslices_tenant *holder)
+{
+        const bool is_untaken = !holder->has_begun &&
+                                timeslices->clock_ns - holder->timeslice_since_ns >= TAKE_UP_NS;
+
+        /* The last holder keeps an idle token; nobody has to ask for what nobody else wants. */
+        if (is_untaken && (holder->report.wants || next_holder(timeslices) != TIMESLICES_NOBODY))
+                holder_lapse(timeslices, holder);
+        else if (holder_is_over(timeslices, holder))
+                holder_close(timeslices, holder);
+}
+
+static void grant(struct timeslices *timeslices, int next)
+{
+        struct timeslices_tenant *tenant = &timeslices->tenants[next];
+
+        timeslices->holder = next;
+        if (tenant->virtual_time > timeslices->virtual_clock)
+                timeslices->virtual_clock = tenant->virtual_time;
+        tenant_enter(timeslices, tenant, TIMESLICES_HOLDER);
+        tenant->timeslice_since_ns = timeslices->clock_ns;
+        tenant->deadline_ns = TIMESLICES_NEVER;
+        tenant->sign_ns = timeslices->clock_ns;
+        tenant->has_begun = false;
+        tenant->timeslices++;
+        timeslice_cost_begin(timeslices, tenant);
+        holder_is_over(timeslices, tenant); /* sets the deadline */
+}
+
+/* Free tenants come back when they have nothing on the GPU, and are asked to now and then. */
+static void free_step(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        const uint64_t for_ns = timeslices->clock_ns - tenant->state_since_ns;
+
+        timeslice_cost_settle(timeslices, tenant);
+        if (tenant->state == TIMESLICES_FREE) {
+                if (!tenant->report.is_active || for_ns >= RETURN_NS || tenant->is_awaited)
+                        tenant_enter(timeslices, tenant, TIMESLICES_RETURNING);
+                return;
+        }
+        if (tenant->report.is_active && for_ns < drain_ns(timeslices))
+                return;
+        tenant->lapses += tenant->is_awaited && tenant->report.is_active;
+        tenant->is_awaited = false;
+        tenant_enter(timeslices, tenant,
+                     tenant->report.is_active ? TIMESLICES_FREE : TIMESLICES_OUT);
+}
+
+static bool tenant_is_free(const struct timeslices_tenant *tenant)
+{
+        return tenant->state == TIMESLICES_FREE || tenant->state == TIMESLICES_RETURNING;
+}
+
+/* Those who ran before there were time slices drain before the first is given. */
+static bool somebody_is_awaited(const struct timeslices *timeslices)
+{
+        for (int i = 0; i < timeslices->high; i++)
+                if (tenant_is_free(&timeslices->tenants[i]) && timeslices->tenants[i].is_awaited)
+                        return true;
+        return false;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+        return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static uint64_t tenant_timer_ns(const struct timeslices *timeslices,
+                                const struct timeslices_tenant *tenant)
+{
+        const uint64_t silent_ns = tenant->sign_ns + drain_ns(timeslices);
+
+        switch (tenant->state) {
+        case TIMESLICES_HOLDER:
+                if (!tenant->has_begun && tenant->report.wants)
+                        return earlier(tenant->deadline_ns,
+                                       tenant->timeslice_since_ns + TAKE_UP_NS);
+                return tenant->deadline_ns == TIMESLICES_NEVER
+                               ? TIMESLICES_NEVER
+                               : earlier(tenant->deadline_ns, silent_ns);
+        case TIMESLICES_CLOSING:
+                return earlier(tenant->state_since_ns + drain_ns(timeslices), silent_ns);
+        case TIMESLICES_RETURNING:
+                return tenant->state_since_ns + drain_ns(timeslices);
+        case TIMESLICES_FREE:
+                return tenant->state_since_ns + RETURN_NS;
+        case TIMESLICES_OUT:
+                return tenant_waits(tenant) && tenant->balance_ns < 0
+                               ? timeslices->clock_ns + timeslice_cost_pay_ns(tenant)
+                               : TIMESLICES_NEVER;
+        default:
+                return TIMESLICES_NEVER;
+        }
+}
+
+static void off_step(struct timeslices *timeslices)
+{
+        timeslices->holder = TIMESLICES_NOBODY;
+        for (int i = 0; i < timeslices->high; i++)
+                if (timeslices->tenants[i].state != TIMESLICES_ABSENT &&
+                    timeslices->tenants[i].state != TIMESLICES_FREE)
+                        tenant_enter(timeslices, &timeslices->tenants[i], TIMESLICES_FREE);
+}
+
+uint64_t timeslices_step(struct timeslices *timeslices, uint64_t now_ns)
+{
+        uint64_t timer_ns = TIMESLICES_NEVER;
+
+        timeslice_cost_pass_time(timeslices, now_ns);
+        if (timeslices->is_off) {
+                off_step(timeslices);
+                return TIMESLICES_NEVER;
+        }
+        for (int i = 0; i < timeslices->high; i++)
+                if (tenant_is_free(&timeslices->tenants[i]))
+                        free_step(timeslices, &timeslices->tenants[i]);
+        if (timeslices->holder != TIMESLICES_NOBODY) {
+                struct timeslices_tenant *holder = &timeslices->tenants[timeslices->holder];
+
+                if (holder->state == TIMESLICES_CLOSING)
+                        closing_step(timeslices, holder);
+                else
+                        holder_step(timeslices, holder);
+        }
+        const int next = next_holder(timeslices);
+        if (next != TIMESLICES_NOBODY && timeslices->holder == TIMESLICES_NOBODY &&
+            !somebody_is_awaited(timeslices))
+                grant(timeslices, next);
+        for (int i = 0; i < timeslices->high; i++)
+                timer_ns = earlier(timer_ns, tenant_timer_ns(timeslices, &timeslices->tenants[i]));
+        return timer_ns;
+}
+
+struct timeslices_grant timeslices_grant(const struct timeslices *timeslices, int tenant)
+{
+        const struct timeslices_tenant *t = &timeslices->tenants[tenant];
+
+        return (struct timeslices_grant){
+                .is_open = t->state == TIMESLICES_HOLDER,
+                .is_free = t->state == TIMESLICES_FREE,
+                .number = t->number,
+                .deadline_ns = t->state == TIMESLICES_HOLDER ? t->deadline_ns
+                               : t->state == TIMESLICES_FREE ? TIMESLICES_NEVER
+                                                             : 0,
+                .quantum_ns = timeslices_quantum_ns(timeslices),
+                .in_flight_ns =
+                        latency_is_present(timeslices) ? IN_FLIGHT_LATENCY_NS : IN_FLIGHT_NS,
+                .is_crowded = timeslices->swap_ns > 0,
+        };
+}
+
+bool timeslices_are_needed(const struct timeslices *timeslices)
+{
+        unsigned tenants = 0, parts = 0;
+
+        for (int i = 0; i < timeslices->high; i++) {
+                const struct timeslices_tenant *tenant = &timeslices->tenants[i];
+
+                if (tenant->state == TIMESLICES_ABSENT)
+                        continue;
+                tenants++;
+                parts += tenant->limits.weight || tenant->limits.cap_ns_per_s;
+        }
+        return tenants > 1 && parts > 0 && !timeslices->is_off;
+}
+
+bool timeslices_is_contended(const struct timeslices *timeslices)
+{
+        for (int i = 0; i < timeslices->high; i++)
+                if (timeslices->tenants[i].report.wants &&
+                    (timeslices->tenants[i].state == TIMESLICES_OUT ||
+                     timeslices->tenants[i].state == TIMESLICES_CLOSING))
+                        return true;
+        return false;
+}

@@ -1,0 +1,148 @@
+/* Plain device memory: allocate, free, find, and how much there is. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "holdings.h"
+#include "host.h"
+#include "ipc.h"
+#include "kernel_heap.h"
+#include "managed.h"
+#include "pool.h"
+
+static void heap_init(struct heap *heap, struct context *context, enum arena_kind arena,
+                      bool is_charged)
+{
+        *heap = (struct heap){
+                .device = is_charged ? context->device : NULL,
+                .context = context,
+                .arena = arena,
+        };
+}
+
+struct holdings *context_holdings(struct context *context)
+{
+        struct holdings *holdings = __atomic_load_n(&context->holdings, __ATOMIC_ACQUIRE);
+
+        if (holdings)
+                return holdings;
+        arena_lock();
+        if (!context->holdings && (holdings = calloc(1, sizeof *holdings))) {
+                heap_init(&holdings->device, context, ARENA_DEVICE, true);
+                heap_init(&holdings->low, context, ARENA_LOW, true);
+                heap_init(&holdings->host, context, ARENA_DIRECT, false);
+                heap_init(&holdings->managed, context, ARENA_MANAGED, false);
+                holdings->managed.is_exclusive = true;
+                heap_init(&holdings->arrays, context, ARENA_DEVICE, true);
+                heap_init(&holdings->kernel, context, ARENA_DEVICE, false);
+                __atomic_store_n(&context->holdings, holdings, __ATOMIC_RELEASE);
+        }
+        arena_unlock();
+        return context->holdings;
+}
+
+void memory_context_done(struct context *context)
+{
+        struct holdings *holdings = context->holdings;
+
+        array_context_done(context);
+        ipc_context_done(context);
+        managed_context_done(context);
+        host_context_done(context);
+        pool_context_done(context);
+        if (!holdings)
+                return;
+        heap_done(&holdings->device);
+        heap_done(&holdings->low);
+        heap_done(&holdings->host);
+        heap_done(&holdings->managed);
+        heap_done(&holdings->arrays);
+        heap_done(&holdings->kernel);
+        kernel_heap_done(holdings->kernel_heap);
+        context->holdings = NULL;
+        free(holdings);
+}
+
+struct allocation *memory_find(CUdeviceptr address)
+{
+        struct piece *piece = arena_find(address);
+
+        if (!piece)
+                return host_find(address);
+        struct allocation *allocation = &piece->allocation;
+        size_t size = atomic_load_explicit(&allocation->size, memory_order_acquire);
+        if (address - allocation->base >= size || allocation->kind == MEMORY_ARRAY)
+                return NULL;
+        return allocation;
+}
+
+/* The heap a kind of memory comes from. */
+static struct heap *holdings_heap(struct holdings *holdings, enum memory_kind kind)
+{
+        switch (kind) {
+        case MEMORY_HOST:
+                return &holdings->host;
+        case MEMORY_ARRAY:
+                return &holdings->arrays;
+        default:
+                return &holdings->device;
+        }
+}
+
+static CUresult heap_alloc_address(struct heap *heap, size_t bytes, enum memory_kind kind,
+                                   CUdeviceptr *ret_address)
+{
+        struct allocation *allocation;
+
+        if (!bytes)
+                return CUDA_ERROR_INVALID_VALUE;
+        CUresult r = heap_alloc(heap, bytes, kind, &allocation);
+        if (r == CUDA_ERROR_OUT_OF_MEMORY && heap->device && pool_reclaim(heap->device))
+                r = heap_alloc(heap, bytes, kind, &allocation);
+        if (r == CUDA_SUCCESS)
+                *ret_address = allocation->base;
+        return r;
+}
+
+CUresult memory_alloc(struct context *context, size_t bytes, enum memory_kind kind,
+                      CUdeviceptr *ret_address)
+{
+        struct holdings *holdings = context_holdings(context);
+
+        if (!holdings)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        if (kind == MEMORY_MANAGED)
+                return bytes ? managed_alloc(context, bytes, CU_MEM_ATTACH_GLOBAL, ret_address)
+                             : CUDA_ERROR_INVALID_VALUE;
+        return heap_alloc_address(holdings_heap(holdings, kind), bytes, kind, ret_address);
+}
+
+CUresult memory_free(CUdeviceptr address)
+{
+        struct allocation *allocation = memory_find(address);
+
+        if (!allocation || allocation->base != address)
+                return CUDA_ERROR_INVALID_VALUE;
+        switch (allocation->kind) {
+        case MEMORY_DEVICE:
+        case MEMORY_GRAPH:
+                ipc_withdraw(allocation);
+                heap_free(allocation);
+                return CUDA_SUCCESS;
+        case MEMORY_MANAGED:
+                managed_free(allocation);
+                return CUDA_SUCCESS;
+        case MEMORY_POOL:
+                ipc_withdraw(allocation);
+                return pool_free(allocation);
+        case MEMORY_IMPORTED:
+                /* A pool's pointer; what cuIpcOpenMemHandle gave is closed, not freed. */
+                if (!allocation->pool)
+                        return CUDA_ERROR_INVALID_VALUE;
+                ipc_close(allocation);
+                return CUDA_SUCCESS;
+        default:
+                return CUDA_ERROR_INVALID_VALUE;
+        }
+}

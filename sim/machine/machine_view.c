@@ -1,0 +1,101 @@
+/* Reading a machine file without taking part in it. */
+#include "machine_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "process.h"
+#include "scope.h"
+#include "timeline.h"
+
+static void header_bound(struct machine_header *header)
+{
+        if (header->gpu_count > MACHINE_GPUS)
+                header->gpu_count = MACHINE_GPUS;
+        if (atomic_load(&header->slots_high) > MACHINE_SLOTS)
+                atomic_store(&header->slots_high, MACHINE_SLOTS);
+        if (!isfinite(header->time_scale) || header->time_scale <= 0 || header->time_scale > 1e6)
+                header->time_scale = 1;
+        for (unsigned i = 0; i < MACHINE_GPUS; i++) {
+                struct machine_gpu *gpu = &header->gpus[i];
+
+                gpu->name[sizeof gpu->name - 1] = '\0';
+                gpu->preset[sizeof gpu->preset - 1] = '\0';
+                gpu->uuid[sizeof gpu->uuid - 1] = '\0';
+                for (unsigned k = 0; k < sizeof gpu->instances / sizeof *gpu->instances; k++) {
+                        struct machine_gpu_instance *instance = &gpu->instances[k];
+
+                        if (instance->unit >= MACHINE_UNITS)
+                                instance->is_used = 0;
+                        for (unsigned c = 0; c < 7; c++)
+                                instance->compute[c].uuid[sizeof instance->compute[c].uuid - 1] =
+                                        '\0';
+                }
+        }
+}
+
+int machine_view_open(const char *path, struct machine_view *ret_view, struct err *e)
+{
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        autofree struct machine_header *header = malloc(sizeof *header);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return err_set(e, -errno, "cannot open machine '%s': %s", path, strerror(errno));
+        if (!header)
+                return err_set(e, -ENOMEM, "out of memory");
+        if (!S_ISREG(st.st_mode) || st.st_size != (off_t)sizeof(struct machine_file) ||
+            pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header ||
+            atomic_load(&header->magic) != MACHINE_MAGIC || header->version != MACHINE_VERSION)
+                return err_set(e, -EPROTO, "'%s' is no machine of this release", path);
+        header_bound(header);
+        *ret_view = (struct machine_view){ .fd = steal_fd(fd), .header = steal(header) };
+        return 0;
+}
+
+void machine_view_close(struct machine_view *view)
+{
+        if (!view->header)
+                return;
+        close(view->fd);
+        free(view->header);
+        *view = (struct machine_view){ .fd = -1 };
+}
+
+/* The kernel takes the owner out of a robust lock when its thread ends. */
+static bool life_is_held(const pthread_mutex_t *life)
+{
+        return ((unsigned)life->__data.__lock & FUTEX_TID_MASK) != 0;
+}
+
+bool machine_view_slot(const struct machine_view *view, uint32_t index,
+                       struct machine_slot *ret_slot)
+{
+        const off_t at = (off_t)(offsetof(struct machine_file, slots) + index * sizeof *ret_slot);
+
+        if (index >= MACHINE_SLOTS ||
+            pread(view->fd, ret_slot, sizeof *ret_slot, at) != (ssize_t)sizeof *ret_slot)
+                return false;
+        ret_slot->path[sizeof ret_slot->path - 1] = '\0';
+        return atomic_load(&ret_slot->state) == SLOT_LIVE && ret_slot->pid > 0 &&
+               life_is_held(&ret_slot->life);
+}
+
+double machine_view_load(const struct machine_view *view, unsigned unit)
+{
+        const struct machine_header *header = view->header;
+        const uint64_t real_ns = clock_now_ns();
+        const uint64_t span_ns = real_ns > header->epoch_ns ? real_ns - header->epoch_ns : 0;
+        const double load =
+                timeline_buckets_load(header->units[unit].engines[ENGINE_COMPUTE].buckets,
+                                      (uint64_t)((double)span_ns * header->time_scale), NS_PER_S);
+
+        return load < 1 ? load : 1;
+}

@@ -1,0 +1,35 @@
+/* The folders for what `vgpu run` makes, and what lies next to this program. */
+#include "paths.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "nearby.h"
+
+size_t paths_run_folders(const char *ret_folders[PATHS_FOLDERS])
+{
+        const char *const candidates[PATHS_FOLDERS] = { getenv("XDG_RUNTIME_DIR"), "/dev/shm",
+                                                        "/tmp" };
+        size_t count = 0;
+
+        for (size_t i = 0; i < PATHS_FOLDERS; i++)
+                if (candidates[i] && candidates[i][0] == '/' &&
+                    access(candidates[i], W_OK | X_OK) == 0)
+                        ret_folders[count++] = candidates[i];
+        return count;
+}
+
+char *paths_beside(const char *program)
+{
+        return nearby_program(program);
+}
+
+char *paths_sim_library(struct err *e)
+{
+        return nearby_choose(NEARBY_SIM_DRIVER, getenv("VGPU_SIM_LIB"), e);
+}
+
+char *paths_preload_library(struct err *e)
+{
+        return nearby_choose(NEARBY_PRELOAD, getenv("VGPU_LIB"), e);
+}

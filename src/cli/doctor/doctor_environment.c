@@ -1,0 +1,156 @@
+/* vgpu doctor: the values of VGPU_… and of the names that are understood in their place. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "gpus.h"
+#include "limits_environment.h"
+#include "run_folder.h"
+#include "setting.h"
+#include "variable.h"
+
+extern char **environ;
+
+static bool value_is_right(struct doctor *doctor, enum setting setting, int device)
+{
+        struct setting_value value;
+        struct err e = { 0 };
+        char fix[160];
+
+        if (setting_read(setting, device, &value, &e) >= 0)
+                return true;
+        if (setting == SETTING_LOG) {
+                doctor_say(doctor, VERDICT_NOTE, NULL, "%s; the default holds", e.text);
+                return false;
+        }
+        snprintf(fix, sizeof fix,
+                 "unset %.*s, or give it a right value: libvgpu.so refuses all GPUs now",
+                 (int)strcspn(e.text, ": "), e.text);
+        doctor_say(doctor, VERDICT_WRONG, fix, "%s", e.text);
+        return false;
+}
+
+static bool name_is_right(struct doctor *doctor, const char *variable)
+{
+        const int length = (int)strcspn(variable, "=");
+        char meant[VARIABLE_NAME], fix[240];
+        const enum variable_kind kind = variable_judge(variable, meant);
+
+        if (kind == VARIABLE_FOREIGN || kind == VARIABLE_READ)
+                return true;
+        if (!meant[0]) {
+                doctor_say(doctor, VERDICT_NOTE, NULL, "unknown variable '%.*s'", length, variable);
+                return false;
+        }
+        snprintf(fix, sizeof fix, "rename '%.*s' to %s%s", length < 63 ? length : 63, variable,
+                 meant, kind == VARIABLE_MISSPELT ? ": libvgpu.so refuses all GPUs now" : "");
+        doctor_say(doctor, VERDICT_WRONG, fix, "unknown variable '%.*s' (did you mean '%s'?)",
+                   length, variable, meant);
+        return false;
+}
+
+static bool names_are_right(struct doctor *doctor)
+{
+        bool are_right = true;
+
+        for (char **entry = environ; *entry; entry++)
+                are_right = name_is_right(doctor, *entry) && are_right;
+        return are_right;
+}
+
+/* Has every limit with a number its GPU? Asked of the machine that a program started here would use. */
+static int numbers_check(const struct share_copy *limits, struct err *e)
+{
+        const char *machine = getenv("VGPU_SIM");
+        struct gpu_list gpus;
+
+        if (access(SHARE_PATH, F_OK) < 0 && !getenv("VGPU_SHARE") &&
+            limits_environment_list_check(e) < 0)
+                return -EINVAL;
+        const int r = machine && *machine ? gpus_simulated(machine, &gpus, e) : gpus_real(&gpus, e);
+        /* Without GPUs: the check of drivers and machines has said so. */
+        return r < 0 ? 0 : limits_environment_check(limits, gpus.seen, gpus.seen_count, e);
+}
+
+/* What only all variables together show: limits that contradict each other, numbers without a GPU. */
+static bool limits_are_right(struct doctor *doctor, bool is_told)
+{
+        struct share_copy limits = { 0 };
+        struct variable_names names = { 0 };
+        struct err e = { 0 };
+
+        if (limits_environment_read(&limits, &names, &e) < 0) {
+                if (!is_told)
+                        doctor_say(doctor, VERDICT_WRONG,
+                                   "change one of them: libvgpu.so refuses all GPUs now", "%s",
+                                   e.text);
+                return false;
+        }
+        if (!names.numbers || numbers_check(&limits, &e) == 0)
+                return true;
+        doctor_say(doctor, VERDICT_WRONG,
+                   "change the number or the list of devices: libvgpu.so refuses all GPUs now",
+                   "%s", e.text);
+        return false;
+}
+
+static bool share_is_right(struct doctor *doctor)
+{
+        const char *path = access(SHARE_PATH, F_OK) == 0 ? SHARE_PATH : getenv("VGPU_SHARE");
+        struct share share = { 0 };
+        struct err e = { 0 };
+
+        if (!path || !*path || share_open(path, false, &share, &e) == 0) {
+                share_close(&share);
+                return true;
+        }
+        doctor_say(doctor, VERDICT_WRONG,
+                   "unset VGPU_SHARE, or start the program with vgpu run again: libvgpu.so refuses "
+                   "all GPUs now",
+                   "%s", e.text);
+        return false;
+}
+
+/* The region of limits by environment. */
+static bool region_is_right(struct doctor *doctor)
+{
+        char name[64], path[64], fix[160];
+        const char *chosen = setting_get(SETTING_REGION, -1, name);
+        struct region region = { 0 };
+        struct err e = { 0 };
+
+        snprintf(path, sizeof path, "/tmp/vgpu-region-%u", getuid());
+        if (!chosen || !*chosen) {
+                chosen = path;
+                snprintf(name, sizeof name, "%s", setting_name(SETTING_REGION));
+        }
+        if (access(chosen, F_OK) < 0 || region_open(chosen, 1, &region, &e) == 0) {
+                region_close(&region);
+                return true;
+        }
+        snprintf(fix, sizeof fix, "remove the file, or let %s name another", name);
+        doctor_say(doctor, VERDICT_WRONG, fix, "%s", e.text);
+        return false;
+}
+
+void doctor_environment(struct doctor *doctor)
+{
+        const unsigned wrong = doctor->wrong;
+        bool is_right = names_are_right(doctor);
+
+        for (enum setting i = 0; i < SETTING_COUNT; i++) {
+                bool is_told = !value_is_right(doctor, i, -1);
+
+                for (int device = 0; device < SHARE_DEVICES && !is_told; device++)
+                        is_told = !value_is_right(doctor, i, device);
+                is_right = is_right && !is_told;
+        }
+        is_right = limits_are_right(doctor, doctor->wrong > wrong) && is_right;
+        is_right = share_is_right(doctor) && is_right;
+        is_right = region_is_right(doctor) && is_right;
+        if (is_right)
+                doctor_say(doctor, VERDICT_OK, NULL, "every variable has a value that can be used");
+}

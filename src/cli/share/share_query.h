@@ -1,0 +1,19 @@
+/* share_query: a share and its region as they are now, for those who show them. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "region.h"
+#include "share.h"
+
+struct share_query {
+        struct share share;
+        const struct share_copy *copy;
+        struct region opened;
+        const struct region *region; /* `opened`, without the dead; NULL: it cannot be read */
+};
+
+/* False: it cannot be read, says `e`. The caller closes it. `e` has what is wrong with the region, if
+ * anything. */
+bool share_query_open(const char *path, struct share_query *ret_query, struct err *e);
+void share_query_close(struct share_query *query);

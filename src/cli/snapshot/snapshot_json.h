@@ -1,0 +1,7 @@
+/* A snapshot as JSON: one object, the names of docs/json.md. */
+#pragma once
+
+#include "json_out.h"
+#include "snapshot.h"
+
+void snapshot_json(struct json_out *json, const struct snapshot *snapshot);

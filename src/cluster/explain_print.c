@@ -1,0 +1,145 @@
+/* An explanation as text. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explain.h"
+#include "json_read.h"
+#include "table.h"
+
+enum { NAMES_MOST = 5 }; /* of nodes in one line */
+
+static long long number_of(const json_t *object, const char *key)
+{
+        return json_integer_value(json_object_get(object, key));
+}
+
+static void cores_add(struct table *table, const json_t *row)
+{
+        const long long cores = number_of(row, "cores");
+
+        if (cores == 0)
+                table_add(table, "no limit");
+        else if (cores == 100)
+                table_add(table, "whole GPU");
+        else
+                table_add(table, "%lld%%", cores);
+}
+
+static void memory_add(struct table *table, const json_t *row)
+{
+        if (json_object_get(row, "memory_mib"))
+                table_add(table, "%lld MiB", number_of(row, "memory_mib"));
+        else if (json_object_get(row, "memory_units"))
+                table_add(table, "%lld units", number_of(row, "memory_units"));
+        else
+                table_add(table, "%lld%%", number_of(row, "memory_percent"));
+}
+
+/* What it holds and uses of a card, as vgpu-node knows it. */
+static void use_add(struct table *table, const json_t *row)
+{
+        if (json_object_get(row, "memory_used_mib"))
+                table_add(table, "%lld MiB", number_of(row, "memory_used_mib"));
+        else
+                table_add(table, "-");
+        if (json_object_get(row, "cores_used"))
+                table_add(table, "%lld%%", number_of(row, "cores_used"));
+        else
+                table_add(table, "-");
+}
+
+/* What containers ask for, or have; and hold and use, if that is known of one. */
+static void containers_print(const json_t *rows, bool are_cards)
+{
+        const char *const titles[] = { "CONTAINER", are_cards ? "GPU" : "ASKS FOR",
+                                       "MEMORY",    "CORES",
+                                       "HOLDS",     "USES" };
+        bool is_live = false;
+        struct table table;
+        json_t *row;
+        size_t i;
+
+        json_array_foreach ((json_t *)rows, i, row)
+                is_live |= json_object_get(row, "memory_used_mib") != NULL;
+        table_init(&table, titles, is_live ? 6 : 4);
+        json_array_foreach ((json_t *)rows, i, row) {
+                table_add(&table, "%s", json_read_text(row, "container"));
+                if (are_cards)
+                        table_add(&table, "%s", json_read_text(row, "uuid"));
+                else
+                        table_add(&table, "%lld GPU%s", number_of(row, "gpus"),
+                                  number_of(row, "gpus") == 1 ? "" : "s");
+                memory_add(&table, row);
+                cores_add(&table, row);
+                if (is_live)
+                        use_add(&table, row);
+        }
+        putchar('\n');
+        table_print(&table);
+}
+
+/* "a, b, c …". */
+static void names_join(const json_t *names, char *to, size_t to_bytes)
+{
+        size_t used = 0;
+        json_t *name;
+        size_t i;
+
+        to[0] = '\0';
+        json_array_foreach ((json_t *)names, i, name) {
+                if (i == NAMES_MOST) {
+                        snprintf(to + used, to_bytes - used, " …");
+                        return;
+                }
+                used += (size_t)snprintf(to + used, to_bytes - used, "%s%.63s", i ? ", " : "",
+                                         json_string_value(name));
+        }
+}
+
+static void nodes_print(const json_t *nodes, const json_t *fitting)
+{
+        static const char *const titles[] = { "NODES", "SAY", "NAMES" };
+        char names[NAMES_MOST * 66 + 8];
+        struct table table;
+        json_t *group;
+        size_t i;
+
+        table_init(&table, titles, 3);
+        if (json_array_size(fitting)) {
+                names_join(fitting, names, sizeof names);
+                table_add(&table, "%zu", json_array_size(fitting));
+                table_add(&table, "it fits");
+                table_add(&table, "%s", names);
+        }
+        json_array_foreach ((json_t *)nodes, i, group) {
+                const json_t *list = json_object_get(group, "names");
+
+                names_join(list, names, sizeof names);
+                table_add(&table, "%zu", json_array_size(list));
+                table_add(&table, "%s", json_read_text(group, "reason"));
+                table_add(&table, "%s", names);
+        }
+        putchar('\n');
+        table_print(&table);
+}
+
+void explain_print(const json_t *explanation)
+{
+        const json_t *nodes = json_object_get(explanation, "nodes");
+        const char *said = json_read_text(explanation, "scheduler_said");
+        const char *unknown = json_read_text(explanation, "use_unknown");
+
+        printf("pod %s/%s: %s\n", json_read_text(explanation, "namespace"),
+               json_read_text(explanation, "name"), json_read_text(explanation, "sentence"));
+        if (json_object_get(explanation, "gpus"))
+                containers_print(json_object_get(explanation, "gpus"), true);
+        else if (json_array_size(json_object_get(explanation, "asks")))
+                containers_print(json_object_get(explanation, "asks"), false);
+        if (nodes)
+                nodes_print(nodes, json_object_get(explanation, "fitting"));
+        if (*unknown)
+                printf("\n%c%s.\n", toupper((unsigned char)*unknown), unknown + 1);
+        if (*said)
+                printf("\nkube-scheduler said: %s\n", said);
+}

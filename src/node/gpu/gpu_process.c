@@ -1,0 +1,78 @@
+/* Processes and how busy they keep a GPU, by NVML. */
+#include "gpu_process.h"
+
+#include <string.h>
+
+#include "str.h"
+
+enum { PROCESSES_MOST = 1024, SAMPLES_MOST = 1024 };
+
+/* Newer samples stand for the process; the driver may list several of one. */
+static void busy_put(struct vec *processes, const char *uuid,
+                     const nvmlProcessUtilizationSample_t *sample)
+{
+        for (size_t i = 0; i < processes->count; i++) {
+                struct gpu_process *process = vec_at(processes, i);
+
+                if (process->pid == sample->pid && strcmp(process->uuid, uuid) == 0 &&
+                    sample->smUtil <= 100)
+                        process->busy_percent = sample->smUtil;
+        }
+}
+
+static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char *uuid,
+                        struct vec *processes)
+{
+        static nvmlProcessInfo_t infos[PROCESSES_MOST]; /* one thread talks to the driver */
+        static nvmlProcessUtilizationSample_t samples[SAMPLES_MOST];
+        unsigned count = PROCESSES_MOST, sample_count = SAMPLES_MOST;
+
+        if (nvml->processes(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
+                return;
+        for (unsigned i = 0; i < count; i++) {
+                struct gpu_process process = { .pid = infos[i].pid };
+
+                /* "Not available" is all ones. */
+                if (infos[i].usedGpuMemory != UINT64_MAX)
+                        process.bytes = infos[i].usedGpuMemory;
+                str_copy(process.uuid, sizeof process.uuid, uuid);
+                vec_push(processes, &process);
+        }
+        if (count == 0 || !nvml->process_use ||
+            nvml->process_use(device, samples, &sample_count, 0) != NVML_SUCCESS)
+                return;
+        for (unsigned i = 0; i < sample_count && i < SAMPLES_MOST; i++)
+                busy_put(processes, uuid, &samples[i]);
+}
+
+/* Indices may have gaps. The driver has no utilisation by process for MIG devices. */
+static void parts_read(const struct nvml *nvml, nvmlDevice_t parent, struct vec *processes)
+{
+        unsigned int most = 0;
+
+        if (nvml->mig_count(parent, &most) != NVML_SUCCESS)
+                return;
+        for (unsigned i = 0; i < most; i++) {
+                char uuid[sizeof((struct gpu_process *)NULL)->uuid];
+                nvmlDevice_t part;
+
+                if (nvml->mig_handle(parent, i, &part) == NVML_SUCCESS &&
+                    nvml->uuid(part, uuid, sizeof uuid) == NVML_SUCCESS)
+                        device_read(nvml, part, uuid, processes);
+        }
+}
+
+void gpu_process_read(const struct nvml *nvml, const struct gpu_set *set, struct vec *processes)
+{
+        for (unsigned i = 0; nvml->processes && i < set->count; i++) {
+                const struct gpu *gpu = &set->gpus[i];
+                nvmlDevice_t device;
+
+                if (!gpu->is_healthy || nvml->handle(gpu->index, &device) != NVML_SUCCESS)
+                        continue;
+                if (!gpu->is_mig)
+                        device_read(nvml, device, gpu->uuid, processes);
+                else if (nvml->mig)
+                        parts_read(nvml, device, processes);
+        }
+}

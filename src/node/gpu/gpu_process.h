@@ -1,0 +1,15 @@
+/* gpu_process: who is on the GPUs, as the driver says. */
+#pragma once
+
+#include "gpu.h"
+#include "vec.h"
+
+struct gpu_process {
+        char uuid[96]; /* of the GPU, or of the MIG device */
+        uint32_t pid;  /* the host's */
+        uint64_t bytes;
+        unsigned busy_percent; /* of the GPU's time, lately; 0 where the driver does not say */
+};
+
+/* Adds a struct gpu_process for each process on each GPU, or where it is cut, on each of its MIG devices. */
+void gpu_process_read(const struct nvml *nvml, const struct gpu_set *set, struct vec *processes);

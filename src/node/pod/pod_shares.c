@@ -1,0 +1,216 @@
+/* What a pod says becomes its containers' shares, or why they have none. */
+#include "pod_shares.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "pod.h"
+#include "pod_allocation.h"
+#include "pod_notes.h"
+#include "pod_request.h"
+#include "quantity.h"
+#include "share_growth.h"
+#include "str.h"
+
+static const char *text_get(const json_t *object, const char *key)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+
+        return text ? text : "";
+}
+
+static const json_t *annotations_of(const json_t *pod)
+{
+        return json_object_get(json_object_get(pod, "metadata"), "annotations");
+}
+
+/* The scheduler learns that the pod has less, and its owner why. */
+static void on_cut(void *owner, const struct share_growth_cut *cut)
+{
+        const struct pod_watch_options *options = owner;
+        struct held_share *held = cut->held;
+        char amount[QUANTITY_TEXT_BYTES], sentence[256];
+
+        if (cut->memory_bytes)
+                quantity_format_bytes(cut->memory_bytes, amount);
+        else
+                snprintf(amount, sizeof amount, "%u %%", cut->cores_percent);
+        snprintf(sentence, sizeof sentence,
+                 "container '%.63s': %s of GPU %u that it grew by was taken back, for a pod that "
+                 "was "
+                 "placed there",
+                 held->container, amount, cut->gpu->index);
+        log_warn("pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
+        pod_notes_lower(options->client, held, NULL);
+        pod_notes_event(options->client, held, options->node_name, "GrowthTakenBack", sentence);
+}
+
+void pod_shares_settle(const struct pod_watch_options *options)
+{
+        share_growth_yield(options->fit, NULL, on_cut, (void *)options);
+}
+
+/* What grew gives way to what was decided. An unconfirmed pod is not checked for fit: the watch, which
+ * knows who has left it, is behind. */
+static int share_make(const struct pod_watch_options *options, const struct seen_pod *seen,
+                      const struct share_copy *content, const struct gpu_device *cards,
+                      struct held_share **ret_held, struct err *e)
+{
+        int r = 0;
+
+        share_growth_yield(options->fit, content, on_cut, (void *)options);
+        if (!seen->learned_ns)
+                r = share_fit_admits(options->fit, content, e);
+        return r < 0 ? r : share_book_make(options->shares, content, cards, ret_held, e);
+}
+
+/* A share that is there changes only when what the pod says does: what `vgpu set` has changed since is not
+ * undone by a pod's heartbeat. */
+static int share_put(const struct pod_watch_options *options, const struct seen_pod *seen,
+                     const json_t *pod, const struct share_copy *content,
+                     const struct gpu_device *cards, struct err *e)
+{
+        struct share_book *shares = options->shares;
+        struct held_share *held = share_book_find(shares, content->pod_uid, content->container);
+        int r;
+
+        if (held)
+                held->is_going = false;
+        if (held && share_current(&held->share)->origin == content->origin)
+                return 0;
+        if (held) {
+                r = share_fit_allows(options->fit, held, content, e);
+                if (r == 0)
+                        r = share_book_change(shares, held, content, e);
+                if (r == 0)
+                        pod_notes_allocation(options->client, held, annotations_of(pod));
+        } else {
+                r = share_make(options, seen, content, cards, &held, e);
+        }
+        if (r == 0)
+                log_info("share of container '%s' of pod %s/%s: %u GPUs, first with %u MiB",
+                         held->container, held->pod_namespace, held->pod, content->device_count,
+                         (unsigned)(content->devices[0].limit_bytes >> 20));
+        return r;
+}
+
+static void refuse(const struct pod_watch_options *options, struct seen_pod *seen,
+                   const json_t *pod, const char *container, const struct err *e)
+{
+        const char *why = e->text;
+        const json_t *metadata = json_object_get(pod, "metadata");
+        struct held_share *held = share_book_find(options->shares, seen->uid, container);
+
+        if (!seen_pod_refuse(seen, container, why))
+                return;
+        log_limit_warn(options->refusal_log, clock_now_ns(), "pod %s/%s: %s%s",
+                       text_get(metadata, "namespace"), text_get(metadata, "name"), why,
+                       held ? "; its share stays" : "");
+        if (!held)
+                return;
+        if (e->code ==
+            -ENOSPC) /* what it grew by was taken back, and the pod does not say so yet */
+                pod_notes_lower(options->client, held, annotations_of(pod));
+        pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
+}
+
+/* Nobody grows into what was decided for a container that has no share: it may have one later. */
+static void claim(struct seen_pod *seen, const struct pod_walk *walk, unsigned place,
+                  const struct allocation *allocation)
+{
+        const char *name = pod_request_name(walk->container);
+
+        seen_pod_unclaim(seen, name);
+        for (size_t i = 0; i < allocation->parts.count; i++) {
+                const struct allocation_part *part = vec_at(&allocation->parts, i);
+                struct seen_claim row = { .limit_bytes = part->memory_mib << 20,
+                                          .cores_percent = part->cores,
+                                          .phase = walk->is_sidecar ? SHARE_PHASE_SIDECAR
+                                                   : walk->is_init  ? SHARE_PHASE_PASSING
+                                                                    : SHARE_PHASE_LASTING,
+                                          .place = place };
+
+                if (strcmp(part->container, name) != 0)
+                        continue;
+                str_copy(row.container, sizeof row.container, name);
+                str_copy(row.uuid, sizeof row.uuid, part->uuid);
+                seen_pod_claim(seen, &row);
+        }
+}
+
+/* A new share begins with what the scheduler decided, which fits; what annotations ask for beyond
+ * is then a change like any other: it must fit, and the scheduler is told. */
+static int share_begin(const struct pod_watch_options *options, const struct seen_pod *seen,
+                       const json_t *pod, const json_t *container,
+                       const struct allocation *allocation, struct err *e)
+{
+        struct share_terms terms = options->terms;
+        struct gpu_device cards[SHARE_DEVICES];
+        struct share_copy content;
+
+        terms.is_as_decided = true;
+        const int r = share_content_make(pod, container, allocation, options->gpus, &terms,
+                                         &content, cards, e);
+        return r > 0 ? share_put(options, seen, pod, &content, cards, e) : r;
+}
+
+static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
+                            const json_t *pod, const json_t *container,
+                            const struct allocation *allocation)
+{
+        const char *name = pod_request_name(container);
+        struct gpu_device cards[SHARE_DEVICES];
+        struct share_copy content;
+        struct err e = { 0 };
+        int r = share_content_make(pod, container, allocation, options->gpus, &options->terms,
+                                   &content, cards, &e);
+
+        if (r > 0 && !share_book_find(options->shares, seen->uid, name))
+                r = share_begin(options, seen, pod, container, allocation, &e) < 0 ? -EINVAL : r;
+        if (r > 0)
+                r = share_put(options, seen, pod, &content, cards, &e);
+        if (r < 0)
+                refuse(options, seen, pod, name, &e);
+        else
+                seen_pod_clear(seen, name);
+}
+
+/* Does it ask for a part of a GPU? MIG instances are kubelet's to choose. */
+static bool asks_for_gpu(const json_t *container)
+{
+        struct request request;
+
+        return pod_request_read(container, false, &request, NULL) == 0 &&
+               (request_has(&request, RESOURCE_COUNT) || request_has(&request, RESOURCE_MEMORY) ||
+                request_has(&request, RESOURCE_MEMORY_PERCENT) ||
+                request_has(&request, RESOURCE_CORES));
+}
+
+void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
+                      const json_t *pod)
+{
+        struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
+        struct allocation allocation;
+        struct err e = { 0 };
+        const int r = pod_allocation_read(pod, &allocation, &e);
+
+        if (r == -ENOENT)
+                err_set(&e, -ENOENT,
+                        "no GPU was chosen for it: it was placed by '%.60s', not by "
+                        "vgpu-scheduler",
+                        text_get(walk.spec, "schedulerName"));
+        for (unsigned place = 0; pod_walk_next(&walk); place++) {
+                if (r == 0)
+                        container_apply(options, seen, pod, walk.container, &allocation);
+                if (r == 0 &&
+                    !share_book_find(options->shares, seen->uid, pod_request_name(walk.container)))
+                        claim(seen, &walk, place, &allocation);
+                if (r < 0 && asks_for_gpu(walk.container))
+                        refuse(options, seen, pod, pod_request_name(walk.container), &e);
+        }
+        if (r == 0)
+                allocation_done(&allocation);
+}

@@ -1,0 +1,11 @@
+/* pod_shares: the shares of one pod's containers, made or changed as the pod says. */
+#pragma once
+
+#include "pod_watch.h"
+#include "seen_pod.h"
+
+/* Containers that were to have a share and cannot are noted with the pod, and logged once. */
+void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
+                      const json_t *pod);
+/* The watch is in sync: where shares that grew leave too little for what was decided, they are cut. */
+void pod_shares_settle(const struct pod_watch_options *options);

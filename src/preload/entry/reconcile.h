@@ -1,8 +1,0 @@
-/* reconcile: the account against the driver's own figure for this process. */
-#pragma once
-
-#include <stdbool.h>
-
-/* Compares, if no thread is between a charge and its settlement. True: something was given back. At most
- * ten times a second. */
-bool reconcile(unsigned account);

@@ -1,0 +1,39 @@
+/* The gate of time slices: may this process submit work to the device now, or has another container the
+ * time slice? Without pages of the container (no share, or none that anybody arbitrates) always. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Does the device have time slices? Opens its pages the first time. */
+bool gate_timeslice_applies(unsigned device_index);
+
+/* May work that is done by then be submitted? False: end the time slice, begin another. */
+bool gate_timeslice_is_on(unsigned device_index, uint64_t done_ns);
+bool gate_timeslice_has_begun(unsigned device_index);
+/* Idle for longer, the time slice is better given to others: where memory changes hands with it, not before
+ * that has paid. */
+uint64_t gate_timeslice_idle_ns(unsigned device_index);
+/* Does another container wait for the device? */
+bool gate_timeslice_is_wanted(unsigned device_index);
+
+/* Waits for a time slice; several threads may. True: others had the device, and memory is short: what the
+ * work touches should be brought back onto it. */
+bool gate_timeslice_begin(unsigned device_index);
+/* Nothing of this process is on the device. `wants_more`: it asks for the next one at once. */
+void gate_timeslice_end(unsigned device_index, bool wants_more);
+
+/* True: the time slice did not end in time, and the arbiter has given us up: there are no more of them, until
+ * it says otherwise. It counts as ended, whatever is on the device. */
+bool gate_timeslice_is_given_up(unsigned device_index);
+
+/* Sleeps until the arbiter changes the grant, or so long. */
+void gate_timeslice_wait_grant(unsigned device_index, uint64_t most_ns);
+
+/* What may be submitted and not done; `default_ns` if nobody says. */
+uint64_t gate_timeslice_in_flight_ns(unsigned device_index, uint64_t default_ns);
+/* A sign of life: what is submitted and not done. */
+void gate_timeslice_note(unsigned device_index, uint64_t in_flight_ns);
+
+/* In a forked child, which has a process slot of its own. */
+void gate_timeslice_forked(void);

@@ -1,0 +1,369 @@
+/* meter: segments from their first work to what was learned of them. */
+#include "meter.h"
+
+#include "clock.h"
+#include "cost.h"
+#include "gate_compute.h"
+#include "lock.h"
+#include "region_layout.h"
+#include "scope.h"
+#include "stream_end.h"
+
+enum { QUERIES_MOST = 64 };          /* events, at a time */
+#define COMPARE_NS (100 * NS_PER_MS) /* the clocks of device and host, at least this often */
+#define CLOSE_NS   (20 * NS_PER_US)  /* more between clock and event: this thread was not running */
+enum { COMPARE_TRIES = 4 };
+
+/* One per device: what one lock guards. */
+struct device_meter {
+        struct lock lock;
+        struct segment *first, **last; /* closed, in that order */
+        struct busy_set busy;
+        uint64_t planned_ns;  /* of these */
+        uint64_t due_ns;      /* when all of these should be done */
+        uint64_t compared_ns; /* when an event was last put on an idle stream */
+        unsigned guesses;
+};
+
+static struct {
+        struct device_meter devices[REGION_DEVICES];
+} meter;
+
+CUstreamCaptureMode meter_relax(void)
+{
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+        if (real_cuda.cuThreadExchangeStreamCaptureMode)
+                real_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+        return mode;
+}
+
+void meter_restore(CUstreamCaptureMode mode)
+{
+        if (real_cuda.cuThreadExchangeStreamCaptureMode)
+                real_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+/* True: the segment is ours still. The caller holds its device's lock. */
+static bool ref_holds(struct segment_ref ref)
+{
+        return ref.segment && ref.segment->number == ref.number;
+}
+
+static CUevent mark(struct segment *s, CUstream stream, uint64_t *ret_recorded_ns)
+{
+        CUevent event = marker_take(s->markers);
+
+        if (!event)
+                return NULL;
+        *ret_recorded_ns = clock_now_ns();
+        if (real_cuda.cuEventRecord(event, stream) == CUDA_SUCCESS)
+                return event;
+        marker_give(s->markers, event);
+        return NULL;
+}
+
+/* How far the clocks are apart is known as exactly as this event was near its reading of the host's. */
+static void mark_closely(struct segment *s, CUstream stream)
+{
+        for (unsigned i = 1; i < COMPARE_TRIES; i++) {
+                const uint64_t now_ns = clock_now_ns();
+
+                if (now_ns - s->begin_recorded_ns < CLOSE_NS ||
+                    real_cuda.cuEventRecord(s->begin, stream) != CUDA_SUCCESS)
+                        return;
+                s->begin_recorded_ns = now_ns;
+        }
+}
+
+/* On an idle stream, work begins when it is submitted: an event only compares the clocks. */
+static void begin_mark(struct device_meter *a, struct segment *s, CUstream stream)
+{
+        const bool is_idle = real_cuda.cuStreamQuery(stream) == CUDA_SUCCESS;
+        const uint64_t now_ns = clock_now_ns();
+
+        if (is_idle && now_ns - a->compared_ns < COMPARE_NS)
+                return;
+        s->begin = mark(s, stream, &s->begin_recorded_ns);
+        if (is_idle && s->begin)
+                mark_closely(s, stream);
+        if (is_idle)
+                a->compared_ns = now_ns;
+}
+
+/* The caller holds the device's lock. */
+static void crowd_note(struct segment *s)
+{
+        for (unsigned i = 0; i < segment_count(); i++) {
+                struct segment *other = segment_at(i);
+                if (other->state == SEGMENT_FREE || other->device_index != s->device_index ||
+                    (other->stream == s->stream && other->context == s->context))
+                        continue;
+                s->is_crowded = true;
+                other->is_crowded = true;
+        }
+}
+
+struct segment_ref meter_open(const struct target *target, CUstream stream)
+{
+        struct device_meter *a = &meter.devices[target->device_index];
+        struct segment_ref ref = { 0 };
+
+        lock_take(&a->lock);
+        struct marker_pool *markers =
+                marker_pool_of(target->context, (unsigned)target->device_index);
+        struct segment *s = markers ? segment_take() : NULL;
+        if (s) {
+                s->device_index = (unsigned)target->device_index;
+                s->markers = markers;
+                s->context = target->context;
+                s->stream = stream;
+                s->streams_ended = stream_end_count();
+                crowd_note(s);
+                begin_mark(a, s, stream);
+                s->open_ns = clock_now_ns();
+                ref = (struct segment_ref){ s, s->number };
+        }
+        lock_give(&a->lock);
+        return ref;
+}
+
+/* The caller holds the device's lock. */
+static void segment_end(struct device_meter *a, struct segment *s)
+{
+        if (s->state == SEGMENT_CLOSED)
+                a->planned_ns -= s->facts.planned_ns;
+        if (s->begin)
+                marker_give(s->markers, s->begin);
+        if (s->end)
+                marker_give(s->markers, s->end);
+        segment_free(s);
+}
+
+void meter_drop(struct segment_ref ref)
+{
+        if (!ref.segment)
+                return;
+        struct device_meter *a = &meter.devices[ref.segment->device_index];
+        lock_take(&a->lock);
+        if (ref_holds(ref))
+                segment_end(a, ref.segment);
+        lock_give(&a->lock);
+}
+
+static void list_append(struct device_meter *a, struct segment *s)
+{
+        if (!a->first)
+                a->last = &a->first;
+        *a->last = s;
+        a->last = &s->next;
+        s->next = NULL;
+}
+
+void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end)
+{
+        if (!ref.segment)
+                return;
+        struct device_meter *a = &meter.devices[ref.segment->device_index];
+        struct segment *s = ref.segment;
+        lock_take(&a->lock);
+        if (!ref_holds(ref)) {
+                lock_give(&a->lock);
+                return;
+        }
+        s->facts = *end;
+        if (!s->facts.last_at_ns)
+                s->facts.last_at_ns = clock_now_ns();
+        s->end = mark(s, stream, &s->end_recorded_ns);
+        if (!s->end) {
+                segment_end(a, s);
+        } else {
+                s->state = SEGMENT_CLOSED;
+                a->planned_ns += end->planned_ns;
+                if (a->due_ns < s->end_recorded_ns || !a->first)
+                        a->due_ns = s->end_recorded_ns;
+                a->due_ns += end->planned_ns;
+                a->guesses += end->cost && cost_table[end->cost].ns == COST_UNKNOWN_NS;
+                list_append(a, s);
+        }
+        lock_give(&a->lock);
+}
+
+uint64_t meter_context(struct segment_ref ref)
+{
+        return ref_holds(ref) ? ref.segment->context : 0;
+}
+
+/* Time that only this process's segments know, and of it what the container did not know. */
+struct measured {
+        uint64_t own_ns, used_ns;
+};
+
+static void span_count(struct device_meter *a, unsigned device_index, struct span span,
+                       struct measured *measured)
+{
+        struct span parts[BUSY_SPANS + 1];
+        unsigned count = busy_set_add(&a->busy, span, parts);
+
+        for (unsigned i = 0; i < count; i++) {
+                measured->own_ns += parts[i].end_ns - parts[i].begin_ns;
+                measured->used_ns +=
+                        gate_compute_used(device_index, parts[i].begin_ns, parts[i].end_ns);
+        }
+}
+
+static void segment_settle(struct device_meter *a, struct segment *s)
+{
+        uint64_t now_ns = clock_now_ns(), begin_ns = 0, end_ns;
+
+        if (s->begin)
+                marker_time_ns(s->markers, s->begin, s->begin_recorded_ns, now_ns, &begin_ns);
+        if (s->begin && !marker_is_ready(s->markers))
+                marker_refer(s->markers, steal(s->begin));
+        if (begin_ns < s->open_ns)
+                begin_ns = s->open_ns;
+        if (!marker_time_ns(s->markers, s->end, s->end_recorded_ns, now_ns, &end_ns))
+                return;
+        marker_refer(s->markers, steal(s->end));
+        struct span early, late;
+        segment_spans(s, begin_ns, end_ns, &early, &late);
+        struct measured m = { 0 };
+        span_count(a, s->device_index, early, &m);
+        span_count(a, s->device_index, late, &m);
+        if (s->facts.cost) {
+                cost_learn(s->facts.cost, m.own_ns, s->is_crowded);
+                gate_compute_saw(s->device_index, s->is_crowded ? 0 : m.own_ns);
+        }
+        gate_compute_correct(s->device_index, (int64_t)m.used_ns - (int64_t)s->facts.planned_ns);
+}
+
+static bool is_guess(const struct segment *s)
+{
+        return s->facts.cost && cost_table[s->facts.cost].ns == COST_UNKNOWN_NS;
+}
+
+void meter_harvest(unsigned device_index)
+{
+        struct device_meter *a = &meter.devices[device_index];
+        unsigned queried = 0;
+
+        lock_take(&a->lock);
+        for (struct segment **link = &a->first, *s; (s = *link) && queried < QUERIES_MOST;
+             queried++) {
+                CUresult r = real_cuda.cuEventQuery(s->end);
+                if (r == CUDA_ERROR_NOT_READY) {
+                        link = &s->next;
+                        continue;
+                }
+                *link = s->next;
+                if (!*link)
+                        a->last = link;
+                if (r == CUDA_SUCCESS)
+                        segment_settle(a, s);
+                segment_end(a, s);
+        }
+        a->guesses = 0;
+        for (struct segment *s = a->first; s; s = s->next)
+                a->guesses += is_guess(s);
+        lock_give(&a->lock);
+}
+
+struct backlog meter_backlog(unsigned device_index)
+{
+        struct device_meter *a = &meter.devices[device_index];
+
+        lock_take(&a->lock);
+        struct backlog backlog = { .planned_ns = a->planned_ns,
+                                   .due_ns = a->due_ns,
+                                   .oldest = a->first ? a->first->stream : NULL,
+                                   .is_guess = a->guesses > 0 };
+        lock_give(&a->lock);
+        return backlog;
+}
+
+/* Work of a segment that is still open, and whose stream cannot have become another's. */
+static bool segment_works(const struct segment *s)
+{
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+        if (!stream_end_spared(s->stream, s->streams_ended))
+                return false;
+        if (real_cuda.cuStreamIsCapturing &&
+            (real_cuda.cuStreamIsCapturing(s->stream, &status) != CUDA_SUCCESS ||
+             status != CU_STREAM_CAPTURE_STATUS_NONE))
+                return false;
+        return real_cuda.cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY;
+}
+
+/* The caller holds the device's lock. */
+static bool open_segments_work(unsigned device_index)
+{
+        bool works = false;
+
+        for (unsigned i = 0; i < segment_count() && !works; i++) {
+                const struct segment *s = segment_at(i);
+                CUcontext popped;
+
+                if (s->state != SEGMENT_OPEN || s->device_index != device_index ||
+                    real_cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)s->context) != CUDA_SUCCESS)
+                        continue;
+                works = segment_works(s);
+                real_cuda.cuCtxPopCurrent_v2(&popped);
+        }
+        return works;
+}
+
+uint64_t meter_left_ns(unsigned device_index)
+{
+        struct device_meter *a = &meter.devices[device_index];
+
+        meter_harvest(device_index);
+        lock_take(&a->lock);
+        uint64_t left_ns = a->first ? a->planned_ns + 1 : open_segments_work(device_index);
+        lock_give(&a->lock);
+        return left_ns;
+}
+
+static void device_forget(struct device_meter *a, uint64_t context)
+{
+        for (struct segment **link = &a->first, *s; (s = *link);) {
+                if (s->context != context) {
+                        link = &s->next;
+                        continue;
+                }
+                *link = s->next;
+                if (!*link)
+                        a->last = link;
+                segment_end(a, s);
+        }
+        for (unsigned i = 0; i < segment_count(); i++) {
+                struct segment *s = segment_at(i);
+                if (s->state == SEGMENT_OPEN && s->context == context &&
+                    a == &meter.devices[s->device_index])
+                        segment_end(a, s);
+        }
+}
+
+void meter_context_ends(uint64_t context)
+{
+        int device_index = marker_device_index(context);
+
+        if (device_index < 0)
+                return;
+        struct device_meter *a = &meter.devices[device_index];
+        CUstreamCaptureMode mode = meter_relax();
+        meter_harvest((unsigned)device_index);
+        lock_take(&a->lock);
+        device_forget(a, context);
+        marker_pool_end(context);
+        lock_give(&a->lock);
+        meter_restore(mode);
+}
+
+void meter_forked(void)
+{
+        for (unsigned i = 0; i < REGION_DEVICES; i++)
+                meter.devices[i] = (struct device_meter){ 0 };
+        segment_forked();
+        marker_forked();
+}

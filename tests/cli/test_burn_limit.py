@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""vgpu-burn under a limit of compute: test_burn_limit.py VGPU VGPU_BURN SOURCE_ROOT."""
+
+import re
+import subprocess
+
+from cli_case import BURN, ENVIRONMENT, VGPU, Case, main, vgpu, wait_until
+
+
+class BurnLimit(Case):
+    def busy_part(self, *options):
+        """The part of the GPU's time that vgpu-burn takes, by the counters of the machine itself."""
+        with subprocess.Popen([VGPU, "run", "--machine", self.machine, *options, "--", BURN, "60"], env=ENVIRONMENT,
+                              stdout=subprocess.DEVNULL) as process:
+            self.assertTrue(wait_until(lambda: self.stat()["counters"]["launches"] > 50, 30))
+            begin = self.stat()
+            wait_until(lambda: self.stat()["time_ns"] > begin["time_ns"] + 2e9, 30)
+            end = self.stat()
+            process.terminate()
+        self.assertEqual(process.returncode, 0)
+        vgpu("sim", "destroy", "--machine", self.machine)
+        return (end["gpus"][0]["busy_ns"] - begin["gpus"][0]["busy_ns"]) / (end["time_ns"] - begin["time_ns"])
+
+    def test_it_keeps_a_gpu_busy_so_that_a_limit_shows(self):
+        self.create("--preset", "a100-40gb")
+        self.assertGreater(self.busy_part(), 0.8)
+        self.create("--preset", "a100-40gb")
+        part = self.busy_part("--cores", "30")
+        self.assertLess(part, 0.34)
+        self.assertGreater(part, 0.2)
+
+    def test_the_rate_it_reports_is_that_of_its_limit(self):
+        def rate(*options):
+            done = self.run_sim("--sim=a100-40gb", *options, "--", BURN, "2")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return float(re.findall(r"100\.0%  proc'd: \d+ \(([\d.]+) Gflop/s\)", done.stdout)[-1])
+        # As large a launch with a limit as without: it is not taken for one that is computed in software.
+        self.assertLess(rate("--cores", "10"), 0.13 * rate())
+        self.assertGreater(rate("--cores", "10"), 0.04 * rate())
+
+
+if __name__ == "__main__":
+    main("__main__")

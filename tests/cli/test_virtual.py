@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Virtual memory by vgpu run, set and ps: test_virtual.py VGPU VGPU_BURN SOURCE_ROOT."""
+
+from cli_case import main
+from share_case import MIB, OUT_OF_MEMORY, ShareCase
+
+
+class Virtual(ShareCase):
+    def card(self):
+        """What the card itself says is used, in MiB."""
+        return self.stat()["gpus"][0]["used_bytes"] // MIB
+
+    def fill(self, guest, mib):
+        """Allocates until it is refused; how much that was, in MiB."""
+        held = 0
+        while guest.alloc(mib) == 0:
+            held += mib
+        return held
+
+    def device(self, name):
+        return self.shares()[name]["gpus"][0]
+
+    def begin(self, *words):
+        self.create("--preset", "gtx-1050ti", "--context-memory", "0")
+        return self.start("--machine", self.machine, "--name", "one", *words)
+
+    def test_a_ratio_halves_what_is_on_the_card(self):
+        guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
+        self.assertEqual(self.fill(guest, 128), 4096)
+        self.assertLessEqual(self.card(), 2048)
+        self.assertEqual(guest.ask("info"), [0, 4096 * MIB])
+        device = self.device("one")
+        self.assertEqual((device["limit_bytes"], device["physical_limit_bytes"], device["virtual_limit_bytes"]),
+                         (4096 * MIB, 2048 * MIB, 2048 * MIB))
+        self.assertEqual((device["held_bytes"], device["virtual_bytes"]), (4096 * MIB, 2048 * MIB))
+        (process,) = self.shares()["one"]["processes"]
+        self.assertEqual(process["gpus"][0]["physical_bytes"], 2048 * MIB)
+        self.assertEqual(process["gpus"][0]["virtual_bytes"], 2048 * MIB)
+        lines = [line.split("\t") for line in self.vgpu("ps", "--columns", "share,held,virtual,limit").stdout.splitlines()]
+        self.assertIn(["one", "4GiB", "2GiB", "4GiB"], lines)
+
+    def test_a_whole_card_oversold_holds_six_of_four_and_not_eight(self):
+        guest = self.begin("--oversold")
+        for _ in range(6 * 4):
+            self.assertEqual(guest.alloc(256), 0)
+        self.assertEqual(guest.touch(), 24)
+        card = self.card()
+        self.assertTrue(3072 <= card <= 4096, card)
+        self.assertEqual(self.device("one")["physical_bytes"] // MIB, card)
+        (process,) = self.shares()["one"]["processes"]
+        self.assertEqual(process["gpus"][0]["resident_bytes"] // MIB, card)
+        self.assertEqual(self.device("one")["virtual_bytes"] // MIB, 6 * 1024 - card)
+        self.assertLess(6 * 1024 + self.fill(guest, 256), 8 * 1024)
+        self.assertEqual(self.card(), card)
+
+    def test_how_far_it_is_oversold(self):
+        guest = self.begin("--memory", "1g", "--oversold", "--oversold-host-memory", "512Mi")
+        self.assertEqual(self.fill(guest, 64), 1536)
+        self.assertLessEqual(self.card(), 1024)
+        self.assertEqual(guest.ask("info"), [0, 1024 * MIB])
+
+    def test_two_processes_share_both_parts(self):
+        one = self.begin("--memory", "1g", "--memory-ratio", "2")
+        two = self.start("--machine", self.machine, "--name", "one")
+        for guest in (one, two, one, two, one, two, one):
+            self.assertEqual(guest.alloc(128), 0)
+        self.assertLessEqual(self.card(), 512)
+        self.assertEqual((one.touch(), two.touch()), (4, 3))
+        self.assertLessEqual(self.card(), 512)
+        self.assertEqual((two.alloc(128), one.alloc(1), two.alloc(1)), (0, OUT_OF_MEMORY, OUT_OF_MEMORY))
+        self.assertLessEqual(self.card(), 512)
+        one.process.kill()
+        one.process.wait()
+        self.assertEqual(self.device("one")["held_bytes"], 512 * MIB)
+        (process,) = self.shares()["one"]["processes"]
+        self.assertEqual(process["gpus"][0]["resident_bytes"], self.card() * MIB)
+        self.assertEqual(self.fill(two, 128), 512)
+
+    def test_it_changes_while_it_runs(self):
+        guest = self.begin("--memory", "1g")
+        self.assertEqual(self.fill(guest, 128), 1024)
+        done = self.vgpu("set", "one", "--oversold-host-memory", "256Mi")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "one: GPU 0 holds 1GiB of 1280MiB, of these on the GPU 1GiB of 1GiB\n")
+        self.assertEqual(self.fill(guest, 128), 256)
+        done = self.vgpu("set", "one", "--no-oversold")
+        self.assertIn("new memory is refused until it fits", done.stdout)
+        self.assertEqual(guest.alloc(1), OUT_OF_MEMORY)
+        self.vgpu("set", "one", "--memory", "2g", "--memory-ratio", "4")
+        device = self.device("one")
+        self.assertEqual((device["physical_limit_bytes"], device["virtual_limit_bytes"]),
+                         (512 * MIB, 1536 * MIB))
+        self.assertIn("goes to the host", self.vgpu("set", "one", "--memory", "2g").stdout)
+        self.assertEqual(self.device("one")["physical_limit_bytes"], 512 * MIB)  # the ratio stays
+        card = self.card()
+        self.assertEqual(guest.alloc(512), 0)
+        self.assertEqual(self.card(), card)
+
+    def test_a_second_run_must_mean_the_same(self):
+        self.begin("--memory", "1g", "--memory-ratio", "2")
+        for words, part in ((("--memory-ratio", "4"), "--memory-ratio 2"), (("--memory-ratio", "2", "--oversold"), "--oversold")):
+            done = self.vgpu("run", "--machine", self.machine, "--name", "one", "--memory", "1g", *words,
+                             "--", "true")
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(part, done.stderr)
+
+
+if __name__ == "__main__":
+    main("__main__")

@@ -1,0 +1,360 @@
+/* Tests of the arbiter with tenants in the same process: it answers doorbells, and no tenant harms it. */
+#include "arbiter.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "futex.h"
+#include "futex_set.h"
+#include "gpu_timeslice.h"
+#include "share.h"
+#include "unit.h"
+
+enum { TENANTS = 2, MANY = 300 };
+
+struct bench {
+        int count;
+        char folders[MANY][64];
+        struct gpu_timeslice turns[MANY];
+        struct arbiter *arbiter;
+        _Atomic uint32_t members; /* changes: the thread ends */
+        pthread_t thread;
+};
+
+static void path_in(const struct bench *bench, int tenant, const char *name, char ret_path[128])
+{
+        snprintf(ret_path, 128, "%s/%s", bench->folders[tenant], name);
+}
+
+static void tenant_make(struct bench *bench, int tenant)
+{
+        char share[128], grant[128], want[128];
+        struct share_copy copy = { .device_count = 1, .name = "test" };
+        const struct gpu_device card = { 0 };
+        struct err e = { 0 };
+
+        bench->count = tenant + 1;
+        snprintf(bench->folders[tenant], sizeof bench->folders[tenant], "/tmp/vgpu-arbiter-XXXXXX");
+        assert_non_null(mkdtemp(bench->folders[tenant]));
+        path_in(bench, tenant, "share", share);
+        path_in(bench, tenant, "grant", grant);
+        path_in(bench, tenant, "want", want);
+        path_in(bench, tenant, "region", copy.region);
+        strcpy(copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = SHARE_UNLIMITED;
+        assert_int_equal(gpu_page_create(grant, want, "here", &card, 1, &e), 0);
+        assert_int_equal(share_create(share, &copy, &e), 0);
+        assert_int_equal(gpu_timeslice_open(grant, want, 0, &bench->turns[tenant], &e), 0);
+        assert_int_equal(arbiter_add(bench->arbiter, share, &e), 0);
+}
+
+static void *arbitrate(void *argument)
+{
+        struct bench *bench = argument;
+
+        while (atomic_load(&bench->members) == 0)
+                arbiter_wait(bench->arbiter, arbiter_step(bench->arbiter), 0);
+        return NULL;
+}
+
+static void bench_open_with(struct bench *bench, int count)
+{
+        memset(bench, 0, sizeof *bench);
+        bench->arbiter = arbiter_new(&bench->members);
+        for (int i = 0; i < count; i++)
+                tenant_make(bench, i);
+        arbiter_step(bench->arbiter);
+        assert_int_equal(pthread_create(&bench->thread, NULL, arbitrate, bench), 0);
+}
+
+static void bench_open(struct bench *bench)
+{
+        bench_open_with(bench, TENANTS);
+}
+
+static void bench_remove(struct bench *bench)
+{
+        static const char *const names[] = { "share", "grant", "want" };
+        char path[128];
+
+        arbiter_free(bench->arbiter);
+        futex_set_forget(&bench->members);
+        for (int i = 0; i < bench->count; i++) {
+                gpu_timeslice_close(&bench->turns[i]);
+                for (int j = 0; j < 3; j++) {
+                        path_in(bench, i, names[j], path);
+                        unlink(path);
+                }
+                rmdir(bench->folders[i]);
+        }
+}
+
+static void bench_close(struct bench *bench)
+{
+        futex_ring(&bench->members);
+        pthread_join(bench->thread, NULL);
+        bench_remove(bench);
+}
+
+/* They ask, one after the other has ended; none of them goes on for want of an answer. */
+static void take_turns(struct bench *bench, int first, int beyond)
+{
+        for (int i = first; i < beyond; i++) {
+                struct gpu_timeslice *turn = &bench->turns[i % bench->count];
+
+                gpu_timeslice_begin(turn);
+                /* A machine that is busy answers late; one that does not hear a doorbell, never. */
+                for (int again = 0; turn->until_ns && again < 20; again++) {
+                        gpu_timeslice_end(turn, false);
+                        gpu_timeslice_begin(turn);
+                }
+                CHECK_EQ(turn->until_ns, 0);
+                CHECK_EQ(turn->number & GPU_STATE_MASK, GPU_OPEN);
+                gpu_timeslice_end(turn, false);
+        }
+}
+
+TEST(tenants_get_their_turns_when_they_ask)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        take_turns(&bench, 0, 6);
+        bench_close(&bench);
+}
+
+/* More than the kernel takes in one call: the last ones ring as well as the first, also when one of them has
+ * gone. */
+TEST(hundreds_of_tenants_get_their_turns_when_they_ask)
+{
+        struct bench bench;
+        char path[128];
+
+        bench_open_with(&bench, MANY);
+        CHECK_EQ(arbiter_tenant_count(bench.arbiter), MANY);
+        take_turns(&bench, 0, MANY);
+        take_turns(&bench, MANY - 3, MANY + 3);
+        futex_ring(&bench.members);
+        pthread_join(bench.thread, NULL);
+        path_in(&bench, 200, "share", path);
+        arbiter_remove(bench.arbiter, path);
+        atomic_store(&bench.members, 0);
+        arbiter_step(bench.arbiter);
+        assert_int_equal(pthread_create(&bench.thread, NULL, arbitrate, &bench), 0);
+        take_turns(&bench, 201, MANY);
+        bench_close(&bench);
+}
+
+/* Of a share: what its processes read before every launch. */
+static uint32_t limits_of(const struct share *share)
+{
+        return atomic_load(&share->file->limits_compute);
+}
+
+static void cores_set(struct share *share, unsigned percent)
+{
+        struct share_copy copy;
+        struct err e = { 0 };
+
+        memcpy(&copy, share_current(share), sizeof copy);
+        copy.devices[0].cores_percent = percent;
+        assert_int_equal(share_update(share, &copy, &e), 0);
+}
+
+TEST(one_without_a_limit_takes_turns_while_one_beside_it_has_one)
+{
+        struct bench bench = { 0 };
+        struct share shares[TENANTS];
+        struct err e = { 0 };
+        char path[128];
+
+        bench.arbiter = arbiter_new(&bench.members);
+        for (int i = 0; i < TENANTS; i++) {
+                tenant_make(&bench, i);
+                path_in(&bench, i, "share", path);
+                assert_int_equal(share_open(path, true, &shares[i], &e), 0);
+        }
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(limits_of(&shares[1]), 0);
+        cores_set(&shares[0], 30);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(limits_of(&shares[0]), SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_TIMESLICES);
+        CHECK_EQ(limits_of(&shares[1]), SHARE_LIMITS_TIMESLICES);
+        CHECK_EQ(atomic_load(&bench.turns[1].grant->weight), 70);
+        cores_set(&shares[1], 20); /* what the arbiter says stays */
+        CHECK_EQ(limits_of(&shares[1]), SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_TIMESLICES);
+        cores_set(&shares[1], 0);
+        cores_set(&shares[0], 0);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(limits_of(&shares[0]), 0);
+        CHECK_EQ(limits_of(&shares[1]), 0);
+        for (int i = 0; i < TENANTS; i++)
+                share_close(&shares[i]);
+        bench_remove(&bench);
+}
+
+TEST(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle)
+{
+        struct bench bench;
+
+        futex_set_use_threads(true);
+        bench_open(&bench);
+        take_turns(&bench, 0, 6);
+        bench_close(&bench);
+        futex_set_use_threads(false);
+}
+
+TEST(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses)
+{
+        struct bench bench;
+        char want[128];
+
+        bench_open(&bench);
+        gpu_timeslice_begin(&bench.turns[0]);
+        path_in(&bench, 1, "want", want);
+        assert_int_equal(truncate(want, 0), 0);
+        gpu_timeslice_end(&bench.turns[0], false);
+        for (int i = 0; i < 3; i++) {
+                /* Something to do: the arbiter reads everybody's page. */
+                futex_ring(&bench.turns[0].wants->bell);
+                gpu_timeslice_begin(&bench.turns[0]);
+                CHECK_EQ(bench.turns[0].until_ns, 0);
+                gpu_timeslice_end(&bench.turns[0], false);
+        }
+        gpu_want_unmap(bench.turns[1].wants);
+        bench.turns[1].wants = NULL;
+        bench_close(&bench);
+}
+
+/* The arbiter's thread that waits for that tenant's doorbell sleeps on a page that is gone. */
+TEST(nor_does_it_hold_up_an_arbiter_that_waits_by_threads)
+{
+        struct bench bench;
+        char want[128];
+
+        futex_set_use_threads(true);
+        bench_open(&bench);
+        take_turns(&bench, 0, 1);
+        path_in(&bench, 1, "want", want);
+        assert_int_equal(truncate(want, 0), 0);
+        gpu_want_unmap(bench.turns[1].wants);
+        bench.turns[1].wants = NULL;
+        for (int i = 0; i < 3; i++) {
+                futex_ring(&bench.turns[0].wants->bell);
+                take_turns(&bench, 0, 1);
+        }
+        bench_close(&bench);
+        futex_set_use_threads(false);
+}
+
+/* A tenant that writes to its own files while the arbiter reads them, by a mapping of its own as another
+ * process would. */
+struct liar {
+        char share[128], grant[128];
+        struct share own;
+        struct gpu_grant_file *grants;
+        _Atomic bool is_ending;
+        pthread_t thread;
+};
+
+static void *lie(void *argument)
+{
+        struct liar *liar = argument;
+        struct share_file *file = liar->own.file;
+
+        for (uint32_t i = 0; !atomic_load(&liar->is_ending); i++) {
+                const uint32_t count = i & 1 ? 1 : 0x7fffffff;
+
+                __atomic_store_n(&file->copies[0].device_count, count, __ATOMIC_SEQ_CST);
+                __atomic_store_n(&liar->grants->device_count, count, __ATOMIC_SEQ_CST);
+                atomic_store(&file->index, i >> 4 & 1); /* the other copy: never right */
+                for (int pause = 0; pause < 200; pause++)
+                        __asm__ volatile("");
+        }
+        return NULL;
+}
+
+static void liar_open(struct liar *liar, const struct bench *bench)
+{
+        struct err e = { 0 };
+
+        memset(liar, 0, sizeof *liar);
+        path_in(bench, 0, "share", liar->share);
+        path_in(bench, 0, "grant", liar->grant);
+        assert_int_equal(share_open(liar->share, true, &liar->own, &e), 0);
+        assert_int_equal(gpu_grant_map(liar->grant, PROT_READ | PROT_WRITE, &liar->grants, &e), 0);
+        memset((void *)&liar->own.file->copies[1], 0xff, sizeof liar->own.file->copies[1]);
+}
+
+static void liar_close(struct liar *liar)
+{
+        share_close(&liar->own);
+        gpu_grant_unmap(liar->grants);
+}
+
+TEST(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody)
+{
+        enum { TURNS = 3000 };
+        struct bench bench = { 0 };
+        struct liar liar;
+        struct err e = { 0 };
+        int let_in = 0;
+
+        bench.arbiter = arbiter_new(&bench.members);
+        tenant_make(&bench, 0);
+        liar_open(&liar, &bench);
+        assert_int_equal(pthread_create(&liar.thread, NULL, lie, &liar), 0);
+        for (int i = 0; i < TURNS; i++) {
+                arbiter_step(bench.arbiter);
+                arbiter_remove(bench.arbiter, liar.share);
+                let_in += arbiter_add(bench.arbiter, liar.share, &e) == 0;
+        }
+        atomic_store(&liar.is_ending, true);
+        pthread_join(liar.thread, NULL);
+        CHECK(let_in > 0); /* the race was run: some reads were of files that were right */
+        liar_close(&liar);
+        bench_remove(&bench);
+}
+
+TEST(a_copy_that_was_never_checked_changes_no_limit)
+{
+        struct bench bench = { 0 };
+        struct liar liar;
+
+        bench.arbiter = arbiter_new(&bench.members);
+        tenant_make(&bench, 0);
+        tenant_make(&bench, 1);
+        liar_open(&liar, &bench);
+        cores_set(&liar.own, 30); /* to the copy that was not in use */
+        memset((void *)&liar.own.file->copies[0], 0xff, sizeof liar.own.file->copies[0]);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(atomic_load(&bench.turns[0].grant->weight), 30);
+        atomic_store(&liar.own.file->index, 0);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(atomic_load(&bench.turns[0].grant->weight), 30);
+        CHECK_EQ(atomic_load(&bench.turns[1].grant->weight), 70);
+        atomic_store(&liar.own.file->index, 1);
+        cores_set(&liar.own, 40); /* what is right is heard again */
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(atomic_load(&bench.turns[0].grant->weight), 40);
+        liar_close(&liar);
+        bench_remove(&bench);
+}
+
+int main(void)
+{
+        return RUN(CASE(tenants_get_their_turns_when_they_ask),
+                   CASE(hundreds_of_tenants_get_their_turns_when_they_ask),
+                   CASE(one_without_a_limit_takes_turns_while_one_beside_it_has_one),
+                   CASE(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle),
+                   CASE(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses),
+                   CASE(nor_does_it_hold_up_an_arbiter_that_waits_by_threads),
+                   CASE(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody),
+                   CASE(a_copy_that_was_never_checked_changes_no_limit));
+}

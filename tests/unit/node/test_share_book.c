@@ -1,0 +1,299 @@
+/* Tests of the book of shares: what it holds is what lies in its folders. */
+#include "share_book.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container_paths.h"
+#include "unit.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define UID "6f1b2c3d-0000-4000-8000-000000000001"
+
+static const struct gpu_device cards[2] = { { 4096 * MIB, 1 }, { 4096 * MIB, 1 } };
+
+/* A folder of the test's own, empty. */
+static const char *fresh_folder(void)
+{
+        static char folder[64];
+        static int number;
+
+        snprintf(folder, sizeof folder, "/dev/shm/vgpu-test-book-%d-%d", getpid(), ++number);
+        return folder;
+}
+
+static void folder_remove(const char *folder)
+{
+        char command[128];
+
+        snprintf(command, sizeof command, "rm -r '%s'", folder);
+        CHECK_EQ(system(command), 0);
+}
+
+static struct share_copy content(const char *pod_namespace, const char *uid, const char *container)
+{
+        struct share_copy copy = { .device_count = 1, .origin = 7 };
+
+        snprintf(copy.pod_uid, sizeof copy.pod_uid, "%s", uid);
+        snprintf(copy.pod_namespace, sizeof copy.pod_namespace, "%s", pod_namespace);
+        snprintf(copy.pod_name, sizeof copy.pod_name, "train");
+        snprintf(copy.container, sizeof copy.container, "%s", container);
+        snprintf(copy.devices[0].uuid, sizeof copy.devices[0].uuid, "GPU-1");
+        copy.devices[0].limit_bytes = copy.devices[0].physical_bytes = 200 * MIB;
+        return copy;
+}
+
+static struct share_book *book_open(const char *folder, const char *boot)
+{
+        struct share_book *book = NULL;
+        struct err e = { 0 };
+
+        if (share_book_open(folder, boot, &book, &e) < 0)
+                fail_msg("%s", e.text);
+        return book;
+}
+
+static struct held_share *put(struct share_book *book, const char *pod_namespace, const char *uid,
+                              const char *container)
+{
+        const struct share_copy copy = content(pod_namespace, uid, container);
+        struct held_share *held = NULL;
+        struct err e = { 0 };
+
+        if (share_book_make(book, &copy, cards, &held, &e) < 0)
+                fail_msg("%s", e.text);
+        return held;
+}
+
+static mode_t mode_of(const struct held_share *held, const char *name)
+{
+        char path[SHARE_TEXT];
+        struct stat status;
+
+        snprintf(path, sizeof path, "%.*s%s", (int)(strrchr(held->path, '/') - held->path + 1),
+                 held->path, name);
+        return stat(path, &status) < 0 ? 0 : status.st_mode & 0777;
+}
+
+TEST(a_share_is_found_by_its_container_and_by_its_name)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct held_share *held = put(book, "ns", UID, "main");
+
+        CHECK_STR(held->name, "train.main");
+        CHECK(share_book_find(book, UID, "main") == held);
+        CHECK(share_book_find_name(book, "train.main") == held);
+        CHECK(!share_book_find(book, UID, "other"));
+        CHECK(!share_book_find(book, "6f1b2c3d", "main"));
+        CHECK_EQ(share_book_count(book), 1);
+        CHECK_STR(share_current(&held->share)->region, CONTAINER_REGION);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(the_containers_processes_write_their_region_and_never_the_share)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct held_share *held = put(book, "ns", UID, "main");
+        struct region region;
+
+        CHECK_EQ(mode_of(held, "share"), 0644);
+        CHECK_EQ(mode_of(held, "grant"), 0644);
+        CHECK_EQ(mode_of(held, "region"), 0666);
+        CHECK_EQ(mode_of(held, "want"), 0666);
+        CHECK_EQ(share_book_region(held, &region, NULL), 0);
+        CHECK_EQ(region.identity.inode, share_current(&held->share)->region_inode);
+        region_close(&region);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(pods_of_one_name_in_two_namespaces_have_two_names)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct held_share *a = put(book, "a", UID, "main");
+        struct held_share *b = put(book, "b", "7777777777777-8", "main");
+
+        CHECK_STR(a->name, "train.main");
+        CHECK_STR(b->name, "train.main.7777777777777");
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(a_book_that_is_opened_again_holds_what_it_held)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct err e = { 0 };
+
+        struct held_share *held = put(book, "ns", UID, "main");
+        put(book, "ns", UID, "side");
+        const uint64_t inode = share_current(&held->share)->region_inode;
+        struct share_copy copy = content("ns", UID, "main");
+        copy.devices[0].limit_bytes = 300 * MIB;
+        CHECK_EQ(share_book_change(book, held, &copy, &e), 0);
+        share_book_close(book);
+
+        book = book_open(folder, "boot");
+        CHECK_EQ(share_book_count(book), 2);
+        held = share_book_find(book, UID, "main");
+        CHECK(held && share_book_find(book, UID, "side"));
+        CHECK_EQ(share_current(&held->share)->devices[0].limit_bytes, 300 * MIB);
+        CHECK_EQ(share_current(&held->share)->region_inode, inode);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(a_region_of_another_boot_is_made_anew_and_the_share_stays)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot-1");
+        struct held_share *held = put(book, "ns", UID, "main");
+        struct region region;
+
+        CHECK_EQ(share_book_region(held, &region, NULL), 0);
+        CHECK_EQ(region_join(&region), 0);
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, MIB, 200 * MIB), 0);
+        region.slot = 0; /* as if it had died */
+        region_close(&region);
+        share_book_close(book);
+
+        book = book_open(folder, "boot-2");
+        held = share_book_find(book, UID, "main");
+        CHECK(held);
+        CHECK_EQ(share_book_region(held, &region, NULL), 0);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        CHECK_EQ(region.identity.inode, share_current(&held->share)->region_inode);
+        CHECK_EQ(share_current(&held->share)->devices[0].limit_bytes, 200 * MIB);
+        region_close(&region);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(a_change_leaves_identity_region_and_devices_alone)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct held_share *held = put(book, "ns", UID, "main");
+        const uint64_t inode = share_current(&held->share)->region_inode;
+        struct share_copy other = content("x", "9", "y");
+        struct err e = { 0 };
+
+        CHECK_EQ(share_book_change(book, held, &other, &e), 0);
+        CHECK_STR(share_current(&held->share)->pod_uid, UID);
+        CHECK_STR(share_current(&held->share)->name, "train.main");
+        CHECK_EQ(share_current(&held->share)->region_inode, inode);
+        CHECK_EQ(share_current(&held->share)->generation, 2);
+        snprintf(other.devices[0].uuid, sizeof other.devices[0].uuid, "GPU-2");
+        CHECK_EQ(share_book_change(book, held, &other, &e), -EINVAL);
+        CHECK_STR(e.text, "share 'train.main' is of other GPUs, which cannot change");
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+struct heard {
+        struct share_listener listener;
+        char story[64];
+};
+
+static void on_share(struct share_listener *listener, enum share_change change,
+                     struct held_share *held)
+{
+        struct heard *heard = container_of(listener, struct heard, listener);
+        const size_t length = strlen(heard->story);
+
+        snprintf(heard->story + length, sizeof heard->story - length, "%s%s ",
+                 (const char *[]){ "made ", "changed ", "gone " }[change],
+                 mode_of(held, "share") ? held->container : "without files");
+}
+
+TEST(listeners_hear_of_every_change_while_the_files_are_there)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct heard heard = { .listener.on_share = on_share };
+        const struct share_copy copy = content("ns", UID, "main");
+
+        share_book_listen(book, &heard.listener);
+        struct held_share *held = put(book, "ns", UID, "main");
+        CHECK_EQ(share_book_change(book, held, &copy, NULL), 0);
+        share_book_remove(book, held);
+        CHECK_STR(heard.story, "made main changed main gone main ");
+        CHECK(!share_book_find(book, UID, "main"));
+        share_book_unlisten(&heard.listener);
+        put(book, "ns", UID, "main"); /* again, as if it had never been */
+        CHECK_STR(heard.story, "made main changed main gone main ");
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(what_was_half_made_is_made_anew)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        char path[SHARE_TEXT];
+
+        snprintf(path, sizeof path, "%s", put(book, "ns", UID, "main")->path);
+        share_book_close(book);
+        CHECK_EQ(truncate(path, 100), 0);
+        book = book_open(folder, "boot");
+        CHECK_EQ(share_book_count(book), 0);
+        put(book, "ns", UID, "main");
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(a_name_that_leads_elsewhere_is_refused)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        static const char *const names[] = { "..", "a/b", "", ".x", "a b" };
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                const struct share_copy copy = content("ns", UID, names[i]);
+                struct held_share *held;
+                struct err e;
+
+                CHECK_EQ(share_book_make(book, &copy, cards, &held, &e), -EINVAL);
+        }
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+TEST(a_share_under_another_containers_name_is_not_taken_in)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        char from[128], to[128];
+
+        put(book, "ns", UID, "main");
+        share_book_close(book);
+        snprintf(from, sizeof from, "%s/shares/" UID "/main", folder);
+        snprintf(to, sizeof to, "%s/shares/" UID "/side", folder);
+        CHECK_EQ(rename(from, to), 0);
+        book = book_open(folder, "boot");
+        CHECK_EQ(share_book_count(book), 0);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
+int main(void)
+{
+        return RUN(CASE(a_share_is_found_by_its_container_and_by_its_name),
+                   CASE(the_containers_processes_write_their_region_and_never_the_share),
+                   CASE(pods_of_one_name_in_two_namespaces_have_two_names),
+                   CASE(a_book_that_is_opened_again_holds_what_it_held),
+                   CASE(a_region_of_another_boot_is_made_anew_and_the_share_stays),
+                   CASE(a_change_leaves_identity_region_and_devices_alone),
+                   CASE(listeners_hear_of_every_change_while_the_files_are_there),
+                   CASE(what_was_half_made_is_made_anew),
+                   CASE(a_name_that_leads_elsewhere_is_refused),
+                   CASE(a_share_under_another_containers_name_is_not_taken_in));
+}

@@ -1,0 +1,111 @@
+/* Tests of one sample of a container: an honest region is no violation, and a forged one holds up
+ * nobody. */
+#include "usage_sample.h"
+
+#include "book_bench.h"
+#include "clock.h"
+
+struct stage {
+        struct book_bench bench;
+        struct usage_state *state;
+        struct region region;
+        struct vec processes;
+};
+
+static void stage_open(struct stage *stage)
+{
+        struct usage_process own = { .process = { .pid = (uint32_t)getpid() } };
+
+        *stage = (struct stage){ .processes = VEC_OF(struct usage_process) };
+        book_bench_open(&stage->bench);
+        own.held = book_bench_put(&stage->bench, "uid", "main", 100, 0);
+        strcpy(own.process.uuid, "GPU-1");
+        vec_push(&stage->processes, &own);
+        stage->state = calloc(1, sizeof *stage->state + sizeof *stage->state->devices);
+        stage->state->held = own.held;
+        CHECK_EQ(share_book_region(own.held, &stage->region, NULL), 0);
+}
+
+static void stage_close(struct stage *stage)
+{
+        region_close(&stage->region);
+        free(stage->state);
+        vec_done(&stage->processes);
+        book_bench_close(&stage->bench);
+}
+
+/* This process has the place. */
+static void place_take(struct stage *stage, uint32_t slot)
+{
+        struct region_file *file = stage->region.file;
+
+        atomic_store(&file->slots[slot].state, (uint64_t)getpid() << 32 | REGION_LIVE);
+        atomic_store(&file->slots[slot].node_pid, (uint32_t)getpid());
+        atomic_store(&file->slots_high, slot);
+}
+
+static unsigned sample(struct stage *stage)
+{
+        struct usage_finding finding;
+
+        usage_sample(stage->state, &stage->processes, 0, UINT64_MAX, &finding);
+        return finding.seen;
+}
+
+TEST(a_process_without_a_place_in_the_account_is_a_stranger)
+{
+        struct stage stage;
+
+        stage_open(&stage);
+        CHECK_EQ(sample(&stage), 1u << VIOLATION_STRANGER);
+        place_take(&stage, 1);
+        CHECK_EQ(sample(&stage), 0);
+        stage_close(&stage);
+}
+
+TEST(the_last_of_thousands_of_processes_is_no_stranger)
+{
+        struct stage stage;
+
+        stage_open(&stage);
+        place_take(&stage, REGION_SLOTS);
+        CHECK_EQ(sample(&stage), 0);
+        stage_close(&stage);
+}
+
+TEST(an_account_that_is_cut_short_is_told)
+{
+        struct stage stage;
+        char path[SHARE_TEXT];
+
+        stage_open(&stage);
+        snprintf(path, sizeof path, "%.*sregion", (int)strlen(stage.state->held->path) - 5,
+                 stage.state->held->path);
+        CHECK_EQ(truncate(path, 4096), 0);
+        CHECK(sample(&stage) & 1u << VIOLATION_REGION);
+        stage_close(&stage);
+}
+
+/* Every slot of every region, though the share has one device and no process. */
+TEST(an_account_made_to_take_long_is_looked_at_for_a_moment)
+{
+        const struct vec nobody = VEC_OF(struct usage_process);
+        struct usage_finding finding;
+        struct stage stage;
+
+        stage_open(&stage);
+        stage.region.file->device_count = REGION_DEVICES;
+        atomic_store(&stage.region.file->slots_high, REGION_SLOTS);
+        const uint64_t began_ns = clock_spent_ns();
+        usage_sample(stage.state, &nobody, 0, clock_now_ns() + NS_PER_MS, &finding);
+        CHECK(clock_spent_ns() - began_ns < 20 * NS_PER_MS);
+        stage_close(&stage);
+}
+
+int main(void)
+{
+        return RUN(CASE(a_process_without_a_place_in_the_account_is_a_stranger),
+                   CASE(the_last_of_thousands_of_processes_is_no_stranger),
+                   CASE(an_account_that_is_cut_short_is_told),
+                   CASE(an_account_made_to_take_long_is_looked_at_for_a_moment));
+}

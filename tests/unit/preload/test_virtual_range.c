@@ -1,0 +1,137 @@
+/* Tests of virtual ranges: found by any address in them, taken once, given back where they were charged. */
+#include "virtual_range.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "ledger.h"
+#include "unit.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static char path[64];
+
+static int open_once(void **state)
+{
+        struct err e = { 0 };
+
+        (void)state;
+        snprintf(path, sizeof path, "/dev/shm/vgpu-test-range-%d", getpid());
+        return ledger_open(path, 4, &e);
+}
+
+static int remove_once(void **state)
+{
+        (void)state;
+        return unlink(path);
+}
+
+static struct virtual_range range_at(uint64_t address)
+{
+        return (struct virtual_range){ .address = address, .bytes = MIB };
+}
+
+TEST(a_range_is_found_by_what_overlaps_it)
+{
+        struct virtual_range range = range_at(8 * MIB), found;
+
+        CHECK(virtual_range_add(&range));
+        CHECK(virtual_range_find(8 * MIB, 1, &found));
+        CHECK_EQ(found.address, 8 * MIB);
+        CHECK(virtual_range_find(9 * MIB - 1, 1, &found));
+        CHECK(virtual_range_find(0, 9 * MIB, &found));
+        CHECK(virtual_range_find(8 * MIB - 1, 2, &found));
+        CHECK(!virtual_range_find(9 * MIB, 1, &found));
+        CHECK(!virtual_range_find(0, 8 * MIB, &found));
+        CHECK(!virtual_range_find(8 * MIB - 1, 1, &found));
+        CHECK(!virtual_range_take(8 * MIB + 1, &found)); /* taken by its first byte only */
+        CHECK(virtual_range_take(8 * MIB, &found));
+        CHECK(!virtual_range_take(8 * MIB, &found));
+        CHECK(!virtual_range_is_any());
+}
+
+static void count(const struct virtual_range *range, void *closure)
+{
+        uint64_t *last = closure;
+
+        CHECK(range->address > last[1]); /* in their order */
+        last[0]++;
+        last[1] = range->address;
+}
+
+TEST(many_are_kept_in_order_whatever_order_they_come_and_go_in)
+{
+        enum { COUNT = 1000 };
+        struct virtual_range range;
+        uint64_t seen[2] = { 0 };
+
+        for (uint64_t i = 0; i < COUNT; i++) {
+                range = range_at((1 + i * 7919 % COUNT) * 2 * MIB);
+                CHECK(virtual_range_add(&range));
+        }
+        virtual_range_each(count, seen);
+        CHECK_EQ(seen[0], COUNT);
+        for (uint64_t i = 0; i < COUNT; i++) {
+                uint64_t address = (1 + i * 6007 % COUNT) * 2 * MIB;
+                CHECK(virtual_range_find(address + 5, 1, &range));
+                CHECK(virtual_range_take(address, &range));
+                CHECK(!virtual_range_find(address + 5, 1, &range));
+        }
+        CHECK(!virtual_range_is_any());
+}
+
+static bool is_of_event(const struct virtual_range *range, void *closure)
+{
+        return range->event == *(uint64_t *)closure;
+}
+
+TEST(a_freed_range_is_neither_used_nor_forgotten)
+{
+        struct virtual_range range = range_at(8 * MIB), found;
+        uint64_t seen[2] = { 0 }, event = 4;
+
+        range.event = 5;
+        CHECK(virtual_range_add(&range));
+        CHECK(!virtual_range_take(8 * MIB, &found));
+        virtual_range_each(count, seen);
+        CHECK_EQ(seen[0], 0);
+        CHECK(!virtual_range_take_freed(is_of_event, &event, &found));
+        event = 5;
+        CHECK(virtual_range_take_freed(is_of_event, &event, &found));
+        CHECK(!virtual_range_is_any());
+}
+
+TEST(a_context_s_ranges_go_with_it_and_both_charges_are_given_back)
+{
+        struct virtual_range own = range_at(8 * MIB), other = range_at(10 * MIB);
+        struct charge charge;
+
+        CHECK_EQ(ledger_reserve_virtual(2, 3 * MIB, 2 * MIB), 2 * MIB); /* as much as there is */
+        CHECK_EQ(ledger_reserve_virtual(2, 3 * MIB, 2 * MIB), 0);
+        CHECK_EQ(ledger_reserve(2, 4 * MIB, 4 * MIB, &charge), 0);
+        ledger_rename(&charge, REGION_MANAGED);
+        own.device_index = other.device_index = 2;
+        own.context = 1;
+        own.host_bytes = 2 * MIB;
+        own.device_bytes = 4 * MIB;
+        other.context = 2;
+        CHECK(virtual_range_add(&own));
+        CHECK(virtual_range_add(&other));
+        ledger_release_context(1);
+        CHECK_EQ(ledger_used_bytes(2), 0);
+        CHECK_EQ(ledger_virtual_bytes(2), 0);
+        CHECK(!virtual_range_find(8 * MIB, MIB, &own));
+        CHECK(virtual_range_take(10 * MIB, &other));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                CASE(a_range_is_found_by_what_overlaps_it),
+                CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
+                CASE(a_freed_range_is_neither_used_nor_forgotten),
+                CASE(a_context_s_ranges_go_with_it_and_both_charges_are_given_back),
+        };
+
+        return cmocka_run_group_tests(tests, open_once, remove_once);
+}
