@@ -32,8 +32,13 @@ def look(cluster, name):
     return cluster.exec(name, "sh", "-c", "VGPU_SIM=/etc/vgpu/machine LD_LIBRARY_PATH=/etc/vgpu/driver look")
 
 
-def shares():
-    return {share["name"]: share for share in json.loads(vgpu("ps", "--json").stdout)["shares"]}
+def every_share():
+    return json.loads(vgpu("ps", "--json").stdout)["shares"]
+
+
+def shares(cluster):
+    """The case's own. Pods of the case before may still be ending, and have the same names when it is tried again."""
+    return {share["name"]: share for share in every_share() if share["namespace"] == cluster.namespace}
 
 
 @case("root on the node sees a pod's share and processes with vgpu ps, and vgpu set changes it while it runs")
@@ -44,7 +49,7 @@ def seen(cluster):
         cluster.apply(made)
         cluster.wait_phase("user", "Running", seconds=60)
         wait_log(cluster, "user", "holds 96 MiB")
-        share = shares()["user.main"]
+        share = shares(cluster)["user.main"]
         expect((share["namespace"], share["pod"], share["container"]) == (cluster.namespace, "user", "main"), share)
         expect(share["gpus"][0]["limit_bytes"] == 200 * MIB, share)
         pid = share["processes"][0]["host_pid"]
@@ -58,6 +63,13 @@ def seen(cluster):
         expect(done.returncode == 1 and "no further" in done.stderr, done.stderr)
         vgpu("set", "user.main", "--memory", "100Mi")
         expect("cuda 100 nvml 100" in look(cluster, "user"), "it does not shrink")
+
+
+def on_gpu_of(cluster, name):
+    """The limits in MiB of all shares on that share's GPU, whosever they are."""
+    uuid = shares(cluster)[name]["gpus"][0]["uuid"]
+    return {share["name"]: gpu["limit_bytes"] // MIB for share in every_share() for gpu in share["gpus"]
+            if gpu["uuid"] == uuid}
 
 
 @case("a share that grows while a pod is being placed beside it: no more than the card is handed out, whoever is first")
@@ -78,14 +90,14 @@ def growing(cluster):
             cluster.wait("it runs, or there is no room", lambda name=f"placed-{turn}": cluster.pod(name)[
                 "status"]["phase"] == "Running" or any(
                     event.startswith("FailedScheduling: ") for event in cluster.events(name)), 60)
-            now = {name: share["gpus"][0]["limit_bytes"] // MIB for name, share in shares().items()}
+            now = on_gpu_of(cluster, "grower.main")
             expect(sum(now.values()) <= card, f"more than there is: {now}")
             if f"placed-{turn}.main" in now:
                 expect(now[f"placed-{turn}.main"] == 20000, now)
             cut += now["grower.main"] not in (1000, wide)
             cluster.delete("v1", "Pod", f"placed-{turn}", cluster.namespace)
             cluster.wait_gone(f"placed-{turn}", seconds=90)
-            cluster.wait("so is its share", lambda: list(shares()) == ["grower.main"], 30)
+            cluster.wait("so is its share", lambda: list(on_gpu_of(cluster, "grower.main")) == ["grower.main"], 30)
             vgpu("set", "grower.main", "--memory", "1000Mi")
             # As decided at first, for the next round: what a pod no longer has stays set aside for it.
             decision = json.loads(cluster.pod("grower")["metadata"]["annotations"]["vgpu.io/allocation"])
@@ -106,11 +118,11 @@ def turns(cluster):
             cluster.wait_phase(name, "Running", seconds=60)
 
         def busy():
-            now = shares()
+            now = shares(cluster)
             return [now[f"{name}.main"]["gpus"][0]["gpu_ns"] for name in names]
 
         def counts():
-            now = shares()
+            now = shares(cluster)
             return [now[f"{name}.main"]["gpus"][0]["timeslices"] for name in names]
 
         cluster.wait("both have had turns", lambda: min(counts()) > 20, 30)
@@ -124,7 +136,7 @@ def turns(cluster):
         node.kill()
         time.sleep(0.3)
         node.start()
-        cluster.wait("vgpu-node is back", shares, 20)
+        cluster.wait("vgpu-node is back", lambda: shares(cluster), 20)
         cluster.wait("the next arbiter gives turns", lambda: all(
             now > then + 5 for now, then in zip(counts(), counted)), 20)
         print(f"e2e: pods with 30 and 60 percent got {got[0] * 100:.1f} and {got[1] * 100:.1f}", flush=True)
@@ -147,7 +159,7 @@ def violations(cluster):
         for name in ("bad", "good"):
             cluster.wait_phase(name, "Running", seconds=60)
             wait_log(cluster, name, "holds 96 MiB")
-        process = violate(node, shares()["bad.main"]["processes"][0]["host_pid"], 500)
+        process = violate(node, shares(cluster)["bad.main"]["processes"][0]["host_pid"], 500)
         try:
             cluster.wait("it is an event", lambda: any(
                 event.startswith("GPUShareViolation: ") for event in cluster.events("bad")), 30)
