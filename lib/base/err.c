@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "str.h"
+
 int err_set(struct err *e, int code, const char *format, ...)
 {
         if (!e)
@@ -14,6 +16,7 @@ int err_set(struct err *e, int code, const char *format, ...)
         va_start(args, format);
         vsnprintf(e->text, sizeof e->text, format, args);
         va_end(args);
+        str_tame(e->text);
         e->code = code;
         return code;
 }
@@ -29,6 +32,7 @@ int err_context(struct err *e, int code, const char *context)
         int length = snprintf(e->text, sizeof e->text, "%s: ", context);
         if (length > 0 && (size_t)length < sizeof e->text)
                 snprintf(e->text + length, sizeof e->text - (size_t)length, "%s", sentence);
+        str_tame(e->text);
         e->code = code;
         return code;
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "str.h"
+
 static const char *const level_names[] = { "error", "warn", "info", "debug", "error", "detail" };
 
 static struct {
@@ -82,6 +84,7 @@ void log_write(enum log_level level, const char *format, ...)
         va_end(args);
         if (length > (int)sizeof line - 1)
                 length = sizeof line - 1;
+        str_tame(line);
         line[length] = '\n';
         /* Nobody can be told that the log itself failed. */
         ssize_t ignored = write(STDERR_FILENO, line, (size_t)length + 1);

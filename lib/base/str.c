@@ -102,3 +102,16 @@ void str_copy(char *to, size_t to_bytes, const char *from)
         memcpy(to, from, length);
         to[length] = '\0';
 }
+
+void str_tame(char *text)
+{
+        for (unsigned char *p = (unsigned char *)text; *p; p++) {
+                /* U+0080 to U+009F command a terminal, too. */
+                const bool is_c1 = *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+
+                if (is_c1)
+                        p[1] = '?';
+                if (is_c1 || *p < ' ' || *p == 0x7f)
+                        *p = '?';
+        }
+}

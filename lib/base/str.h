@@ -25,3 +25,6 @@ int str_parse_u64(const char *text, uint64_t *ret_number);
 
 /* Copies what fits and always terminates. */
 void str_copy(char *to, size_t to_bytes, const char *from);
+
+/* Writes "?" over control characters: foreign text neither forges a line nor commands a terminal. */
+void str_tame(char *text);

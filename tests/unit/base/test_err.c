@@ -38,6 +38,18 @@ TEST(a_long_text_is_cut_and_terminated)
         CHECK_EQ(e.text[0], 'x');
 }
 
+TEST(foreign_control_characters_are_not_repeated)
+{
+        struct err e = { 0 };
+
+        err_set(&e, -EINVAL, "unknown key '%s'", "a\nerror node: \033[2J\x7f\xc2\x9bm");
+        CHECK_STR(e.text, "unknown key 'a?error node: ?[2J???m'");
+        err_context(&e, -EINVAL, "pod\ta");
+        CHECK_STR(e.text, "pod?a: unknown key 'a?error node: ?[2J???m'");
+        err_set(&e, -EINVAL, "'%s'", "Größe \xc2\xa0");
+        CHECK_STR(e.text, "'Größe \xc2\xa0'");
+}
+
 TEST(nobody_has_to_listen)
 {
         CHECK_EQ(err_set(NULL, -EIO, "unheard"), -EIO);
@@ -48,5 +60,5 @@ int main(void)
 {
         return RUN(CASE(a_code_comes_back_with_its_sentence),
                    CASE(context_goes_before_the_sentence), CASE(a_long_text_is_cut_and_terminated),
-                   CASE(nobody_has_to_listen));
+                   CASE(foreign_control_characters_are_not_repeated), CASE(nobody_has_to_listen));
 }

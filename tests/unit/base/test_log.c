@@ -35,6 +35,14 @@ TEST(a_line_says_level_program_and_event)
                   "info node: share of 4096 MiB for pod a/b\n");
 }
 
+TEST(foreign_text_forges_no_line)
+{
+        unsetenv("VGPU_LOG");
+        log_open("node", LOG_LEVEL_INFO);
+        CHECK_STR(logged(LOG_LEVEL_INFO, "pod a\nerror node: \033[31mgone"),
+                  "info node: pod a?error node: ?[31mgone\n");
+}
+
 TEST(what_is_below_the_level_is_silent)
 {
         unsetenv("VGPU_LOG");
@@ -90,7 +98,7 @@ TEST(errno_is_kept)
 
 int main(void)
 {
-        return RUN(CASE(a_line_says_level_program_and_event),
+        return RUN(CASE(a_line_says_level_program_and_event), CASE(foreign_text_forges_no_line),
                    CASE(what_is_below_the_level_is_silent), CASE(the_environment_chooses_the_level),
                    CASE(any_set_of_levels_can_be_shown), CASE(a_long_line_is_cut_and_ends),
                    CASE(errno_is_kept));
