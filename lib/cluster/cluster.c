@@ -231,36 +231,23 @@ static struct placement_use use_of(const struct allocation_part *part)
         };
 }
 
-/* What a pod takes of one card at its peak: all that runs on, or an init container with the sidecars
- * before it. Parts are in the order of the pod's containers. */
+/* What a pod takes of one card at its peak. */
 static struct placement_use peak_of(const struct allocation *allocation,
                                     const struct gpu_request *gpu_request, const char *uuid)
 {
-        struct placement_use lasting = { 0 }, sidecars = { 0 }, peak = { 0 };
+        struct placement_sum sum = { 0 };
 
         for (unsigned need = 0; need < gpu_request->pod.need_count; need++) {
                 for (size_t i = 0; i < allocation->parts.count; i++) {
                         const struct allocation_part *part = vec_at(&allocation->parts, i);
                         const struct placement_use use = use_of(part);
-                        const enum placement_phase phase = gpu_request->pod.needs[need].phase;
 
-                        if (strcmp(part->uuid, uuid) != 0 ||
-                            strcmp(part->container, gpu_request->containers[need]) != 0)
-                                continue;
-                        if (phase == PLACEMENT_INIT) {
-                                struct placement_use sum = sidecars;
-
-                                placement_use_add(&sum, &use);
-                                placement_use_raise(&peak, &sum);
-                                continue;
-                        }
-                        placement_use_add(&lasting, &use);
-                        if (phase == PLACEMENT_SIDECAR)
-                                placement_use_add(&sidecars, &use);
+                        if (strcmp(part->uuid, uuid) == 0 &&
+                            strcmp(part->container, gpu_request->containers[need]) == 0)
+                                placement_sum_add(&sum, gpu_request->pod.needs[need].phase, &use);
                 }
         }
-        placement_use_raise(&peak, &lasting);
-        return peak;
+        return placement_sum_peak(&sum);
 }
 
 /* One charge per card that is named. */

@@ -83,9 +83,7 @@ static int need_add(struct gpu_request *gpu_request, const struct pod_walk *walk
                 return err_set(e, -EINVAL, "more than %d of its containers ask for GPUs",
                                PLACEMENT_NEEDS);
         gpu_request->pod.needs[i] = (struct placement_need){
-                .phase = walk->is_sidecar ? PLACEMENT_SIDECAR
-                         : walk->is_init  ? PLACEMENT_INIT
-                                          : PLACEMENT_APP,
+                .phase = walk->phase,
                 .count = (unsigned)request->values[RESOURCE_COUNT],
                 .memory_mib = request->values[RESOURCE_MEMORY],
                 .memory_percent = (unsigned)request->values[RESOURCE_MEMORY_PERCENT],

@@ -63,13 +63,6 @@ struct share_device {
 };
 static_assert(sizeof(struct share_device) == 128, "read by other releases");
 
-/* When in its pod's life a container runs. */
-enum share_phase {
-        SHARE_PHASE_LASTING, /* an application */
-        SHARE_PHASE_SIDECAR, /* begins among the init containers, and goes on */
-        SHARE_PHASE_PASSING, /* an init container that ends before the applications begin */
-};
-
 struct share_copy {
         uint64_t generation; /* grows with every change */
         uint32_t device_count;
@@ -78,7 +71,7 @@ struct share_copy {
         uint32_t compatibility; /* enum setting_compatibility + 1; 0: detect */
         uint64_t region_inode;  /* of the region that was made for it; 0: its processes make one */
         uint64_t origin; /* for the owner: a digest of what it made the share from; 0: none */
-        uint32_t phase;  /* for the owner: enum share_phase */
+        uint32_t phase;  /* for the owner: enum pod_phase */
         uint32_t place;  /* for the owner: the container's, among those of its pod */
         uint64_t reserved;
         char name[64]; /* what `vgpu set` and `vgpu ps` call it */

@@ -17,11 +17,12 @@ bool pod_walk_next(struct pod_walk *walk)
                 snprintf(walk->pointer, sizeof walk->pointer, "%s/%s/%zu", walk->path,
                          lists[walk->list], walk->next);
                 walk->container = json_array_get(list, walk->next++);
-                walk->is_init = walk->list == 0;
                 const char *restart =
                         json_string_value(json_object_get(walk->container, "restartPolicy"));
 
-                walk->is_sidecar = walk->is_init && restart && strcmp(restart, "Always") == 0;
+                walk->phase = walk->list > 0                              ? POD_APP
+                              : restart && strcmp(restart, "Always") == 0 ? POD_SIDECAR
+                                                                          : POD_INIT;
                 return true;
         }
         return false;

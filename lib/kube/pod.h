@@ -4,6 +4,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "pod_peak.h"
+
 enum { POD_POINTER = 512 };
 
 /* Zeroed but for `spec` and `path`, its JSON pointer: init containers first (sidecars are among them), then
@@ -14,7 +16,7 @@ struct pod_walk {
         unsigned list;
         size_t next;
         json_t *container;
-        bool is_init, is_sidecar; /* a sidecar is an init container that goes on */
+        enum pod_phase phase;
         char pointer[POD_POINTER];
 };
 

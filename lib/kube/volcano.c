@@ -115,7 +115,7 @@ static int containers_take(json_t *spec, const char *text, struct vec *parts, st
         struct span remainder = { text, strlen(text) };
 
         while (pod_walk_next(&walk)) {
-                if (walk.is_init || !container_uses_volcano(walk.container))
+                if (walk.phase != POD_APP || !container_uses_volcano(walk.container))
                         continue;
                 const int r = container_take(walk.container, &remainder, parts, e);
 

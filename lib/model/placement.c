@@ -48,16 +48,34 @@ void placement_use_take(struct placement_use *from, const struct placement_use *
         from->exclusive = (uint16_t)(from->exclusive - less->exclusive);
 }
 
-void placement_use_raise(struct placement_use *peak, const struct placement_use *other)
+void placement_sum_add(struct placement_sum *sum, enum pod_phase phase,
+                       const struct placement_use *use)
 {
-        if (peak->memory_mib < other->memory_mib)
-                peak->memory_mib = other->memory_mib;
-        if (peak->cores < other->cores)
-                peak->cores = other->cores;
-        if (peak->slots < other->slots)
-                peak->slots = other->slots;
-        if (peak->exclusive < other->exclusive)
-                peak->exclusive = other->exclusive;
+        pod_peak_add(&sum->memory_mib, phase, use->memory_mib);
+        pod_peak_add(&sum->cores, phase, use->cores);
+        pod_peak_add(&sum->slots, phase, use->slots);
+        pod_peak_add(&sum->exclusive, phase, use->exclusive);
+}
+
+struct placement_use placement_sum_peak(const struct placement_sum *sum)
+{
+        return (struct placement_use){
+                .memory_mib = pod_peak_of(&sum->memory_mib),
+                .cores = (uint32_t)pod_peak_of(&sum->cores),
+                .slots = (uint16_t)pod_peak_of(&sum->slots),
+                .exclusive = (uint16_t)pod_peak_of(&sum->exclusive),
+        };
+}
+
+/* What an init container that comes next runs beside. */
+static struct placement_use sum_sidecars(const struct placement_sum *sum)
+{
+        return (struct placement_use){
+                .memory_mib = sum->memory_mib.sidecars,
+                .cores = (uint32_t)sum->cores.sidecars,
+                .slots = (uint16_t)sum->slots.sidecars,
+                .exclusive = (uint16_t)sum->exclusive.sidecars,
+        };
 }
 
 /* Of a card that others use, `now` being this pod's own part so far. */
@@ -180,7 +198,7 @@ static void order_make(struct search *search)
                 const struct placement_need *need = &search->pod->needs[i];
                 unsigned position = search->order_count;
 
-                if (need->phase == PLACEMENT_INIT || need->count == 0)
+                if (need->phase == POD_INIT || need->count == 0)
                         continue;
                 search->order_count++;
                 for (; position > 0; position--) {
@@ -200,36 +218,49 @@ static bool first_taken(void *context, uint64_t chosen)
         return true;
 }
 
-/* Init containers one by one, beside the sidecars that have begun. Cards that the pod has anyway come
- * first: they look fullest. */
-static int init_place(struct search *search, unsigned *ret_need)
+/* Cards that the pod has anyway come first: they look fullest. False: too few cards fit. */
+static bool init_choose(struct search *search, const struct placement_need *need, uint64_t own,
+                        uint64_t *ret_chosen)
 {
-        memcpy(search->placement->peak, search->now, sizeof search->now);
-        memset(search->now, 0, sizeof search->now);
+        struct placement_set_order order = set_order(search);
+
+        for (unsigned c = 0; c < search->node->card_count; c++)
+                order.fullness[c] = own >> c & 1 ? 1000 : 0;
+        order.policy = PLACEMENT_BINPACK;
+        return placement_set_each(&order, cards_that_fit(search, need), need->count, first_taken,
+                                  ret_chosen);
+}
+
+/* Init containers one by one, beside the sidecars that have begun; then every card's peak is known. */
+static int init_place(struct search *search)
+{
+        const unsigned card_count = search->node->card_count;
+        struct placement *placement = search->placement;
+        struct placement_sum sums[PLACEMENT_CARDS] = { 0 };
+        uint64_t own = 0;
+
+        for (unsigned i = 0; i < search->pod->need_count; i++)
+                own |= placement->chosen[i];
         for (unsigned i = 0; i < search->pod->need_count; i++) {
                 const struct placement_need *need = &search->pod->needs[i];
-                uint64_t chosen = search->placement->chosen[i];
 
-                if (need->phase == PLACEMENT_APP || need->count == 0)
-                        continue;
-                if (need->phase == PLACEMENT_INIT) {
-                        struct placement_set_order order = set_order(search);
-
-                        for (unsigned c = 0; c < search->node->card_count; c++)
-                                order.fullness[c] = search->placement->peak[c].slots ? 1000 : 0;
-                        order.policy = PLACEMENT_BINPACK;
-                        *ret_need = i;
-                        if (!placement_set_each(&order, cards_that_fit(search, need), need->count,
-                                                first_taken, &chosen))
+                if (need->phase == POD_INIT && need->count) {
+                        for (unsigned c = 0; c < card_count; c++)
+                                search->now[c] = sum_sidecars(&sums[c]);
+                        if (!init_choose(search, need, own, &placement->chosen[i]))
                                 return -ENOSPC;
-                        search->placement->chosen[i] = chosen;
+                        own |= placement->chosen[i];
                 }
-                need_apply(search, need, chosen, placement_use_add);
-                for (unsigned c = 0; c < search->node->card_count; c++)
-                        placement_use_raise(&search->placement->peak[c], &search->now[c]);
-                if (need->phase == PLACEMENT_INIT)
-                        need_apply(search, need, chosen, placement_use_take);
+                for (uint64_t left = placement->chosen[i]; left; left &= left - 1) {
+                        const unsigned c = (unsigned)__builtin_ctzll(left);
+                        const struct placement_use use =
+                                placement_use_of(need, &search->node->cards[c]);
+
+                        placement_sum_add(&sums[c], need->phase, &use);
+                }
         }
+        for (unsigned c = 0; c < card_count; c++)
+                placement->peak[c] = placement_sum_peak(&sums[c]);
         return 0;
 }
 
@@ -274,14 +305,13 @@ int placement_find(const struct placement_node *node, const struct placement_pod
                    struct placement *ret_placement, struct err *e)
 {
         struct search search = { .node = node, .pod = pod, .placement = ret_placement };
-        unsigned need = 0;
 
         memset(ret_placement, 0, sizeof *ret_placement);
         order_make(&search);
         const bool is_placed = concurrent_place(&search, 0) && !search.is_out;
 
         ret_placement->steps = search.steps;
-        if (!is_placed || init_place(&search, &need) < 0)
+        if (!is_placed || init_place(&search) < 0)
                 return full_say(&search, e);
         return 0;
 }

@@ -1,14 +1,14 @@
 /* Placement: which cards of one node the containers of a pod get. Pure: no clock, no heap.
  *
- * A need of N GPUs takes N distinct cards and the same of each. Containers that run at the same time
- * (applications and sidecars) add up; an init container runs beside the sidecars before it only, so
- * that the applications may have its memory afterwards. What a pod takes of a card is the peak. */
+ * A need of N GPUs takes N distinct cards and the same of each. What a pod takes of a card is its peak,
+ * see pod_peak.h. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
+#include "pod_peak.h"
 
 enum {
         PLACEMENT_CARDS = 64,
@@ -35,10 +35,8 @@ struct placement_card {
         bool is_usable;            /* healthy, not cut into instances */
 };
 
-enum placement_phase { PLACEMENT_APP, PLACEMENT_SIDECAR, PLACEMENT_INIT };
-
 struct placement_need {
-        enum placement_phase phase;
+        enum pod_phase phase;
         unsigned count; /* cards */
         uint64_t memory_mib;
         unsigned memory_percent; /* of each card's, when memory_mib is 0 */
@@ -84,7 +82,16 @@ struct placement_use placement_use_of(const struct placement_need *need,
                                       const struct placement_card *card);
 void placement_use_add(struct placement_use *to, const struct placement_use *more);
 void placement_use_take(struct placement_use *from, const struct placement_use *less);
-/* Each figure at its higher. */
-void placement_use_raise(struct placement_use *peak, const struct placement_use *other);
+
+/* What the containers of a pod take of one card, each figure by the rule of pod_peak.h. */
+struct placement_sum {
+        struct pod_peak memory_mib, cores, slots, exclusive;
+};
+
+/* Counts a container. They come in the order of the pod. */
+void placement_sum_add(struct placement_sum *sum, enum pod_phase phase,
+                       const struct placement_use *use);
+struct placement_use placement_sum_peak(const struct placement_sum *sum);
+
 /* How full the node is with the placement, 0…1000: memory and cores, whichever is more. */
 unsigned placement_fullness(const struct placement_node *node, const struct placement *placement);

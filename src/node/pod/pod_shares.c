@@ -128,9 +128,7 @@ static void claim(struct seen_pod *seen, const struct pod_walk *walk, unsigned p
                 const struct allocation_part *part = vec_at(&allocation->parts, i);
                 struct seen_claim row = { .limit_bytes = part->memory_mib << 20,
                                           .cores_percent = part->cores,
-                                          .phase = walk->is_sidecar ? SHARE_PHASE_SIDECAR
-                                                   : walk->is_init  ? SHARE_PHASE_PASSING
-                                                                    : SHARE_PHASE_LASTING,
+                                          .phase = walk->phase,
                                           .place = place };
 
                 if (strcmp(part->container, name) != 0)

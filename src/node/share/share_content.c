@@ -223,9 +223,7 @@ static void phase_put(const json_t *pod, const json_t *container, struct share_c
                 if (walk.container != container)
                         continue;
                 copy->place = place;
-                copy->phase = walk.is_sidecar ? SHARE_PHASE_SIDECAR
-                              : walk.is_init  ? SHARE_PHASE_PASSING
-                                              : SHARE_PHASE_LASTING;
+                copy->phase = walk.phase;
         }
 }
 

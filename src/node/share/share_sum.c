@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pod_peak.h"
 #include "tenant_throttle.h"
 #include "vec.h"
 
@@ -130,24 +131,16 @@ static int row_compare(const void *a, const void *b)
 /* The peak of the pod whose rows begin here; *ret_count is how many they are. */
 static struct share_sum_use peak_of(const struct row *rows, size_t left, size_t *ret_count)
 {
-        struct share_sum_use lasting = { 0 }, sidecars = { 0 }, peak = { 0 };
+        struct pod_peak memory_bytes = { 0 }, cores_percent = { 0 };
         size_t i = 0;
 
         for (; i < left && strcmp(rows[i].pod_uid, rows[0].pod_uid) == 0; i++) {
-                if (rows[i].phase == SHARE_PHASE_PASSING) {
-                        struct share_sum_use beside = sidecars;
-
-                        use_add(&beside, &rows[i].use);
-                        use_raise(&peak, &beside);
-                        continue;
-                }
-                use_add(&lasting, &rows[i].use);
-                if (rows[i].phase == SHARE_PHASE_SIDECAR)
-                        use_add(&sidecars, &rows[i].use);
+                pod_peak_add(&memory_bytes, rows[i].phase, rows[i].use.memory_bytes);
+                pod_peak_add(&cores_percent, rows[i].phase, rows[i].use.cores_percent);
         }
-        use_raise(&peak, &lasting);
         *ret_count = i;
-        return peak;
+        return (struct share_sum_use){ pod_peak_of(&memory_bytes),
+                                       (unsigned)pod_peak_of(&cores_percent) };
 }
 
 int share_sum(const struct share_sum_question *question, struct share_sum_use *ret_use)

@@ -1,6 +1,6 @@
 /* share_sum: what the shares of a GPU add up to, counted as the scheduler counts them: a pod takes what its
- * containers have at its peak, for an init container runs beside the sidecars before it alone; and
- * what was decided for a container is set aside for it while it has less. */
+ * containers have at its peak (pod_peak.h); and what was decided for a container is set aside for it
+ * while it has less. */
 #pragma once
 
 #include <stdbool.h>

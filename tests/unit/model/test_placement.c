@@ -112,9 +112,9 @@ TEST(init_containers_run_before)
         const struct placement_card card = card_of(1000);
         const struct placement_node node = node_of(&card, 1);
         struct placement_pod pod = {
-                .needs = { { .phase = PLACEMENT_INIT, .count = 1, .memory_mib = 900 },
-                           { .phase = PLACEMENT_APP, .count = 1, .memory_mib = 400 },
-                           { .phase = PLACEMENT_APP, .count = 1, .memory_mib = 300 } },
+                .needs = { { .phase = POD_INIT, .count = 1, .memory_mib = 900 },
+                           { .phase = POD_APP, .count = 1, .memory_mib = 400 },
+                           { .phase = POD_APP, .count = 1, .memory_mib = 300 } },
                 .need_count = 3,
         };
         struct placement placement;
@@ -123,9 +123,8 @@ TEST(init_containers_run_before)
         CHECK_EQ(placement.peak[0].memory_mib, 900);
         CHECK_EQ(placement.peak[0].slots, 2);
         /* A sidecar that began before runs beside it; one that begins later does not. */
-        pod.needs[3] = (struct placement_need){ .phase = PLACEMENT_SIDECAR,
-                                                .count = 1,
-                                                .memory_mib = 200 };
+        pod.needs[3] =
+                (struct placement_need){ .phase = POD_SIDECAR, .count = 1, .memory_mib = 200 };
         pod.need_count = 4;
         CHECK_EQ(find(&node, &pod, &placement), 0);
         CHECK_EQ(placement.peak[0].memory_mib, 900);
@@ -161,7 +160,7 @@ TEST(numa_and_links)
 
 /* What is slower but surely complete: every set for every need, in any order. */
 static bool brute_fits(const struct placement_node *node, const struct placement_pod *pod,
-                       unsigned index, enum placement_phase phase, struct placement_use *now)
+                       unsigned index, enum pod_phase phase, struct placement_use *now)
 {
         while (index < pod->need_count && pod->needs[index].phase != phase)
                 index++;
@@ -217,13 +216,13 @@ static void random_case(unsigned seed)
         }
         for (unsigned i = 0; i < pod.need_count; i++)
                 pod.needs[i] = (struct placement_need){
-                        .phase = PLACEMENT_APP,
+                        .phase = POD_APP,
                         .count = 1 + (unsigned)(random() % 3),
                         .memory_mib = (uint64_t)(100 + random() % 5 * 100),
                         .cores = random() % 6 ? (unsigned)(random() % 50) : 100,
                 };
         pod.policy = (enum placement_policy)(random() % 3);
-        const bool is_possible = brute_fits(&node, &pod, 0, PLACEMENT_APP, now);
+        const bool is_possible = brute_fits(&node, &pod, 0, POD_APP, now);
 
         CHECK_EQ(find(&node, &pod, &placement) == 0, is_possible);
         for (unsigned i = 0; is_possible && i < node.card_count; i++) {

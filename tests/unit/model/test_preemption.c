@@ -212,7 +212,7 @@ TEST(never_more_than_the_least)
 
                 if (random() % 4 == 0) { /* a second container */
                         pod.needs[pod.need_count++] = (struct placement_need){
-                                .phase = random() % 2 ? PLACEMENT_APP : PLACEMENT_INIT,
+                                .phase = random() % 2 ? POD_APP : POD_INIT,
                                 .count = 1,
                                 .memory_mib = (uint64_t)(100 + random() % 4 * 100),
                         };

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "book_bench.h"
+#include "pod_peak.h"
 #include "tenant_throttle.h"
 
 #define A "00000000-0000-4000-8000-00000000000a"
@@ -201,9 +202,9 @@ TEST(an_init_container_and_the_applications_after_it_have_the_same_room)
         const struct gpu_device page = { 4096 * MIB, 0 };
         struct held_share *held;
 
-        sidecar.phase = SHARE_PHASE_SIDECAR;
+        sidecar.phase = POD_SIDECAR;
         sidecar.place = 0;
-        init.phase = SHARE_PHASE_PASSING;
+        init.phase = POD_INIT;
         init.place = 1;
         app.place = 2;
         CHECK_EQ(share_book_make(stage.bench.book, &sidecar, &page, &held, NULL), 0);
