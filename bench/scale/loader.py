@@ -11,7 +11,7 @@ import time
 import uuid
 
 from etcd import Etcd, encoded
-from places import PKI
+from paths import PKI
 
 BATCH = 100
 NOW = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,4 +1,4 @@
-"""measure NODES PODS RATE_PODS RESULT: in the capsule of a cluster of profile scale; writes what it finds to RESULT."""
+"""measure NODES PODS RATE_PODS RESULT: in the sandbox of a cluster of profile scale; writes what it finds to RESULT."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ import process
 from components import AUDIT_LOG
 from daemons import daemon
 from etcd import Etcd, encoded
-from lab import Cluster
+from fixtures import Cluster
 
 ADDRESS = "127.0.0.1:9510"
 # Stated with the figures: no client limits itself before the API server does.

@@ -6,10 +6,10 @@ import string
 from dataclasses import dataclass
 
 import kueue
-import places
+import paths
 import ready
 import volcano
-from places import HERE, STATE, Trouble
+from paths import HERE, STATE, Trouble
 
 
 @dataclass
@@ -87,14 +87,14 @@ PROFILES = {
     "scale": ("etcd", "kube-apiserver", "kube-scheduler"),
 }
 CONTROLLERS = {"full": "*", "light": "*,-node-lifecycle-controller", "scale": ""}
-AUDIT_LOG = os.path.join(places.LOGS, "audit.log")
+AUDIT_LOG = os.path.join(paths.LOGS, "audit.log")
 AUDIT = dict.fromkeys(("full", "scale"),
                       f"--audit-policy-file {STATE}/config/audit.yaml --audit-log-path {AUDIT_LOG}")
 
 
 def values(profile):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    own = {name: getattr(places, name) for name in dir(places) if name.isupper()}
+    own = {name: getattr(paths, name) for name in dir(paths) if name.isupper()}
     return {**own, "CONTROLLERS": CONTROLLERS[profile], "AUDIT": AUDIT.get(profile, ""),
             "OPEN_FILES": min(limit, 1000000)}
 
@@ -108,8 +108,8 @@ def configure(profile):
     for name in os.listdir(os.path.join(HERE, "config")):
         with open(os.path.join(HERE, "config", name), encoding="utf-8") as file:
             text = string.Template(file.read()).substitute(values(profile))
-        places.write(where.get(name, os.path.join(STATE, "config", name)), text)
-    places.write(os.path.join(STATE, "profile"), profile)
+        paths.write(where.get(name, os.path.join(STATE, "config", name)), text)
+    paths.write(os.path.join(STATE, "profile"), profile)
 
 
 def profile_now():

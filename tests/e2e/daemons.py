@@ -6,7 +6,7 @@ import subprocess
 import time
 import urllib.request
 
-from places import BUILD, LOGS, STATE
+from paths import BUILD, LOGS, STATE
 
 KUBECONFIG = os.path.join(STATE, "admin.kubeconfig")
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from places import CACHE, KUBERNETES, STATE, Trouble
+from paths import CACHE, KUBERNETES, STATE, Trouble
 
 TOOLS = ("unshare", "nsenter", "setpriv", "mount", "ip", "hostname", "gcc", "dpkg", "apt-get", "ldconfig")
 MODULES = ("yaml", "cryptography", "grpc", "google.protobuf")

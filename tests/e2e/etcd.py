@@ -6,7 +6,7 @@ import json
 import os
 import ssl
 
-from places import PKI, Trouble
+from paths import PKI, Trouble
 
 
 class Etcd:

@@ -16,7 +16,7 @@ import time
 
 import yaml
 
-from places import CACHE, DEBIAN, HELM, HERE, KUBERNETES, PACKAGES, SMI, TOP, VOLCANO, Trouble, cached
+from paths import CACHE, DEBIAN, HELM, HERE, KUBERNETES, PACKAGES, SMI, TOP, VOLCANO, Trouble, cached
 
 GO_PACKAGES = (
     ("trixie-backports", "golang-1.26-go"),

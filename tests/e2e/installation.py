@@ -8,8 +8,8 @@ import subprocess
 import yaml
 
 from kube import ApiError, documents
-from lab import expect
-from places import KUBERNETES, LOGS, NODE, TOP, tool
+from fixtures import expect
+from paths import KUBERNETES, LOGS, NODE, TOP, tool
 
 NAMESPACE = "vgpu-system"
 DEPLOY = os.path.join(TOP, "deploy")

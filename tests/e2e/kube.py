@@ -9,7 +9,7 @@ import urllib.parse
 
 import yaml
 
-from places import PKI, Trouble
+from paths import PKI, Trouble
 
 TIMEOUT = 30
 

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from kube import Kube
-from places import KUBERNETES, NODE_IP, PKI, STATE
+from paths import KUBERNETES, NODE_IP, PKI, STATE
 
 # What the API server finds behind Kueue's webhook service: the node, where the harness runs it.
 ENDPOINTS = {

@@ -1,24 +1,24 @@
-"""lifecycle: a cluster comes up and goes away, seen from outside of its capsule."""
+"""lifecycle: a cluster comes up and goes away, seen from outside of its sandbox."""
 
 import os
 import shutil
 import subprocess
 import time
 
-import capsule
-from places import FAILED, HERE, LOGS, PYTHON, STATE, Trouble, say
+import sandbox
+from paths import FAILED, HERE, LOGS, PYTHON, STATE, Trouble, say
 
 
 def inside(*words, check=True):
-    """Runs words in the capsule; gives their status."""
-    done = subprocess.run(capsule.enter(*words), env=capsule.environment(), check=False)
+    """Runs words in the sandbox; gives their status."""
+    done = subprocess.run(sandbox.enter(*words), env=sandbox.environment(), check=False)
     if check and done.returncode != 0:
         raise Trouble(f"{os.path.basename(words[-1])} failed (status {done.returncode}); logs are in {LOGS}")
     return done.returncode
 
 
 def inside_python(name, *words, **options):
-    """Runs a program of this folder in the capsule."""
+    """Runs a program of this folder in the sandbox."""
     return inside(PYTHON, "-B", os.path.join(HERE, name), *words, **options)
 
 
@@ -38,20 +38,20 @@ def state_remove(kept=()):
 
 def bring_up(profile, stays):
     """Starts a cluster and waits until all of it is ready. One that does not stay dies with us."""
-    if capsule.first_pid():
+    if sandbox.first_pid():
         raise Trouble("a cluster is up already; end it with: make cluster-down")
-    capsule.close_capsule()             # what a killed one may have left
+    sandbox.close_sandbox()             # what a killed one may have left
     state_remove(kept=(FAILED,))
     try:
-        capsule.open_capsule(stays)
+        sandbox.open_sandbox(stays)
         inside_python("cluster", "bring-up", profile)
     except BaseException:
-        capsule.close_capsule()
+        sandbox.close_sandbox()
         raise
 
 
 def bring_up_inside(profile):
-    """The part of it that happens in the capsule: certificates, configuration, one component after
+    """The part of it that happens in the sandbox: certificates, configuration, one component after
     the other."""
     import components
     import pki
@@ -66,7 +66,7 @@ def bring_up_inside(profile):
 
 def take_down(state=STATE):
     """Ends it; whatever is left afterwards is a fault of ours."""
-    capsule.close_capsule(state)
-    left = capsule.leftovers(state)
+    sandbox.close_sandbox(state)
+    left = sandbox.leftovers(state)
     if left:
         raise Trouble("the cluster left something:\n" + "\n".join(left))

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from places import NODE, NODE_IP, PKI, SERVER, SERVICE_IP, STATE, write
+from paths import NODE, NODE_IP, PKI, SERVER, SERVICE_IP, STATE, write
 
 CA = os.path.join(PKI, "ca.crt")
 

@@ -9,7 +9,7 @@ import time
 
 from components import component, words
 from kube import ApiError
-from places import DATA, LOGS, RUN, Trouble, write
+from paths import DATA, LOGS, RUN, Trouble, write
 
 READY_SECONDS = 300             # on a machine that is busy with other things, too
 

@@ -5,7 +5,7 @@ import ssl
 import subprocess
 
 from kube import Kube
-from places import NODE, PKI
+from paths import NODE, PKI
 
 TIMEOUT = 15
 

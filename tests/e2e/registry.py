@@ -14,7 +14,7 @@ import threading
 import urllib.parse
 from dataclasses import dataclass, field
 
-from places import BUILD, DATA, DEBIAN, HERE, KUBERNETES, TOP, tool
+from paths import BUILD, DATA, DEBIAN, HERE, KUBERNETES, TOP, tool
 
 
 own = tool("image")

@@ -1,7 +1,7 @@
 """run: the cases of all profiles, each profile on a cluster of its own, side by side; and counts.
 
 Most of a case is waiting, so that two clusters have room on two cores. Each has a state folder below ours, and by its
-name a capsule, control groups and logs; suite.py does the rest in a process that we start, and end.
+name a sandbox, control groups and logs; suite.py does the rest in a process that we start, and end.
 """
 
 import json
@@ -10,10 +10,10 @@ import shutil
 import signal
 import subprocess
 
-import capsule
+import sandbox
 import lifecycle
 import suite
-from places import FAILED, HERE, PROFILE_STATES, PYTHON, STATE, Trouble
+from paths import FAILED, HERE, PROFILE_STATES, PYTHON, STATE, Trouble
 
 # What is in one row is run one after the other, beside the other row.
 LANES = (("full",), ("light", "outside"))
@@ -90,7 +90,7 @@ def main(pattern=""):
     if not chosen:
         raise Trouble(f"no case matches '{pattern}'")
     for state in (STATE, *PROFILE_STATES.values()):
-        if capsule.first_pid(state):
+        if sandbox.first_pid(state):
             raise Trouble("a cluster is up already; end it with: make cluster-down")
     lifecycle.state_remove()
     os.makedirs(STATE)

@@ -21,7 +21,7 @@ import threading
 import time
 
 from kube import ApiError, Kube
-from places import BUILD, PKI
+from paths import BUILD, PKI
 
 REGISTER, DECISION = "nvidia.com/node-device-register", "vgpu.io/allocation"
 ENDED = ("Succeeded", "Failed")

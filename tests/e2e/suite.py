@@ -1,6 +1,6 @@
 """suite PROFILE PATTERN: the cases of one profile, on a cluster of their own.
 
-Outside, it brings the cluster up and takes it down; in its capsule, it runs the cases. The two meet in a
+Outside, it brings the cluster up and takes it down; in its sandbox, it runs the cases. The two meet in a
 file of results, so that a case that takes everything with it still counts. run.py starts one of these for each
 profile and reads that file last.
 """
@@ -15,9 +15,9 @@ import sys
 import time
 import traceback
 
-import capsule
+import sandbox
 import lifecycle
-from places import HERE, LOGS, STATE, Trouble, say
+from paths import HERE, LOGS, STATE, Trouble, say
 
 RESULTS = "results.json"        # in the state folder
 # The tests of the harness itself have cases that must not be run with the others.
@@ -29,12 +29,12 @@ AGAIN_MOST = 5
 
 def load_cases(pattern):
     """The cases that match, as {profile: [(sentence, function)]}."""
-    import lab
+    import fixtures
     folder = os.environ.get(FOLDER, "cases")
     for path in sorted(glob.glob(os.path.join(HERE, folder, "test_*.py"))):
         importlib.import_module(f"{folder}.{os.path.basename(path)[:-3]}")
     chosen = {}
-    for profile, sentence, function in lab.CASES:
+    for profile, sentence, function in fixtures.CASES:
         if re.search(pattern, f"{function.__module__.rpartition('.')[2]}: {sentence}"):
             chosen.setdefault(profile, []).append((sentence, function))
     return chosen
@@ -42,11 +42,11 @@ def load_cases(pattern):
 
 def trouble_of(function, *arguments):
     """Runs a case; None, or what went wrong."""
-    import lab
+    import fixtures
     try:
         function(*arguments)
         return None
-    except (lab.Failed, Trouble) as failure:
+    except (fixtures.Failed, Trouble) as failure:
         return str(failure) or "it does not say why"
     except Exception:           # the case itself tripped over something: it has not held
         return traceback.format_exc()
@@ -103,8 +103,8 @@ class Suite:
         if self.profile == "outside":
             trouble = trouble_of(function)
         else:
-            import lab
-            cluster = lab.Cluster()
+            import fixtures
+            cluster = fixtures.Cluster()
             with cluster.own_namespace(name):
                 trouble = trouble_of(function, cluster)
                 if trouble:
@@ -164,7 +164,7 @@ def on_cluster(profile, pattern):
 
 def main(profile, pattern):
     catch_signals()
-    if profile == "outside" or capsule.is_inside():
+    if profile == "outside" or sandbox.is_inside():
         Suite(profile, load_cases(pattern)[profile]).run()
     else:
         on_cluster(profile, pattern)

@@ -4,7 +4,7 @@ import json
 import os
 
 from kube import Kube
-from places import VOLCANO
+from paths import VOLCANO
 
 
 def prepare():

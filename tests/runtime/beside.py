@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 from cli_case import VGPU
-from lab import DRIVER, RUNTIME, LabCase
+from fixtures import DRIVER, RUNTIME, LabCase
 from peer import eventually
 
 NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")

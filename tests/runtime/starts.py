@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import time
 
-from lab import RUNTIME, Lab, pod
+from fixtures import RUNTIME, Lab, pod
 
 ROUNDS = 50
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from cli_case import main
-from lab import OUT_OF_MEMORY, LabCase, ask, pod
+from fixtures import OUT_OF_MEMORY, LabCase, ask, pod
 
 # Every byte of it but the environment stays: a number that jansson cannot hold, odd spaces, what nobody knows.
 PROCESS = ('{"terminal":false ,"user":{"uid":0,"gid":0},"args":%s,%s"cwd":"/", "unknown":[1.50],'

@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 
 from cli_case import main
-from lab import DRIVER, RUNTIME, LabCase
+from fixtures import DRIVER, RUNTIME, LabCase
 
 GOLDEN = pathlib.Path(os.path.dirname(os.path.abspath(__file__)), "golden")
 UID = "0f5ddf7a-0000-4000-8000-000000000001"

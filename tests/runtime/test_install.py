@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from cli_case import main
-from lab import LIBRARY, RUNTIME
+from fixtures import LIBRARY, RUNTIME
 
 VERSION_2 = 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n  sandbox_image = "pause:1"'
 VERSION_3 = "root = '/x'\nversion = 3\n"

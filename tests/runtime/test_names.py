@@ -16,7 +16,7 @@ import grpc
 
 from beside import StandaloneCase
 from cli_case import BURN, VGPU, main
-from lab import MESSAGES
+from fixtures import MESSAGES
 from peer import eventually
 
 GIB = 1 << 30

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from cli_case import BURN, VGPU, main
-from lab import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, ask, image_add, output, pod
+from fixtures import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, ask, image_add, output, pod
 
 SEE = "printf '%s\\n' \"$NVIDIA_VISIBLE_DEVICES\"; "
 

@@ -14,7 +14,7 @@ import time
 import grpc
 
 from cli_case import main
-from lab import OUT_OF_MEMORY, LabCase, ask, pod
+from fixtures import OUT_OF_MEMORY, LabCase, ask, pod
 
 LOOK = "cat /proc/self/environ | busybox tr '\\0' '\\n'; ls /etc/vgpu 2>&1; ls /dev"
 

@@ -23,7 +23,7 @@ import grpc  # noqa: E402
 
 from beside import Container, StandaloneCase
 from cli_case import BURN, VGPU, main
-from lab import DRIVER, MESSAGES, OUT_OF_MEMORY, PROBE, image_add, output
+from fixtures import DRIVER, MESSAGES, OUT_OF_MEMORY, PROBE, image_add, output
 from peer import eventually
 
 MIB = 1 << 20

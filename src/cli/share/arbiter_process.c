@@ -28,7 +28,7 @@ void arbiter_process_lock_path(const char *root, char ret_path[SHARE_TEXT])
         snprintf(ret_path, SHARE_TEXT, "%.200s/" ARBITER_LOCK_NAME, root);
 }
 
-static int candidate_seat(const char *share_path, struct candidate *candidate)
+static int candidate_lock_open(const char *share_path, struct candidate *candidate)
 {
         char path[SHARE_TEXT];
 
@@ -41,7 +41,7 @@ void arbiter_process_ring(const char *share_path)
 {
         struct candidate candidate;
 
-        if (candidate_seat(share_path, &candidate) < 0)
+        if (candidate_lock_open(share_path, &candidate) < 0)
                 return;
         arbiter_lock_ring(&candidate.lock);
         arbiter_lock_close(&candidate.lock);
@@ -68,7 +68,7 @@ static int candidate_open(const char *share_path, struct candidate *candidate)
         struct share share;
         pthread_t thread;
 
-        if (candidate_seat(share_path, candidate) < 0 ||
+        if (candidate_lock_open(share_path, candidate) < 0 ||
             share_open(share_path, false, &share, NULL) < 0)
                 return -1;
         gpu_page_want_path(share_current(&share)->region, path);

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from lab import ApiError, case, expect, pod
+from fixtures import ApiError, case, expect, pod
 from pki import CA
 from servers import json_server
 

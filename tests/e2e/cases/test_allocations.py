@@ -12,13 +12,13 @@ import urllib.request
 
 import grpc
 
-import whole
+import full_stack
 from daemons import KUBECONFIG, daemon
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 from pki import CA, kubeconfig
-from places import BUILD, NODE
+from paths import BUILD, NODE
 from placing import EXTENDER, allocation, bound, nodes, scheduler
-from wire import ALLOCATIONS, call
+from grpc_client import ALLOCATIONS, call
 
 PLACE = "127.0.0.1:9515"
 LIMITS = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000", "nvidia.com/gpucores": "25"}
@@ -249,20 +249,20 @@ def asked_by_node(cluster):
 def on_a_kubelet(cluster):
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})
-    with whole.webhook(cluster, "--trusted-user", "admin"), \
+    with full_stack.webhook(cluster, "--trusted-user", "admin"), \
             scheduler("--allocations", PLACE, "--namespace", cluster.namespace), \
-            cluster.scheduler_config(extenders=whole.EXTENDER, profiles=whole.PROFILES), \
+            cluster.scheduler_config(extenders=full_stack.EXTENDER, profiles=full_stack.PROFILES), \
             tempfile.TemporaryDirectory() as folder:
         entries = cluster.wait("nodes have their certificate", lambda: secret(cluster, "vgpu-allocations-client"), 30)
         for name, text in entries.items():
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(text)
-        with whole.agent(cluster, "gtx-1050ti", 1, f"--kubeconfig={blind_kubeconfig(cluster)}",
+        with full_stack.agent(cluster, "gtx-1050ti", 1, f"--kubeconfig={blind_kubeconfig(cluster)}",
                          f"--scheduler={PLACE}", f"--scheduler-certificate={folder}",
                          f"--scheduler-name=vgpu-scheduler.{cluster.namespace}.svc"):
-            cluster.wait("the GPU is registered", lambda: len(whole.cards(cluster)) == 1)
+            cluster.wait("the GPU is registered", lambda: len(full_stack.cards(cluster)) == 1)
             cluster.wait("kubelet has the vGPUs", lambda: int(
-                cluster.node(NODE)["status"]["allocatable"].get(whole.RESOURCES[0], "0")) >= 1)
-            cluster.apply(whole.gpu_pod("user", memory=700, cores=30))
+                cluster.node(NODE)["status"]["allocatable"].get(full_stack.RESOURCES[0], "0")) >= 1)
+            cluster.apply(full_stack.gpu_pod("user", memory=700, cores=30))
             entry = cluster.wait_phase("user", "Running", seconds=60)
-            whole.expect_own(entry, "main", whole.wait_log(cluster, "user", "GPUs"))
+            full_stack.expect_own(entry, "main", full_stack.wait_log(cluster, "user", "GPUs"))

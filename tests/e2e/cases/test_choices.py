@@ -3,8 +3,8 @@
 import contextlib
 import json
 
-import tumult
-from lab import ApiError, case, expect, pod
+import chaos
+from fixtures import ApiError, case, expect, pod
 from cases.test_placement import EXTENDER, allocation, bound, scheduler
 
 # Linked: 0-1 by PCIe, 1-2 by NVLink. NUMA nodes: 0 and 2, 1 and 3.
@@ -145,10 +145,10 @@ def refusals(cluster):
 
 @case("a pod follows to cards of which kube-scheduler heard before vgpu-scheduler", profile="light")
 def heard_late(cluster):
-    line = tumult.Line()
+    line = chaos.Line()
     name, = cluster.add_nodes(1, {}, prefix=cluster.namespace)
     with contextlib.closing(line), cluster.scheduler_config(extenders=EXTENDER):
-        late = tumult.scheduler(cluster)
+        late = chaos.scheduler(cluster)
         try:
             ask(cluster, "early", {"nvidia.com/vgpu": "1"})
             refused(cluster, "early", "no GPU is registered")

@@ -9,8 +9,8 @@ import yaml
 from installation import (DEPLOY, NAMESPACE, charted, installed, kubectl, kustomized, manifests, name_of,
                           sorted_lists)
 from kube import Kube
-from lab import ApiError, case, expect, pod
-from places import BUILD, NODE, TOP
+from fixtures import ApiError, case, expect, pod
+from paths import BUILD, NODE, TOP
 
 # The chart's values for what the overlay of the simulated GPU is.
 SIMULATED = ("--set", "simulated.enabled=true", "--set", "node.nodeSelector.vgpu\\.io/node=null")

@@ -4,13 +4,13 @@ import contextlib
 import os
 import threading
 
-import wire
-from lab import case, expect, pod
-from places import DATA, NODE
+import grpc_client
+from fixtures import case, expect, pod
+from paths import DATA, NODE
 
 FOLDER = "/var/lib/kubelet/device-plugins"
 RESOURCE = "e2e.vgpu.io/device"
-MESSAGE = wire.PLUGIN
+MESSAGE = grpc_client.PLUGIN
 
 
 class Plugin:
@@ -22,7 +22,7 @@ class Plugin:
         self.allocated = []
         self.is_over = threading.Event()
         empty = MESSAGE["Empty"]
-        self.server = wire.serve(self.socket, "v1beta1.DevicePlugin", {
+        self.server = grpc_client.serve(self.socket, "v1beta1.DevicePlugin", {
             "GetDevicePluginOptions": (lambda *_: MESSAGE["DevicePluginOptions"](), empty, False),
             "ListAndWatch": (self.list_and_watch, empty, True),
             "Allocate": (self.allocate, MESSAGE["AllocateRequest"], False),
@@ -31,7 +31,7 @@ class Plugin:
     def register(self):
         request = MESSAGE["RegisterRequest"](version="v1beta1", endpoint=os.path.basename(self.socket),
                                              resource_name=RESOURCE)
-        wire.call(f"{FOLDER}/kubelet.sock", "/v1beta1.Registration/Register", request, MESSAGE["Empty"])
+        grpc_client.call(f"{FOLDER}/kubelet.sock", "/v1beta1.Registration/Register", request, MESSAGE["Empty"])
 
     def list_and_watch(self, _request, _context):
         devices = [MESSAGE["Device"](ID=f"device-{number}", health="Healthy") for number in range(2)]
@@ -83,8 +83,8 @@ def environment_and_mounts(cluster):
         text = cluster.logs("user")
         expect(text.startswith("device-0,device-1\nfrom the node\n"), text)
         expect(given.allocated == [["device-0", "device-1"]], given.allocated)
-        listed = wire.call("/var/lib/kubelet/pod-resources/kubelet.sock", "/v1.PodResourcesLister/List",
-                           wire.PODS["ListPodResourcesRequest"](), wire.PODS["ListPodResourcesResponse"])
+        listed = grpc_client.call("/var/lib/kubelet/pod-resources/kubelet.sock", "/v1.PodResourcesLister/List",
+                           grpc_client.PODS["ListPodResourcesRequest"](), grpc_client.PODS["ListPodResourcesResponse"])
         mine = [device for entry in listed.pod_resources if entry.name == "user"
                 for container in entry.containers for device in container.devices]
         expect({device.resource_name for device in mine} == {RESOURCE}, listed)

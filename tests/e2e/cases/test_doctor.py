@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from lab import case, expect
-from places import HERE, PYTHON
+from fixtures import case, expect
+from paths import HERE, PYTHON
 
 
 def refusal(*words, prefix=(), **variables):

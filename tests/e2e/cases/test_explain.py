@@ -5,8 +5,8 @@ import os
 import subprocess
 
 from daemons import KUBECONFIG
-from lab import case, expect, pod
-from places import BUILD
+from fixtures import case, expect, pod
+from paths import BUILD
 from placing import EXTENDER, bound, nodes, scheduler
 
 # What vgpu-webhook leaves on every pod it has seen.

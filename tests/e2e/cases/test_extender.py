@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 from pki import CA
 from daemons import KUBECONFIG, daemon
 from placing import nodes

@@ -3,7 +3,7 @@ when it is down, or passed by."""
 
 import json
 
-from lab import ApiError, case, expect, pod
+from fixtures import ApiError, case, expect, pod
 from placing import EXTENDER, allocation, bound, nodes, scheduler, used
 
 LIMITS = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000"}

@@ -3,7 +3,7 @@
 import contextlib
 
 from kube import ApiError
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 from placing import EXTENDER, bound, nodes, scheduler, used
 
 POLICY = "admissionregistration.k8s.io/v1"

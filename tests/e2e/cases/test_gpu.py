@@ -1,6 +1,6 @@
 """The simulated GPU reaches pods: two containers, one machine."""
 
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 
 
 @case("a CUDA sample computes in a pod on the simulated GPU")

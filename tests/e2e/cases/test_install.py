@@ -10,8 +10,8 @@ from cases.test_kueue import GPU_POD
 from daemons import KUBECONFIG
 from documents import BURN as DEPLOYMENT, OVERSOLD
 from installation import ANNOTATIONS, DEPLOY, NAMESPACE, installed, kubectl, manifests
-from lab import case, expect, pod
-from places import BUILD, DATA, NODE, TOP, write
+from fixtures import case, expect, pod
+from paths import BUILD, DATA, NODE, TOP, write
 
 
 def container_engine_is_told():

@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from lab import case, expect
-from places import BUILD, PATH, PYTHON, TOP
+from fixtures import case, expect
+from paths import BUILD, PATH, PYTHON, TOP
 
 
 @case("lists in pages, watches, conflicts, and a server that is killed: the client keeps up",

@@ -9,9 +9,9 @@ import yaml
 
 from cases.test_webhook import limits, webhook
 from daemons import KUBECONFIG
-from lab import BUSYBOX, case, expect, pod
-from places import BUILD, HERE, NODE, STATE
-from whole import agent, wait_log
+from fixtures import BUSYBOX, case, expect, pod
+from paths import BUILD, HERE, NODE, STATE
+from full_stack import agent, wait_log
 
 sys.path.insert(0, os.path.join(HERE, "..", "node"))
 import mig  # noqa: E402

@@ -11,8 +11,8 @@ import subprocess
 import tempfile
 import time
 
-from lab import case, expect
-from places import BUILD, HERE, TOP
+from fixtures import case, expect
+from paths import BUILD, HERE, TOP
 
 COMMAND = os.path.join(HERE, "cluster")
 

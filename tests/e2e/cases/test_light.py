@@ -1,6 +1,6 @@
 """Scheduling to nodes that nobody runs."""
 
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 
 
 @case("pods fill the GPUs of bare nodes, and the one too many says why it waits", profile="light")

@@ -5,10 +5,10 @@ import re
 import sys
 import urllib.request
 
-import whole
-from lab import case, expect, pod
-from places import BUILD, HERE, NODE
-from whole import UBUNTU, wait_log
+import full_stack
+from fixtures import case, expect, pod
+from paths import BUILD, HERE, NODE
+from full_stack import UBUNTU, wait_log
 
 sys.path.insert(0, os.path.join(HERE, "..", "node"))
 import mig  # noqa: E402
@@ -44,7 +44,7 @@ def seen_device(cluster, name):
 
 @case("a container has the MIG device that kubelet chose, under either name, and no two have the same")
 def devices(cluster):
-    with whole.whole(cluster, "a100-40gb", 2, f"--metrics-listen={METRICS}") as node:
+    with full_stack.full_stack(cluster, "a100-40gb", 2, f"--metrics-listen={METRICS}") as node:
         mig.cut(LIB, node.machine, 1, [1, 1])
         uuids = mig.devices(LIB, node.machine, 1)
         for name in NAMES:
@@ -71,7 +71,7 @@ def inits(cluster):
                 if sample == "vgpu_container_memory_limit_bytes" and (
                     labels["pod"], labels["container"]) == (name, container)]
 
-    with whole.whole(cluster, "a100-40gb", 1, f"--metrics-listen={METRICS}") as node:
+    with full_stack.full_stack(cluster, "a100-40gb", 1, f"--metrics-listen={METRICS}") as node:
         mig.cut(LIB, node.machine, 0, [1, 1])
         cluster.wait("two devices", lambda: allocatable(cluster, NAMES[0]) == 2)
         made = {}
@@ -94,8 +94,8 @@ def inits(cluster):
 
 @case("the metrics tell of each container what it may have and what it has")
 def figures(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1, f"--metrics-listen={METRICS}"):
-        cluster.apply(whole.gpu_pod("user", "look; look hold 300 & sleep 3600", memory=700, cores=30))
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1, f"--metrics-listen={METRICS}"):
+        cluster.apply(full_stack.gpu_pod("user", "look; look hold 300 & sleep 3600", memory=700, cores=30))
         cluster.wait_phase("user", "Running", seconds=60)
 
         def value(name):

@@ -4,10 +4,10 @@ import time
 
 import grpc
 
-import wire
-from lab import case, expect, pod
-from places import NODE
-from whole import RESOURCES, agent, cards, whole
+import grpc_client
+from fixtures import case, expect, pod
+from paths import NODE
+from full_stack import RESOURCES, agent, cards, full_stack
 
 # The name of memory that goes with each name of a count.
 MEMORY = ["nvidia.com/gpumem", "nvidia.com/vgpu-memory", "volcano.sh/vgpu-memory"]
@@ -26,10 +26,10 @@ def is_same_container(before, after):
 def ids_of_kubelet(*resources):
     """What kubelet itself has at this moment: the Node may still tell of the time before a restart."""
     try:
-        found = wire.call("/var/lib/kubelet/pod-resources/kubelet.sock",
+        found = grpc_client.call("/var/lib/kubelet/pod-resources/kubelet.sock",
                           "/v1.PodResourcesLister/GetAllocatableResources",
-                          wire.PODS["AllocatableResourcesRequest"](),
-                          wire.PODS["AllocatableResourcesResponse"])
+                          grpc_client.PODS["AllocatableResourcesRequest"](),
+                          grpc_client.PODS["AllocatableResourcesResponse"])
     except grpc.RpcError:
         return []
     return [name for entry in found.devices if entry.resource_name in resources
@@ -52,7 +52,7 @@ def small(number, name, **options):
 
 @case("kubelet takes vgpu-node's resources, and a pod that counts them starts")
 def advertised(cluster):
-    with whole(cluster, "a100-40gb", 2) as node:
+    with full_stack(cluster, "a100-40gb", 2) as node:
         wait_ready(cluster, 20)
         for number in range(3):
             cluster.apply(small(number, f"user-{number}", command="ls /dev; sleep 3600"))
@@ -72,7 +72,7 @@ def registered(cluster):
 
 @case("after every restart of kubelet vgpu-node's resources are back within seconds")
 def kubelet_restarts(cluster):
-    with whole(cluster, "a100-40gb", 1):
+    with full_stack(cluster, "a100-40gb", 1):
         wait_ready(cluster, 10)
         cluster.apply(small(0, "stays"))
         before = cluster.wait_phase("stays", "Running")
@@ -93,7 +93,7 @@ def kubelet_restarts(cluster):
 
 @case("vgpu-node killed and started again: what runs runs on, and new pods start")
 def killed(cluster):
-    with whole(cluster, "a100-40gb", 1) as node:
+    with full_stack(cluster, "a100-40gb", 1) as node:
         wait_ready(cluster, 10)
         cluster.apply(small(0, "stays"))
         before = cluster.wait_phase("stays", "Running")

@@ -1,6 +1,6 @@
 """kube-scheduler with vgpu-scheduler as its extender, on nodes that nobody runs."""
 
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 from placing import EXTENDER, allocation, bound, nodes, scheduler, used
 
 @case("pods share cards until they are full; the one too many says why, and follows when there is room",

@@ -1,6 +1,6 @@
 """Pods run: images, logs, exec, the network, and what an account may do."""
 
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 
 IMAGES = ("quay.io/jitesoft/ubuntu:24.04", "docker.io/chrstnhntschl/gpu_burn:latest")
 

@@ -3,8 +3,8 @@
 import contextlib
 import time
 
-import whole
-from lab import case, expect, pod
+import full_stack
+from fixtures import case, expect, pod
 from placing import EXTENDER, bound, nodes, scheduler
 
 VALUES = {"low": 10, "middle": 50, "high": 1000, "polite": 1000}
@@ -225,14 +225,14 @@ def once(cluster):
 @case("on a node that runs, a program gives way to one of higher priority, which sees its own share then; a neighbour "
       "runs on")
 def on_a_kubelet(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1), priorities(cluster) as names:
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1), priorities(cluster) as names:
         for name, memory in (("large", 2500), ("small", 1000)):
-            cluster.apply(whole.gpu_pod(name, memory=memory, priorityClassName=names["low"]))
+            cluster.apply(full_stack.gpu_pod(name, memory=memory, priorityClassName=names["low"]))
             cluster.wait_phase(name, "Running", seconds=60)
         before = cluster.pod("small")["status"]["containerStatuses"][0]["containerID"]
-        cluster.apply(whole.gpu_pod("high", memory=2000, priorityClassName=names["high"]))
+        cluster.apply(full_stack.gpu_pod("high", memory=2000, priorityClassName=names["high"]))
         entry = cluster.wait_phase("high", "Running", seconds=90)
-        whole.expect_own(entry, "main", whole.wait_log(cluster, "high", "GPUs"))
+        full_stack.expect_own(entry, "main", full_stack.wait_log(cluster, "high", "GPUs"))
         cluster.wait_gone("large", seconds=30)
         small = cluster.pod("small")["status"]
         expect(small["phase"] == "Running" and small["containerStatuses"][0]["containerID"] == before, small)

@@ -5,8 +5,8 @@ import subprocess
 import sys
 import time
 
-from lab import case, expect, pod
-from places import BUILD, HERE, NODE
+from fixtures import case, expect, pod
+from paths import BUILD, HERE, NODE
 
 from cases.test_node import agent, ids_of_kubelet
 

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 from cases.test_preemption import gpu_pod, priorities
-from lab import Failed, case, expect, pod
+from fixtures import Failed, case, expect, pod
 from placing import ADDRESS, EXTENDER, allocation, bound, nodes, scheduler, used
 
 REPLICAS = {"first": "127.0.0.1:9511", "second": "127.0.0.1:9512"}

@@ -4,8 +4,8 @@ import os
 import subprocess
 
 from components import PROFILES
-from lab import case, expect, pod
-from places import HERE
+from fixtures import case, expect, pod
+from paths import HERE
 
 
 def container(cluster, name):

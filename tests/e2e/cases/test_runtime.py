@@ -6,12 +6,12 @@ import subprocess
 
 import grpc
 
-import wire
-from lab import case, expect, pod
-from places import BUILD, DATA
+import grpc_client
+from fixtures import case, expect, pod
+from paths import BUILD, DATA
 
 SOCKET = "/run/vgpu/node.sock"
-MESSAGE = wire.ALLOCATIONS
+MESSAGE = grpc_client.ALLOCATIONS
 # What a container sees: whose share it was given, and which GPU.
 LOOK = ("echo pod $(grep -c -a \"$POD_UID\" /etc/vgpu/share) container $(grep -c -a '{name}' /etc/vgpu/share);"
         " echo visible $NVIDIA_VISIBLE_DEVICES")
@@ -23,7 +23,7 @@ class Agent:
     def __init__(self, machine):
         self.machine, self.asked = machine, []
         os.makedirs(os.path.dirname(SOCKET), exist_ok=True)
-        self.server = wire.serve(SOCKET, "vgpu.v1.Allocations", {
+        self.server = grpc_client.serve(SOCKET, "vgpu.v1.Allocations", {
             "Get": (self.get, MESSAGE["GetAllocationRequest"], False)})
 
     def get(self, request, context):

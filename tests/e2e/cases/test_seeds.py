@@ -9,11 +9,11 @@ import time
 
 import yaml
 
-import whole
+import full_stack
 from documents import BURN, OVERSOLD
-from lab import case, expect, pod
-from places import BUILD
-from whole import UBUNTU, expect_own, gpu_pod, inside, wait_log
+from fixtures import case, expect, pod
+from paths import BUILD
+from full_stack import UBUNTU, expect_own, gpu_pod, inside, wait_log
 
 ROUNDS = int(os.environ.get("VGPU_E2E_ROUNDS", "4"))
 BURN_SECONDS = int(os.environ.get("VGPU_E2E_BURN", "15"))      # 60 in the document
@@ -38,8 +38,8 @@ def busy_s(node):
 
 @case("seed 000: memory scaled by 2 registers 8192, and of 4 GB at most 2 are physical, the rest virtual")
 def scaled(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0") as node:
-        expect([card["memory"] for card in whole.cards(cluster)] == [8192], whole.cards(cluster))
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0") as node:
+        expect([card["memory"] for card in full_stack.cards(cluster)] == [8192], full_stack.cards(cluster))
         cluster.apply(gpu_pod("user", "look; look hold 3840 3600", memory=4096))
         entry = cluster.wait_phase("user", "Running", seconds=60)
         log = wait_log(cluster, "user", "holds 3840 MiB, all right")
@@ -51,7 +51,7 @@ def scaled(cluster):
 
 @case("seed 000: CUDA_MEM_OVERSOLD holds 6 GiB on a card of 4, its data right, and is refused at 8")
 def oversold(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1) as node:
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1) as node:
         cluster.apply(yaml.safe_load(OVERSOLD))
         cluster.wait_phase("gpu-example", "Running", seconds=60)
         log = inside(cluster, "gpu-example", "look", "hold", "6144", container="default")
@@ -70,7 +70,7 @@ def burn_pod(cluster):
 
 @case("seed 001: the deployment, then more memory and less compute by annotation, without exec")
 def burn(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         deployment = yaml.safe_load(BURN)
         deployment["spec"]["template"]["metadata"]["annotations"] = {"vgpu.io/memory-max": "300Mi"}
         cluster.apply(deployment)
@@ -113,7 +113,7 @@ def typed(cluster, name, *lines):
 @case("seed 001: the exports of the exec steps hold with --env-ceiling=gpu, and are refused without")
 def steps(cluster):
     for option, is_raised in (("none", False), ("gpu", True)):
-        with whole.whole(cluster, "gtx-1050ti", 1, f"--env-ceiling={option}"):
+        with full_stack.full_stack(cluster, "gtx-1050ti", 1, f"--env-ceiling={option}"):
             cluster.apply(yaml.safe_load(BURN))
             name = cluster.wait("its pod runs", lambda: burn_pod(cluster), 60)["metadata"]["name"]
             log = inside(cluster, name, "/bin/bash", "-c", MEMORY + "look hold 192", container="container-1",
@@ -128,7 +128,7 @@ def steps(cluster):
 @case("seeds 000 and 001: the manifests with the namespace that they name, by kubectl apply")
 def named(cluster):
     cluster.namespace = "default"       # for admission, too
-    with whole.whole(cluster, "gtx-1050ti", 1):
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1):
         for text, name, condition in ((OVERSOLD, "gpu-example", "Ready"), (BURN, "gpu-burn-test", "Available")):
             entry = yaml.safe_load(text)
             text = text.replace(f"  name: {name}\n", f"  name: {name}\n  namespace: default\n", 1)
@@ -147,7 +147,7 @@ def named(cluster):
 
 @case("seed 001: its exec steps as they are written, typed into a terminal in the container")
 def steps_burn(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1, "--env-ceiling=gpu") as node:
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1, "--env-ceiling=gpu") as node:
         # Long kernels: with a thousandth of a CPU the program launches few.
         subprocess.run([VGPU, "run", "--machine", node.machine, "--kernel", "vgpu_burn=100000", "--", "true"], check=True)
         cluster.apply(yaml.safe_load(BURN))
@@ -177,7 +177,7 @@ def two_containers(name, round_number, which):
 
 @case(f"seed 003: two pods and two containers with two vGPUs each, at one instant, {ROUNDS} times: never a swap")
 def never_swapped(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 4):
+    with full_stack.full_stack(cluster, "gtx-1050ti", 4):
         looked, began = 0, time.monotonic()
         for number in range(ROUNDS):
             names = [f"pod{which}-{number}" for which in "ab"]

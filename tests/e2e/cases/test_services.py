@@ -7,9 +7,9 @@ import subprocess
 import sys
 import time
 
-from lab import case, expect
-from places import BUILD, TOP
-from whole import allocation, gpu_pod, wait_log, whole
+from fixtures import case, expect
+from paths import BUILD, TOP
+from full_stack import allocation, full_stack, gpu_pod, wait_log
 
 sys.path.insert(0, os.path.join(TOP, "tests"))
 import group  # noqa: E402
@@ -43,7 +43,7 @@ def shares(cluster):
 
 @case("root on the node sees a pod's share and processes with vgpu ps, and vgpu set changes it while it runs")
 def seen(cluster):
-    with whole(cluster, "a100-40gb", 1, EXEMPT):
+    with full_stack(cluster, "a100-40gb", 1, EXEMPT):
         made = gpu_pod("user", "look hold 96 3600", memory=200)
         made["metadata"]["annotations"] = {"vgpu.io/memory-max": "400Mi"}
         cluster.apply(made)
@@ -75,7 +75,7 @@ def on_gpu_of(cluster, name):
 @case("a share that grows while a pod is being placed beside it: no more than the card is handed out, whoever is first")
 def growing(cluster):
     card, wide = 40960, 30000
-    with whole(cluster, "a100-40gb", 1, EXEMPT):
+    with full_stack(cluster, "a100-40gb", 1, EXEMPT):
         made = gpu_pod("grower", "sleep 3600", memory=1000)
         made["metadata"]["annotations"] = {"vgpu.io/memory-max": f"{wide}Mi"}
         cluster.apply(made)
@@ -109,7 +109,7 @@ def growing(cluster):
 
 @case("pods on one card take turns by their cores, and go on when vgpu-node is killed")
 def turns(cluster):
-    with whole(cluster, "a100-40gb", 1) as node:
+    with full_stack(cluster, "a100-40gb", 1) as node:
         vgpu("run", "--machine", node.machine, "--kernel", "vgpu_burn=1000", "--", "true")
         names = {"third": 30, "most": 60}
         for name, cores in names.items():
@@ -153,7 +153,7 @@ def violate(node, pid, mib):
 
 @case("a process that goes around the library is an event of its pod, and by policy the pod is evicted")
 def violations(cluster):
-    with whole(cluster, "a100-40gb", 1, EXEMPT, "--violation-policy=evict") as node:
+    with full_stack(cluster, "a100-40gb", 1, EXEMPT, "--violation-policy=evict") as node:
         for name in ("bad", "good"):
             cluster.apply(gpu_pod(name, "look hold 96 3600", memory=200))
         for name in ("bad", "good"):

@@ -6,10 +6,10 @@ import os
 import re
 import time
 
-import whole
-from lab import ApiError, case, expect, pod
-from places import SMI
-from whole import UBUNTU, expect_own, gpu_pod, inside, shares_on_disk, wait_log
+import full_stack
+from fixtures import ApiError, case, expect, pod
+from paths import SMI
+from full_stack import UBUNTU, expect_own, gpu_pod, inside, shares_on_disk, wait_log
 
 
 def annotate(cluster, name, **annotations):
@@ -34,7 +34,7 @@ def container(one, name, what):
 
 @case("a pod sees the share that it was given, by CUDA and by NVML, and is refused beyond it")
 def own(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         cluster.apply(gpu_pod("user", "look; look hold 1000; sleep 3600", memory=700, cores=30))
         entry = cluster.wait_phase("user", "Running", seconds=60)
         log = wait_log(cluster, "user", "refused after")
@@ -44,7 +44,7 @@ def own(cluster):
 
 @case("nvidia-smi in a pod shows its own share and its own program, and no neighbour")
 def smi(cluster):
-    with whole.whole(cluster, "gtx-1050ti", 1):
+    with full_stack.full_stack(cluster, "gtx-1050ti", 1):
         seen = gpu_pod("seen", "look hold 200 3600", memory=700)
         # The image has no nvidia-smi, and not all that it needs.
         for name, path in (("smi", os.path.dirname(SMI)), ("lib", "/lib/x86_64-linux-gnu")):
@@ -63,7 +63,7 @@ def smi(cluster):
 
 @case("init containers, sidecars and several containers have each their own, and restart with the same")
 def several(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         made = containers_pod("many", {
             "big": ("look; sleep 3600", 900), "small": ("look; look hold 500; kill 1 2>/dev/null; exit 1", 300),
             "plain": ("echo visible $NVIDIA_VISIBLE_DEVICES; ls /etc/vgpu; sleep 3600", None)},
@@ -93,7 +93,7 @@ def restarted(cluster, name, inside, times):
 
 @case("an annotation resizes a pod that runs, within a second, and not beyond its ceiling")
 def resize(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         made = gpu_pod("user", "while :; do look | head -1; sleep 0.1; done", memory=500, cores=50)
         made["metadata"]["annotations"] = {"vgpu.io/memory-max": "9000Mi"}
         cluster.apply(made)
@@ -106,14 +106,14 @@ def resize(cluster):
             wait_log(cluster, "user", f"cuda {memory} nvml {memory}", seconds=10)
             slowest = max(slowest, time.monotonic() - began)
         cluster.wait("what it had at most is set aside for it", lambda: [
-            part["memory"] for part in whole.allocation(cluster.pod("user"))["main"]] == [800], 10)
+            part["memory"] for part in full_stack.allocation(cluster.pod("user"))["main"]] == [800], 10)
         print(f"e2e: resized after at most {slowest:.2f} s, seen by a program in the pod", flush=True)
         expect(slowest < 2, f"{slowest:.1f} s")
         annotate(cluster, "user", memory="5000Mi")
         cluster.wait("kubectl says that a GPU of 4 GiB cannot fit it", lambda: any(
             text.startswith("ResizeRefused: ") for text in cluster.events("user")), 10)
         cluster.wait("what it had at most is others' again", lambda: [
-            part["memory"] for part in whole.allocation(cluster.pod("user"))["main"]] == [500], 10)
+            part["memory"] for part in full_stack.allocation(cluster.pod("user"))["main"]] == [500], 10)
         cluster.wait("the pod asks for what it has", lambda: cluster.pod("user")["metadata"]["annotations"][
             "vgpu.io/memory"] == "450Mi", 10)
         log = inside(cluster, "user", "look")
@@ -127,7 +127,7 @@ def resize(cluster):
 
 @case("a container without a share has no GPU, whatever its environment says")
 def without(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         cluster.apply(pod("none", image=UBUNTU, command="echo visible $NVIDIA_VISIBLE_DEVICES; look; ls /etc/vgpu",
                           runtimeClassName="vgpu", env={
                               "NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "all",
@@ -140,14 +140,14 @@ def without(cluster):
         cluster.apply(stray)
         cluster.request("POST", cluster.path("v1", "Pod", cluster.namespace, "stray", "binding"), {
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "stray"},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": whole.NODE}})
+            "target": {"apiVersion": "v1", "kind": "Node", "name": full_stack.NODE}})
         cluster.wait("kubectl says why it does not start", lambda: any(
             "has no share on this node" in text for text in cluster.events("stray")), 60)
 
 
 @case("root in a container reaches no other container's share, account or processes")
 def tenant(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         for name in ("one", "two"):
             cluster.apply(gpu_pod(name, "look; sleep 3600", memory=300))
         entries = [cluster.wait_phase(name, "Running", seconds=60) for name in ("one", "two")]
@@ -174,7 +174,7 @@ def tenant(cluster):
 
 @case("shares go with their pods, and not before their processes")
 def gone(cluster):
-    with whole.whole(cluster):
+    with full_stack.full_stack(cluster):
         cluster.apply(gpu_pod("brief", "look", memory=200))
         cluster.apply(gpu_pod("long", "trap '' TERM; look; sleep 3600", memory=200,
                               terminationGracePeriodSeconds=8))
@@ -192,7 +192,7 @@ def fingerprint(entries):
     """The shares of pods on disk: files that are mounted, and what is in them."""
     found = {}
     for entry in entries:
-        path = os.path.join(whole.STATE_FOLDER, "shares", entry["metadata"]["uid"], "main")
+        path = os.path.join(full_stack.STATE_FOLDER, "shares", entry["metadata"]["uid"], "main")
         with open(os.path.join(path, "share"), "rb") as share:
             content = share.read()
         found[path] = [os.stat(os.path.join(path, name)).st_ino for name in ("share", "region", "grant", "want")]
@@ -202,7 +202,7 @@ def fingerprint(entries):
 
 @case("vgpu-node killed while pods start and stop, the API server away: no share is lost or changed")
 def killed(cluster):
-    with whole.whole(cluster) as node:
+    with full_stack.full_stack(cluster) as node:
         stays = []
         for number in range(3):
             cluster.apply(gpu_pod(f"stays-{number}", "while :; do look; sleep 1; done", memory=300 + number))
@@ -243,7 +243,7 @@ def killed(cluster):
 
 @case("a container that restarts while the API server is away has its share again, from disk")
 def outage(cluster):
-    with whole.whole(cluster) as node:
+    with full_stack.full_stack(cluster) as node:
         cluster.apply(gpu_pod("user", "look; sleep 2; exit 1", memory=333, restartPolicy="Always"))
         entry = cluster.wait_phase("user", "Running", seconds=60)
         cluster.stop("kube-apiserver")
@@ -296,7 +296,7 @@ def forty(cluster):
         # From the API server they go at once; what kubelet does for it would be the next ones' time.
         cluster.wait("they are gone", lambda: not cluster.list("v1", "Pod", cluster.namespace) and shims() <= others, 180)
         return took
-    with whole.whole(cluster, "a100-40gb", 8) as node:
+    with full_stack.full_stack(cluster, "a100-40gb", 8) as node:
         # The machine may be busy otherwise: one of two pairs, each of two that follow each other, tells of our pace.
         while len(pairs) < 2 and not (pairs and is_own_pace()):
             pairs.append((started(node, lambda n: pod(f"plain-{n}", image=UBUNTU)),

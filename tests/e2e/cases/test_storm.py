@@ -11,14 +11,14 @@ import subprocess
 import time
 
 import storm as storm_judge
-import tumult
+import chaos
 from cases.test_webhook import PORT, webhook
 from daemons import KUBECONFIG
-from lab import case, expect, pod
-from places import HERE, LOGS, NODE, PYTHON
+from fixtures import case, expect, pod
+from paths import HERE, LOGS, NODE, PYTHON
 from placing import ADDRESS, EXTENDER, bound, nodes
-from whole import EXTENDER as WHOLE
-from whole import PROFILES, STATE_FOLDER, agent, cards
+from full_stack import EXTENDER as WHOLE
+from full_stack import PROFILES, STATE_FOLDER, agent, cards
 
 TRUSTED = ("--trusted-user", "admin", "--trusted-user", "vgpu-scheduler")
 
@@ -139,12 +139,12 @@ def judge_sees():
 @case(f"in a storm of {SECONDS} s no card hands out more than it has, and nothing is lost or leaked", profile="light")
 def storm(cluster):
     print(f"# seed {SEED} (VGPU_STORM_SEED)", flush=True)
-    line = tumult.Line()
+    line = chaos.Line()
     with nodes(cluster, 3, cards=4), cluster.scheduler_config(extenders=EXTENDER), contextlib.closing(line):
-        scheduler = tumult.scheduler(cluster)
+        scheduler = chaos.scheduler(cluster)
         try:
             judging = Judging()
-            wind = tumult.Tumult(cluster, line, scheduler, SEED)
+            wind = chaos.Chaos(cluster, line, scheduler, SEED)
             wind.blow(SECONDS, api_restarts=max(1, SECONDS // 120))
             cluster.wait("the API server is back", lambda: cluster.list("v1", "Node"), 60)
             settle(cluster)
@@ -180,15 +180,15 @@ def resting(cluster, report):
 def node_storm(cluster):
     print(f"# seed {SEED} (VGPU_STORM_SEED)", flush=True)
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"}, "handler": "vgpu"})
-    line = tumult.Line()
+    line = chaos.Line()
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(line))
         admission = stack.enter_context(webhook(cluster, *TRUSTED))
         admission.kill()
-        admission = tumult.Daemon("vgpu-webhook", "--listen", f"127.0.0.1:{PORT}", "--kubeconfig", KUBECONFIG,
+        admission = chaos.Daemon("vgpu-webhook", "--listen", f"127.0.0.1:{PORT}", "--kubeconfig", KUBECONFIG,
                                   "--namespace", cluster.namespace, *TRUSTED)
         stack.callback(lambda: admission.end())
-        scheduler = tumult.scheduler(cluster)
+        scheduler = chaos.scheduler(cluster)
         stack.callback(lambda: scheduler.end())
         stack.enter_context(cluster.scheduler_config(extenders=WHOLE, profiles=PROFILES))
         node = stack.enter_context(agent(cluster, "a100-40gb", 2))
@@ -196,7 +196,7 @@ def node_storm(cluster):
         cluster.wait("kubelet has the vGPUs", lambda: int(
             cluster.node(NODE)["status"]["allocatable"].get("nvidia.com/vgpu", "0")) >= 2)
         judging = Judging(os.path.join(STATE_FOLDER, "shares"), node.machine)
-        wind = tumult.NodeTumult(cluster, line, scheduler, SEED, node, admission)
+        wind = chaos.NodeChaos(cluster, line, scheduler, SEED, node, admission)
         wind.blow(SECONDS, api_restarts=SECONDS // 300)
         settle(cluster)
         cluster.wait("all that are placed run", lambda: all(

@@ -6,9 +6,9 @@ import yaml
 
 from cases.test_placement import scheduler
 from cases.test_webhook import webhook
-from lab import case, expect, pod
-from places import NODE
-from whole import EXTENDER, PROFILES, UBUNTU, agent, looks, wait_log
+from fixtures import case, expect, pod
+from paths import NODE
+from full_stack import EXTENDER, PROFILES, UBUNTU, agent, looks, wait_log
 
 GROUP = """
 apiVersion: scheduling.volcano.sh/v1beta1

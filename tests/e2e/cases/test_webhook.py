@@ -9,8 +9,8 @@ import time
 from cases.test_admission import authority
 from daemons import KUBECONFIG, daemon
 from kube import documents
-from lab import ApiError, case, expect, pod
-from places import TOP
+from fixtures import ApiError, case, expect, pod
+from paths import TOP
 from servers import json_server
 
 PORT = 9520

@@ -2,7 +2,7 @@
 
 import time
 
-from lab import case, expect, pod
+from fixtures import case, expect, pod
 
 
 @case("a case that fails while its pod runs")

@@ -9,7 +9,7 @@
 #define NVIDIA "nvidia.com/mig-1g.5gb"
 #define DAS    "mig.das.com/1g.5gb"
 
-TEST(what_is_held_under_one_name_is_sick_under_the_other)
+TEST(what_is_held_under_one_name_is_unhealthy_under_the_other)
 {
         struct vec offers = VEC_OF(struct offer);
         struct mig_claims claims;
@@ -69,7 +69,7 @@ TEST(whoever_has_it_keeps_it)
 
 int main(void)
 {
-        return RUN(CASE(what_is_held_under_one_name_is_sick_under_the_other),
+        return RUN(CASE(what_is_held_under_one_name_is_unhealthy_under_the_other),
                    CASE(kubelet_says_what_is_held_and_when_it_no_longer_is),
                    CASE(whoever_has_it_keeps_it));
 }

@@ -1,4 +1,4 @@
-"""lab: containers that runc starts behind vgpu-runtime, and a vgpu-node of grpcio's in front of it."""
+"""fixtures: containers that runc starts behind vgpu-runtime, and a vgpu-node of grpcio's in front of it."""
 
 import concurrent.futures
 import functools

@@ -1,4 +1,4 @@
-"""tumult: what happens in a storm. Faults are the real ones: the API server's own 409, 410 and 429, connections
+"""chaos: what happens in a storm. Faults are the real ones: the API server's own 409, 410 and 429, connections
 that break, programs that are killed."""
 
 import contextlib
@@ -16,8 +16,8 @@ import pki
 import process
 from etcd import Etcd
 from kube import ApiError
-from lab import pod
-from places import STATE, Trouble, write
+from fixtures import pod
+from paths import STATE, Trouble, write
 from placing import ADDRESS, allocation, bound
 
 BREAKABLE = 6444                # where vgpu-scheduler finds the API server
@@ -137,7 +137,7 @@ def revive(name):
     process.start(name)
 
 
-class Tumult:
+class Chaos:
     """Acts at random; the seed is told, so that it can be had again."""
 
     def __init__(self, cluster, line, own, seed):
@@ -244,7 +244,7 @@ class Tumult:
         revive("kube-apiserver")
 
 
-class NodeTumult(Tumult):
+class NodeChaos(Chaos):
     """On a node that runs: its agent, kubelet and admission are disturbed too, and pods hold memory and are resized."""
 
     def __init__(self, cluster, line, own, seed, agent, webhook):

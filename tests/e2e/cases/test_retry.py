@@ -1,7 +1,7 @@
 """A case that fails has a second try, and a run says so: the machine may have been busy, or the case is unsteady."""
 
 from cases.test_leftovers import end, folder, run
-from lab import case, expect
+from fixtures import case, expect
 
 
 def told(pattern):

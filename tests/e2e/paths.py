@@ -1,4 +1,4 @@
-"""places: where the test cluster keeps what it downloads, builds, runs and writes."""
+"""paths: where the test cluster keeps what it downloads, builds, runs and writes."""
 
 import fcntl
 import hashlib

@@ -1,4 +1,4 @@
-"""wire: kubelet's gRPC interfaces, spoken by libraries that are not ours (grpcio, protobuf).
+"""grpc_client: kubelet's gRPC interfaces, spoken by libraries that are not ours (grpcio, protobuf).
 
 The messages are tables of "number name type", in the order of the interface's own definition. They are
 here, and not generated, because that would need a compiler and a copy of somebody's files.

@@ -1,4 +1,4 @@
-"""whole: webhook, scheduler, agent and runtime together, as on a node in service."""
+"""full_stack: webhook, scheduler, agent and runtime together, as on a node in service."""
 
 import contextlib
 import json
@@ -10,8 +10,8 @@ import subprocess
 from cases.test_placement import EXTENDER as EXTENDERS
 from cases.test_placement import scheduler
 from cases.test_webhook import webhook
-from lab import expect, pod
-from places import BUILD, DATA, LOGS, NODE
+from fixtures import expect, pod
+from paths import BUILD, DATA, LOGS, NODE
 
 RESOURCES = ["nvidia.com/vgpu", "nvidia.com/vgpu-number", "volcano.sh/vgpu-number"]
 REGISTER = "nvidia.com/node-device-register"
@@ -69,7 +69,7 @@ def cards(cluster):
 
 
 @contextlib.contextmanager
-def whole(cluster, preset="gtx-1050ti", gpus=2, *options):
+def full_stack(cluster, preset="gtx-1050ti", gpus=2, *options):
     """All programs; ends when the case's GPU pods have ended. Yields the agent."""
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})

@@ -1,6 +1,6 @@
-"""capsule: namespaces of its own for a cluster: processes, mounts, network, host name.
+"""sandbox: namespaces of its own for a cluster: processes, mounts, network, host name.
 
-All that the cluster starts, mounts and listens on is inside. When the capsule's first process ends,
+All that the cluster starts, mounts and listens on is inside. When the sandbox's first process ends,
 however it ends, the kernel ends all the others, and mounts, sockets and interfaces go with them. There
 is no way in or out of its network, so that its loopback is private and no port of the machine is taken.
 Only control groups have a life of their own: they are one subtree, removed at the end.
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from places import DATA, ID, LOGS, NODE, NODE_IP, PATH, PYTHON, RUN, SERVICE_IP, STATE, Trouble, id_of
+from paths import DATA, ID, LOGS, NODE, NODE_IP, PATH, PYTHON, RUN, SERVICE_IP, STATE, Trouble, id_of
 
 INSIDE = "VGPU_E2E_INSIDE"
 # kubelet would set these on the machine; inside it finds them as it wants them.
@@ -45,7 +45,7 @@ def overlay(path):
 
 
 def furnish():
-    """The capsule's mounts and network, made by its first process."""
+    """The sandbox's mounts and network, made by its first process."""
     os.makedirs(DATA, exist_ok=True)
     for path in (DATA, "/run", "/dev/shm"):
         mount("-t", "tmpfs", "tmpfs", path)
@@ -73,7 +73,7 @@ def furnish():
 
 
 def first_process():
-    """Process 1 of the capsule: furnishes it, then buries the orphans until it is told to go."""
+    """Process 1 of the sandbox: furnishes it, then buries the orphans until it is told to go."""
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, signal.SIGTERM))
     furnish()
     print("ready", flush=True)
@@ -94,13 +94,13 @@ def environment():
             "KUBECONFIG": os.path.join(STATE, "admin.kubeconfig")}
 
 
-def open_capsule(stays):
-    """Starts a capsule. One that does not stay dies with the process that called."""
+def open_sandbox(stays):
+    """Starts a sandbox. One that does not stay dies with the process that called."""
     for folder in (LOGS, RUN):
         os.makedirs(folder, exist_ok=True)
     cgroups_make()
     leash = [] if stays else ["setpriv", "--pdeathsig", "KILL"]
-    with open(os.path.join(LOGS, "capsule.log"), "w", encoding="utf-8") as log:
+    with open(os.path.join(LOGS, "sandbox.log"), "w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [*leash, "unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child",
              "--mount-proc", PYTHON, "-B", __file__],
@@ -109,7 +109,7 @@ def open_capsule(stays):
     if process.stdout.readline().strip() != b"ready":
         process.wait()
         with open(log.name, encoding="utf-8") as file:
-            raise Trouble(f"no capsule: {file.read().strip()}")
+            raise Trouble(f"no sandbox: {file.read().strip()}")
 
 
 def members(state=STATE):
@@ -126,7 +126,7 @@ def members(state=STATE):
 
 
 def first_pid(state=STATE):
-    """The capsule's first process, by its number out here; None if there is no capsule."""
+    """The sandbox's first process, by its number out here; None if there is no sandbox."""
     for pid in members(state):
         try:
             with open(f"/proc/{pid}/status", encoding="utf-8") as file:
@@ -146,7 +146,7 @@ def enter(*words):
     return ["nsenter", "--target", str(pid), "--mount", "--net", "--pid", "--ipc", "--uts", *words]
 
 
-def close_capsule(state=STATE, seconds=30):
+def close_sandbox(state=STATE, seconds=30):
     """Ends everything that is inside and waits until it has gone."""
     pid = first_pid(state)
     if pid:

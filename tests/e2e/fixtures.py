@@ -1,4 +1,4 @@
-"""lab: what a case works with. A case is a sentence and a function that proves it:
+"""fixtures: what a case works with. A case is a sentence and a function that proves it:
 
     @case("a pod runs and its log is read")
     def pod_log(cluster):
@@ -20,7 +20,7 @@ import yaml
 import pki
 import process
 from kube import ApiError, Kube
-from places import BUILD, DATA, STATE, Trouble, say
+from paths import BUILD, DATA, STATE, Trouble, say
 
 BUSYBOX = "docker.io/library/busybox:latest"
 CASES = []
