@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""README types what it shows, and sees what it promises.   readme.py SOURCE_ROOT BUILD [--write]
+"""README and the first steps type what they show, and see what they promise.   readme.py SOURCE_ROOT BUILD [--write]
 
-Runs the commands of README's blocks in order, in one shell on a terminal, and compares what each prints with what
+Runs the commands of a page's blocks in order, in one shell on a terminal, and compares what each prints with what
 stands below it. With --write it puts what was printed there instead.
 
 In an expected line, words, sizes, limits and counts of errors must be equal. Compute may differ by two points of a GPU, and
@@ -39,6 +39,7 @@ ELSEWHERE = {
     "vgpu explain pod NAME": ("tests/e2e/cases/test_explain.py", '"explain", "pod"'),
     "vgpu kueue config": ("tests/e2e/cases/test_kueue.py", '"kueue"'),
 }
+PAGES = ("README.md", "docs/tutorials/first-steps.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 POINTS = 2
@@ -256,10 +257,23 @@ def private():
                           *sys.argv])
 
 
-def type_all(tap, shell, environment, has_smi):
+def figures_unmeasured(text):
+    """Figures of `make bench` that a table names, and that bench does not measure."""
+    bench = "\n".join(path.read_text(encoding="utf-8") for path in (
+        pathlib.Path(SOURCE, "bench", name) for name in ("run", "share.py", "tenants.py")))
+    named = re.findall(r"`make bench`: `(\w+)`", text)
+    # bench puts some names together: tenants_{name}_total_percent
+    parts = [re.sub("(?<=tenants_)30_70(?=_total)", "{name}", name) for name in named]
+    return [name for name, part in zip(named, parts) if part not in bench] if named else ["no figure is named"]
+
+
+def type_all(tap, page, shell, environment, has_smi):
     printed = []
-    for number, (command, expected) in enumerate(steps(pathlib.Path(SOURCE, "README.md").read_text(encoding="utf-8")), 1):
-        name = f"{number}: {command}"
+    text = pathlib.Path(SOURCE, page).read_text(encoding="utf-8")
+    if page == "README.md":
+        tap.check(f"{page}: make bench measures the figures that the tables name", figures_unmeasured(text))
+    for number, (command, expected) in enumerate(steps(text), 1):
+        name = f"{page} {number}: {command}"
         lines = None
         if command in ELSEWHERE:
             path, word = ELSEWHERE[command]
@@ -272,14 +286,13 @@ def type_all(tap, shell, environment, has_smi):
             if "--write" not in sys.argv:
                 tap.check(name, wrong)
             if command.startswith("vgpu top"):
-                tap.check(f"{number}: the shares get what they were given", counted(environment))
+                tap.check(f"{page} {number}: the shares get what they were given", counted(environment))
         printed.append(lines)
     return printed
 
 
-def main():
-    private()
-    tap = Tap()
+def type_page(tap, page):
+    """Each page has a folder and a shell of its own; returns what its commands printed."""
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(os.path.join(folder, "run"), 0o700)
         environment = {**{key: value for key, value in os.environ.items() if not key.startswith(("VGPU_", "CUDA_"))},
@@ -288,13 +301,21 @@ def main():
         has_smi = furnish(folder, environment)
         shell = Shell(folder, environment)
         outside = {**environment, "PATH": f"{folder}/build/bin:{environment['PATH']}", "VGPU_SIM": "/dev/shm/lab"}
-        printed = type_all(tap, shell, outside, has_smi)
+        printed = type_all(tap, page, shell, outside, has_smi)
         shell.close()
-    if "--write" in sys.argv:
-        page = pathlib.Path(SOURCE, "README.md")
-        page.write_text(rewritten(page.read_text(encoding="utf-8"), printed), encoding="utf-8")
-        return
-    tap.done()
+    return printed
+
+
+def main():
+    private()
+    tap = Tap()
+    for name in PAGES:
+        printed = type_page(tap, name)
+        if "--write" in sys.argv:
+            page = pathlib.Path(SOURCE, name)
+            page.write_text(rewritten(page.read_text(encoding="utf-8"), printed), encoding="utf-8")
+    if "--write" not in sys.argv:
+        tap.done()
 
 
 if __name__ == "__main__":
