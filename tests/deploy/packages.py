@@ -140,11 +140,12 @@ def pages_missing(root):
         with open(path, encoding="utf-8") as file:
             named = re.findall(r"/usr/share/[\w./-]*\w", file.read().replace("\\-", "-"))
         told += [f"{os.path.basename(path)}: {name}" for name in named if not os.path.exists(root + name)]
-    for path in glob.glob(f"{root}/usr/share/doc/vgpu/**/docs/*.md", recursive=True):
+    for path in glob.glob(f"{root}/usr/share/doc/vgpu/**/*.md", recursive=True):
         with open(path, encoding="utf-8") as file:
-            links = re.findall(r"\]\(([\w./-]+\.md)", file.read())
+            # Sources stay in the tree.
+            links = re.findall(r"\]\((?!(?:\.\./)*(?:api|tests)/)([\w./-]+)[)#]", file.read())
         told += [f"{os.path.basename(path)}: {link}" for link in links
-                 if not os.path.exists(os.path.join(os.path.dirname(path), link)) and not re.search("CHANGELOG|tests/", link)]
+                 if not os.path.exists(os.path.join(os.path.dirname(path), link))]
     return told + sorted(name for name in glob.glob("docs/*.md", root_dir=SOURCE) + glob.glob("sim/docs/*.md", root_dir=SOURCE)
                          if not os.path.exists(f"{root}/usr/share/doc/vgpu/{name}"))
 

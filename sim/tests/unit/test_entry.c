@@ -23,7 +23,7 @@ static const struct entry_function functions[] = {
 const struct entry_library entry_library = { functions, COUNT, 3, 801, 3 };
 
 static _Atomic uint32_t attention;
-static unsigned unsupported_count;
+static _Atomic unsigned unsupported_count; /* two threads ask at once */
 
 static bool fail_plain(const char *function, int *ret_result)
 {
