@@ -140,7 +140,8 @@ def pages_missing(root):
         with open(path, encoding="utf-8") as file:
             named = re.findall(r"/usr/share/[\w./-]*\w", file.read().replace("\\-", "-"))
         told += [f"{os.path.basename(path)}: {name}" for name in named if not os.path.exists(root + name)]
-    for path in glob.glob(f"{root}/usr/share/doc/vgpu/**/*.md", recursive=True):
+    pages = glob.glob(f"{root}/usr/share/doc/vgpu/**/*.md", recursive=True)
+    for path in map(os.path.realpath, pages):   # a page may have a second name
         with open(path, encoding="utf-8") as file:
             # Sources stay in the tree.
             links = re.findall(r"\]\((?!(?:\.\./)*(?:api|tests)/)([\w./-]+)[)#]", file.read())
