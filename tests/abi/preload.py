@@ -9,7 +9,7 @@ from surface import START_UP, exports, output, started
 from tap import Tap
 
 NEWEST_GLIBC = (2, 17)
-MOST_BYTES = 600 << 10
+MOST_BYTES = 400 << 10
 PAGE_MOST = 1 << 16     # arm64 kernels may have pages of 64 KiB
 
 
