@@ -119,6 +119,9 @@ deb: build $(others) ## Debian packages, build/vgpu_*.deb (command line, library
 	@$(call ninja,$(BUILD)) completions && tools/deb $(BUILD)
 	@for other in $(others); do tools/deb build-$$other || exit 1; done
 
+release: ## all files of a release into build/release: the above, sources, SBOM, checksums; built twice, and equal (ROOT=debian-12: the second time in a bare root); ARCHES as above
+	@tools/setup build && tools/release $(if $(ROOT),--root $(ROOT)) $(BUILD) $(ARCHES)
+
 manifests: ## deploy/manifests from the chart, deploy/helm/vgpu
 	@tools/manifests
 

@@ -19,6 +19,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(sys.argv[1], "tests", "abi"))
 sys.path.insert(0, os.path.join(sys.argv[1], "tools"))
+import components
+import elf
 import licences
 from tap import Tap
 
@@ -47,6 +49,18 @@ def made_twice(tool, pattern):
             return done.stdout
         seen.append(digests(pattern))
     return "" if seen[0] and seen[0] == seen[1] else f"{seen[0]}\n{seen[1]}"
+
+
+def paths_inside():
+    """Programs and libraries of the build that name the folder of their sources, for debuggers or otherwise."""
+    told = []
+    for path in glob.glob(os.path.join(BUILD, "bin/*")) + glob.glob(os.path.join(BUILD, "lib/**/*.so*"), recursive=True):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                data = file.read()
+            if elf.is_elf(data) and os.path.realpath(SOURCE).encode() + b"/" in data:
+                told.append(path)
+    return told
 
 
 def image_read():
@@ -275,6 +289,8 @@ def main():
     has_dpkg = bool(shutil.which("dpkg-deb"))
     if has_dpkg:
         tap.check("the packages are the same every time", made_twice("deb", "vgpu*.deb"))
+        components.check(tap, BUILD)
+    tap.check("programs do not say in which folder they were built", paths_inside())
     if IS_ROOT:
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)
