@@ -6,70 +6,35 @@
 #include <string.h>
 #include <strings.h>
 
-#include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
 #include "str.h"
 
-static const struct {
-        const char *text;
-        enum placement_policy policy;
-} policies[] = { { "binpack", PLACEMENT_BINPACK },
-                 { "spread", PLACEMENT_SPREAD },
-                 { "none", PLACEMENT_ANY } };
-
-static const struct {
-        const char *text;
-        enum placement_topology topology;
-} topologies[] = { { "none", PLACEMENT_NO_TOPOLOGY },
-                   { "numa", PLACEMENT_NUMA },
-                   { "numa-strict", PLACEMENT_NUMA_STRICT },
-                   { "link", PLACEMENT_LINK },
-                   { "link-strict", PLACEMENT_LINK_STRICT } };
-
-/* The first of the names that is there, or "". */
-static const char *first_of(const json_t *annotations, const char *const *names)
+static void text_read(const json_t *pod, enum choice choice, char to[static GPU_REQUEST_CHOICE])
 {
-        for (; *names; names++) {
-                const char *text = json_string_value(json_object_get(annotations, *names));
+        const char *text = pod_choice(pod, choice, NULL);
 
-                if (text)
-                        return text;
-        }
-        return "";
+        str_copy(to, GPU_REQUEST_CHOICE, text ? text : "");
 }
-#define FIRST_OF(annotations, ...) first_of(annotations, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* 0: not chosen. What admission would have refused is not, either. */
+static int value_read(const json_t *pod, enum choice choice)
+{
+        const char *text = pod_choice(pod, choice, NULL);
+        int value = 0;
+
+        return text && choice_parse(choice, text, &value, NULL) == 0 ? value : 0;
+}
 
 static void choices_read(const json_t *pod, struct gpu_request *gpu_request)
 {
-        const json_t *annotations = json_read_annotations(pod);
-        const char *policy =
-                FIRST_OF(annotations, "vgpu.io/device-policy", "nvidia.com/device-scheduler-policy",
-                         "hami.io/gpu-scheduler-policy");
-        const char *topology =
-                FIRST_OF(annotations, "vgpu.io/topology", "nvidia.com/device-topology-mode");
-
-        for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++)
-                if (strcmp(policy, policies[i].text) == 0)
-                        gpu_request->pod.policy = policies[i].policy;
-        for (size_t i = 0; i < sizeof topologies / sizeof topologies[0]; i++)
-                if (strcmp(topology, topologies[i].text) == 0)
-                        gpu_request->pod.topology = topologies[i].topology;
-        str_copy(gpu_request->node_policy, sizeof gpu_request->node_policy,
-                 FIRST_OF(annotations, "vgpu.io/node-policy", "nvidia.com/node-scheduler-policy",
-                          "hami.io/node-scheduler-policy"));
-        str_copy(gpu_request->use_types, GPU_REQUEST_CHOICE,
-                 FIRST_OF(annotations, "vgpu.io/use-gpu-type", "nvidia.com/use-gputype",
-                          "nvidia.com/include-gpu-type"));
-        str_copy(gpu_request->avoid_types, GPU_REQUEST_CHOICE,
-                 FIRST_OF(annotations, "vgpu.io/avoid-gpu-type", "nvidia.com/nouse-gputype",
-                          "nvidia.com/exclude-gpu-type"));
-        str_copy(gpu_request->use_uuids, GPU_REQUEST_CHOICE,
-                 FIRST_OF(annotations, "vgpu.io/use-gpu-uuid", "nvidia.com/use-gpuuuid",
-                          "nvidia.com/include-gpu-uuid"));
-        str_copy(gpu_request->avoid_uuids, GPU_REQUEST_CHOICE,
-                 FIRST_OF(annotations, "vgpu.io/avoid-gpu-uuid", "nvidia.com/nouse-gpuuuid",
-                          "nvidia.com/exclude-gpu-uuid"));
+        gpu_request->node_policy = (enum placement_policy)value_read(pod, CHOICE_NODE_POLICY);
+        gpu_request->pod.policy = (enum placement_policy)value_read(pod, CHOICE_DEVICE_POLICY);
+        gpu_request->pod.topology = (enum placement_topology)value_read(pod, CHOICE_TOPOLOGY);
+        text_read(pod, CHOICE_USE_TYPES, gpu_request->use_types);
+        text_read(pod, CHOICE_AVOID_TYPES, gpu_request->avoid_types);
+        text_read(pod, CHOICE_USE_UUIDS, gpu_request->use_uuids);
+        text_read(pod, CHOICE_AVOID_UUIDS, gpu_request->avoid_uuids);
 }
 
 static int need_add(struct gpu_request *gpu_request, const struct pod_walk *walk,
@@ -143,4 +108,10 @@ bool gpu_request_allows(const struct gpu_request *gpu_request, const char *type,
                !list_names(gpu_request->avoid_types, type) &&
                (!*gpu_request->use_uuids || list_names(gpu_request->use_uuids, uuid)) &&
                !list_names(gpu_request->avoid_uuids, uuid);
+}
+
+enum placement_policy gpu_request_node_policy(const struct gpu_request *gpu_request,
+                                              enum placement_policy usual)
+{
+        return gpu_request->node_policy ? gpu_request->node_policy : usual;
 }

@@ -12,7 +12,7 @@ struct gpu_request {
         struct placement_pod pod;
         int32_t priority;
         char containers[PLACEMENT_NEEDS][GPU_REQUEST_NAME]; /* by need */
-        char node_policy[16]; /* "binpack", "spread", "none"; "": the scheduler's own */
+        enum placement_policy node_policy;
         /* Words separated by commas, in a card's type or UUID; "": any. */
         char use_types[GPU_REQUEST_CHOICE], avoid_types[GPU_REQUEST_CHOICE];
         char use_uuids[GPU_REQUEST_CHOICE], avoid_uuids[GPU_REQUEST_CHOICE];
@@ -24,3 +24,7 @@ int gpu_request_read(const json_t *pod, bool with_gpu, struct gpu_request *ret_r
 
 /* True: the pod's annotations allow this device. */
 bool gpu_request_allows(const struct gpu_request *gpu_request, const char *type, const char *uuid);
+
+/* The pod's own policy of nodes, or `usual` if it chose none. */
+enum placement_policy gpu_request_node_policy(const struct gpu_request *gpu_request,
+                                              enum placement_policy usual);

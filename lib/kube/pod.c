@@ -1,8 +1,10 @@
-/* The containers of a pod, as JSON. */
+/* The containers of a pod and the choices of its annotations, as JSON. */
 #include "pod.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "json_read.h"
 
 static const char *const lists[] = { "initContainers", "containers" };
 enum { LISTS = sizeof lists / sizeof lists[0] };
@@ -39,4 +41,18 @@ bool pod_has_controller(const json_t *object)
                 if (json_is_true(json_object_get(owner, "controller")))
                         return true;
         return false;
+}
+
+const char *pod_choice(const json_t *pod, enum choice choice, const char **ret_annotation)
+{
+        for (const char *const *name = choice_rows[choice].annotations; *name; name++) {
+                const char *text = json_read_annotation(pod, *name);
+
+                if (!text)
+                        continue;
+                if (ret_annotation)
+                        *ret_annotation = *name;
+                return text;
+        }
+        return NULL;
 }

@@ -335,3 +335,12 @@ unsigned placement_fullness(const struct placement_node *node, const struct plac
 
         return (unsigned)(by_memory > by_cores ? by_memory : by_cores);
 }
+
+unsigned placement_score(enum placement_policy policy, unsigned fullness, unsigned most)
+{
+        const unsigned score = fullness * most / PLACEMENT_FULL;
+
+        if (policy == PLACEMENT_ANY)
+                return 0;
+        return policy == PLACEMENT_SPREAD ? most - score : score;
+}

@@ -16,6 +16,7 @@ enum {
         /* How many sets of cards are looked at before a node counts as full: bounded work beats the
          * last per cent of a puzzle. */
         PLACEMENT_STEPS = 20000,
+        PLACEMENT_FULL = 1000, /* the fullness of a full node */
 };
 
 struct placement_use { /* of one card */
@@ -44,7 +45,13 @@ struct placement_need {
         bool is_in_units;        /* memory_mib is units, each of the card's memory factor */
 };
 
-enum placement_policy { PLACEMENT_BINPACK, PLACEMENT_SPREAD, PLACEMENT_ANY };
+/* Which of the nodes, or of the cards of a node, come first. Their names are in choice.c. */
+enum placement_policy {
+        PLACEMENT_UNSET, /* of nodes: the scheduler's own; of cards: binpack */
+        PLACEMENT_BINPACK,
+        PLACEMENT_SPREAD,
+        PLACEMENT_ANY, /* "none": no matter which */
+};
 enum placement_topology {
         PLACEMENT_NO_TOPOLOGY,
         PLACEMENT_NUMA,
@@ -95,3 +102,6 @@ struct placement_use placement_sum_peak(const struct placement_sum *sum);
 
 /* How full the node is with the placement, 0…1000: memory and cores, whichever is more. */
 unsigned placement_fullness(const struct placement_node *node, const struct placement *placement);
+
+/* How much the policy prefers a node of this fullness, 0…most. */
+unsigned placement_score(enum placement_policy policy, unsigned fullness, unsigned most);

@@ -16,9 +16,10 @@ struct walk {
 
 static bool card_is_before(const struct placement_set_order *order, unsigned a, unsigned b)
 {
-        if (order->policy == PLACEMENT_BINPACK)
-                return order->fullness[a] > order->fullness[b];
-        return order->policy == PLACEMENT_SPREAD && order->fullness[a] < order->fullness[b];
+        if (order->policy == PLACEMENT_ANY)
+                return false;
+        return order->policy == PLACEMENT_SPREAD ? order->fullness[a] < order->fullness[b]
+                                                 : order->fullness[a] > order->fullness[b];
 }
 
 /* Equal cards keep their numbers' order. */

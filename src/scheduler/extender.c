@@ -148,7 +148,7 @@ static void verb_simulate(struct extender *extender, const json_t *args,
                           struct http_exchange *exchange)
 {
         const struct simulate_options options = { .with_gpu = extender->with_gpu,
-                                                  .is_spread = extender->verbs.is_spread };
+                                                  .node_policy = extender->verbs.node_policy };
 
         reply_json(exchange, simulate(state_cluster(extender->state), &options, args));
 }
@@ -317,7 +317,7 @@ int extender_new(struct loop *loop, struct state *state, struct kube_client *cli
                 .loop = loop,
                 .state = state,
                 .client = client,
-                .verbs = { .cluster = state_cluster(state), .is_spread = options->is_spread },
+                .verbs = { .cluster = state_cluster(state), .node_policy = options->node_policy },
                 .preempting = options->preempting,
                 .lease = options->lease,
                 .with_gpu = options->with_gpu,

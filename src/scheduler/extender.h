@@ -14,7 +14,8 @@ struct extender_options {
         struct tls_context *tls; /* NULL: plain, for loopback */
         struct preempting *preempting;
         struct lease *lease; /* NULL: there is no other replica */
-        bool with_gpu, is_spread;
+        bool with_gpu;
+        enum placement_policy node_policy; /* where a pod does not say */
 };
 
 /* State and client live longer. */

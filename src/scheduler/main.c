@@ -134,7 +134,7 @@ static int status_start(struct scheduler *scheduler, struct err *e)
 static int extender_start(struct scheduler *scheduler, struct tls_context *tls, struct err *e)
 {
         struct extender_options extending = { .with_gpu = scheduler->settings.with_gpu,
-                                              .is_spread = scheduler->settings.is_spread,
+                                              .node_policy = scheduler->settings.node_policy,
                                               .preempting = scheduler->preempting,
                                               .lease = scheduler->lease,
                                               .tls = tls };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "choice.h"
 #include "cli_option.h"
 #include "resource.h"
 
@@ -155,6 +156,20 @@ static int patience_take(struct scheduler_settings *settings, const char *text)
         return -1;
 }
 
+/* A cluster without a policy is kube-scheduler's alone: "none" is for pods. */
+static int policy_take(struct scheduler_settings *settings, const char *text)
+{
+        struct err e = { 0 };
+        int policy;
+
+        if (choice_parse(CHOICE_NODE_POLICY, text, &policy, NULL) < 0 || policy == PLACEMENT_ANY) {
+                err_set(&e, -EINVAL, "--node-policy is 'binpack' or 'spread', not '%.60s'", text);
+                return refuse(e.text);
+        }
+        settings->node_policy = (enum placement_policy)policy;
+        return -1;
+}
+
 /* −1: go on; else the exit code. */
 static int option_take(struct scheduler_settings *settings, int option, const char *value)
 {
@@ -174,11 +189,7 @@ static int option_take(struct scheduler_settings *settings, int option, const ch
         case ASSUME_FOR:
                 return patience_take(settings, value);
         case NODE_POLICY:
-                settings->is_spread = strcmp(value, "spread") == 0;
-                if (settings->is_spread || strcmp(value, "binpack") == 0)
-                        return -1;
-                err_set(&e, -EINVAL, "--node-policy is 'binpack' or 'spread', not '%.60s'", value);
-                return refuse(e.text);
+                return policy_take(settings, value);
         case VERSION:
                 printf("vgpu-scheduler %s\n", VGPU_VERSION);
                 return 0;
@@ -237,7 +248,8 @@ int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *re
                                                      .secret = "vgpu-scheduler-authority",
                                                      .client_secret = "vgpu-allocations-client",
                                                      .lease = "vgpu-scheduler",
-                                                     .patience_s = PATIENCE_S };
+                                                     .patience_s = PATIENCE_S,
+                                                     .node_policy = PLACEMENT_BINPACK };
         while (code < 0 && (option = cli_scan_next(&scan, &e)) != CLI_END)
                 code = option == CLI_BAD ? refuse(e.text)
                                          : option_take(ret_settings, option, scan.value);

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "placement.h"
+
 struct scheduler_settings { /* texts point into argv or are constants; NULL: not given */
         const char *listen;
         const char *metrics_listen; /* NULL: nowhere else */
@@ -12,7 +14,8 @@ struct scheduler_settings { /* texts point into argv or are constants; NULL: not
         const char *kubeconfig, *namespace_name;
         const char *identity, *lease;
         unsigned patience_s; /* with the watch, for decisions */
-        bool is_plain, is_spread, with_gpu, elects;
+        bool is_plain, with_gpu, elects;
+        enum placement_policy node_policy; /* where a pod does not say; binpack or spread */
 };
 
 /* 0: go on. < 0: that was all (help, version, a mistake), *ret_code is the program's. */

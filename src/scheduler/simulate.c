@@ -77,14 +77,13 @@ static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
         return 0;
 }
 
-/* The node that prioritize would prefer; NULL: none, and the reasons say why. */
+/* The node that prioritize would prefer, the first of equals; NULL: none, and the reasons say why. */
 static const struct cluster_node *node_choose(const struct scene *scene,
                                               const struct gpu_request *gpu_request,
                                               struct placement *ret_placement, json_t *reasons)
 {
-        const bool is_spread = *gpu_request->node_policy
-                                       ? strcmp(gpu_request->node_policy, "spread") == 0
-                                       : scene->options->is_spread;
+        const enum placement_policy policy =
+                gpu_request_node_policy(gpu_request, scene->options->node_policy);
         const struct cluster_node *chosen = NULL;
         unsigned best = 0;
 
@@ -100,12 +99,13 @@ static const struct cluster_node *node_choose(const struct scene *scene,
                         json_object_set_new(reasons, node->name, json_string(e.text));
                         continue;
                 }
-                const unsigned fullness = placement_fullness(&target, &placement);
+                const unsigned score = placement_score(
+                        policy, placement_fullness(&target, &placement), PLACEMENT_FULL);
 
-                if (chosen && (is_spread ? fullness >= best : fullness <= best))
+                if (chosen && score <= best)
                         continue;
                 chosen = node;
-                best = fullness;
+                best = score;
                 *ret_placement = placement;
         }
         return chosen;

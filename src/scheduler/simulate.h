@@ -7,7 +7,8 @@
 #include "cluster.h"
 
 struct simulate_options {
-        bool with_gpu, is_spread;
+        bool with_gpu;
+        enum placement_policy node_policy; /* where a pod does not say */
 };
 
 /* {"Pods":[Pod…],"NodeNames":[NAME…],"Nodes":[Node…]}: pods are placed one after another, on the named nodes

@@ -8,7 +8,7 @@
 #include "json_read.h"
 #include "scope.h"
 
-enum { SCORE_MOST = 10, FULLNESS_MOST = 1000 };
+enum { SCORE_MOST = 10 };
 
 static const char unknown[] = "\"no GPU is registered\"";
 
@@ -113,14 +113,11 @@ static unsigned node_score(const struct verbs *verbs, struct request_class *clas
 {
         const struct cluster_node *node = cluster_node_find_bytes(verbs->cluster, name, count);
         const struct request_answer *answer = node ? request_class_query(class, node) : NULL;
-        const char *policy = class->gpu_request.node_policy;
-        const bool is_spread = *policy ? strcmp(policy, "spread") == 0 : verbs->is_spread;
 
-        if (!answer || answer->reason || strcmp(policy, "none") == 0)
+        if (!answer || answer->reason)
                 return 0;
-        const unsigned score = answer->fullness * SCORE_MOST / FULLNESS_MOST;
-
-        return is_spread ? SCORE_MOST - score : score;
+        return placement_score(gpu_request_node_policy(&class->gpu_request, verbs->node_policy),
+                               answer->fullness, SCORE_MOST);
 }
 
 static unsigned score_least(const struct verbs *verbs, const struct args *args,

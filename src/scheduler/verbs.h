@@ -8,7 +8,7 @@
 
 struct verbs {
         const struct cluster *cluster;
-        bool is_spread; /* of nodes, where a pod does not say */
+        enum placement_policy node_policy; /* where a pod does not say */
         const struct cluster_nomination
                 *nomination; /* of the pod that is asked about; NULL: none */
 };

@@ -6,15 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "choice.h"
 #include "quantity.h"
-
-enum form { FREE_TEXT, NODE_POLICY, CORES_POLICY, TOPOLOGY, SIZE, PERCENT };
-
-static const char *const policies[] = { "binpack", "spread", "none", NULL };
-static const char *const cores_policies[] = { "fixed", "balance", "none", NULL };
-static const char *const topologies[] = {
-        "none", "numa", "numa-strict", "link", "link-strict", NULL
-};
 
 /* Written by our programs; the second group by Volcano's scheduler, whose decision we honour. */
 static const char *const ours[] = { "vgpu.io/allocation", "vgpu.io/nominated-node",
@@ -26,39 +19,6 @@ static const char *const volcano_annotations[] = { "volcano.sh/vgpu-ids-new",
                                                    "volcano.sh/bind-phase",
                                                    "volcano.sh/bind-time",
                                                    NULL };
-
-/* One row per name a pod may carry, ours and the families'. */
-static const struct {
-        const char *name;
-        enum form form;
-} rows[] = {
-        { "vgpu.io/node-policy", NODE_POLICY },
-        { "nvidia.com/node-scheduler-policy", NODE_POLICY },
-        { "hami.io/node-scheduler-policy", NODE_POLICY },
-        { "vgpu.io/device-policy", NODE_POLICY },
-        { "nvidia.com/device-scheduler-policy", NODE_POLICY },
-        { "hami.io/gpu-scheduler-policy", NODE_POLICY },
-        { "vgpu.io/cores-policy", CORES_POLICY },
-        { "nvidia.com/vgpu-compute-policy", CORES_POLICY },
-        { "vgpu.io/topology", TOPOLOGY },
-        { "nvidia.com/device-topology-mode", TOPOLOGY },
-        { "vgpu.io/use-gpu-type", FREE_TEXT },
-        { "vgpu.io/avoid-gpu-type", FREE_TEXT },
-        { "vgpu.io/use-gpu-uuid", FREE_TEXT },
-        { "vgpu.io/avoid-gpu-uuid", FREE_TEXT },
-        { "nvidia.com/use-gputype", FREE_TEXT },
-        { "nvidia.com/nouse-gputype", FREE_TEXT },
-        { "nvidia.com/use-gpuuuid", FREE_TEXT },
-        { "nvidia.com/nouse-gpuuuid", FREE_TEXT },
-        { "nvidia.com/include-gpu-type", FREE_TEXT },
-        { "nvidia.com/exclude-gpu-type", FREE_TEXT },
-        { "nvidia.com/include-gpu-uuid", FREE_TEXT },
-        { "nvidia.com/exclude-gpu-uuid", FREE_TEXT },
-        { "vgpu.io/memory", SIZE },
-        { "vgpu.io/memory-max", SIZE },
-        { "vgpu.io/cores", PERCENT },
-        { "vgpu.io/cores-max", PERCENT },
-};
 
 static bool is_in_list(const char *text, const char *const *list)
 {
@@ -83,48 +43,31 @@ bool annotation_is_ceiling(const char *name)
         return strcmp(name, "vgpu.io/memory-max") == 0 || strcmp(name, "vgpu.io/cores-max") == 0;
 }
 
-static int form_check(enum form form, const char *text, struct err *e)
+static int resize_check(const char *name, const char *text, struct err *e)
 {
         uint64_t bytes;
         unsigned percent;
 
-        switch (form) {
-        case NODE_POLICY:
-                return is_in_list(text, policies)
-                               ? 0
-                               : err_set(e, -EINVAL, "'%.40s' is none of binpack, spread, none",
-                                         text);
-        case CORES_POLICY:
-                return is_in_list(text, cores_policies)
-                               ? 0
-                               : err_set(e, -EINVAL, "'%.40s' is none of fixed, balance, none",
-                                         text);
-        case TOPOLOGY:
-                return is_in_list(text, topologies)
-                               ? 0
-                               : err_set(e, -EINVAL,
-                                         "'%.40s' is none of none, numa, numa-strict, link, "
-                                         "link-strict",
-                                         text);
-        case SIZE:
+        if (strcmp(name, "vgpu.io/memory") == 0 || strcmp(name, "vgpu.io/memory-max") == 0)
                 return quantity_parse_bytes(text, &bytes, e);
-        case PERCENT:
-                return quantity_parse_percent(text, "cores", &percent, e);
-        default:
-                return *text ? 0 : err_set(e, -EINVAL, "is empty");
-        }
+        return quantity_parse_percent(text, "cores", &percent, e);
 }
 
 int annotation_check(const char *name, const json_t *value, struct err *e)
 {
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-                if (strcmp(name, rows[i].name) != 0)
-                        continue;
-                if (!json_is_string(value))
-                        return err_set(e, -EINVAL, "annotation %s is not a text", name);
-                if (form_check(rows[i].form, json_string_value(value), e) < 0)
-                        return err_context(e, -EINVAL, name);
-        }
+        static const char *const resizes[] = { "vgpu.io/memory", "vgpu.io/memory-max",
+                                               "vgpu.io/cores", "vgpu.io/cores-max", NULL };
+        const char *text = json_string_value(value);
+        enum choice choice;
+        const bool is_choice = choice_find(name, &choice);
+        int ignored;
+
+        if (!is_choice && !is_in_list(name, resizes))
+                return 0;
+        if (!text)
+                return err_set(e, -EINVAL, "annotation %s is not a text", name);
+        if ((is_choice ? choice_parse(choice, text, &ignored, e) : resize_check(name, text, e)) < 0)
+                return err_context(e, -EINVAL, name);
         return 0;
 }
 

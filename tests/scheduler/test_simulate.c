@@ -90,6 +90,39 @@ TEST(pods_fill_what_is_there_and_then_what_might_be)
         json_decref(answer);
 }
 
+#define CHOOSING(annotation, value, memory)                                          \
+        "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"" annotation "\":\"" value \
+        "\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":"  \
+        "{\"nvidia.com/gpumem\":\"" memory "\"}}}]}}"
+#define POLICY(value) CHOOSING("vgpu.io/node-policy", value, "100")
+
+TEST(a_pod_goes_where_its_node_policy_prefers)
+{
+        static const struct {
+                const char *pod, *node;
+        } rows[] = {
+                { POLICY("binpack"), "fuller" },
+                { POLICY("spread"), "empty" },
+                { POLICY("none"), "empty" }, /* prioritize scores all alike: the first */
+                { POLICY(""), "fuller" },    /* the scheduler's own */
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                char text[4096];
+
+                snprintf(text, sizeof text,
+                         "{\"Pods\":[" CHOOSING(
+                                 "vgpu.io/use-gpu-uuid", "GPU-fuller",
+                                 "600") ",%s],\"Nodes\":[" NODE("empty") "," NODE("fuller") "]}",
+                         rows[i].pod);
+                json_t *answer = ask(text);
+
+                CHECK_STR(text_at(placed(answer, 0), "Node"), "fuller");
+                CHECK_STR(text_at(placed(answer, 1), "Node"), rows[i].node);
+                json_decref(answer);
+        }
+}
+
 TEST(what_cannot_be_asked_is_told)
 {
         static const char *const bad[] = {
@@ -119,6 +152,8 @@ int main(void)
         const struct CMUnitTest cases[] = {
                 cmocka_unit_test_setup_teardown(pods_fill_what_is_there_and_then_what_might_be,
                                                 before, after),
+                cmocka_unit_test_setup_teardown(a_pod_goes_where_its_node_policy_prefers, before,
+                                                after),
                 cmocka_unit_test_setup_teardown(what_cannot_be_asked_is_told, before, after),
         };
 

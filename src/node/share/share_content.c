@@ -50,21 +50,12 @@ static int percent_read(const json_t *annotations, const char *name, unsigned *r
 /* How compute is held, for all containers whose environment does not say; NULL: nothing is said. */
 static int policy_read(const json_t *pod, const char **ret_policy, struct err *e)
 {
-        static const char *const names[] = { "vgpu.io/cores-policy",
-                                             "nvidia.com/vgpu-compute-policy" };
-        const json_t *annotations =
-                json_object_get(json_object_get(pod, "metadata"), "annotations");
+        const char *annotation;
+        int ignored;
 
-        *ret_policy = NULL;
-        for (size_t i = 0; i < sizeof names / sizeof *names && !*ret_policy; i++) {
-                const char *text = json_string_value(json_object_get(annotations, names[i]));
-
-                if (text && strcmp(text, "fixed") != 0 && strcmp(text, "balance") != 0 &&
-                    strcmp(text, "none") != 0)
-                        return err_set(e, -EINVAL, "%s: '%.40s' is none of fixed, balance, none",
-                                       names[i], text);
-                *ret_policy = text;
-        }
+        *ret_policy = pod_choice(pod, CHOICE_CORES_POLICY, &annotation);
+        if (*ret_policy && choice_parse(CHOICE_CORES_POLICY, *ret_policy, &ignored, e) < 0)
+                return err_context(e, -EINVAL, annotation);
         return 0;
 }
 
