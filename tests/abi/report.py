@@ -1,5 +1,6 @@
-"""report TOOL: tools/test-report counts what it should, and runs again what may have failed by noise."""
+"""report TOOL UNSTEADY BUILD: tools/test-report counts what it should, and runs again what may fail by noise."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -16,8 +17,8 @@ echo 1..1
 """
 
 
-def report(tool, fails):
-    """The exit status, the last line and the rest for a project of tests that fail that often."""
+def report(tool, fails, unsteady="test  t*  the host is busy\n"):
+    """The exit status, the last line and the rest for a project of tests that fail that often, and rows of tests/unsteady."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "one.sh").write_text(SCRIPT, encoding="utf-8")
@@ -25,10 +26,11 @@ def report(tool, fails):
         rows = [f"test('t{i}', find_program('one.sh'), args : ['{count}', '{folder}/runs{i}'], protocol : 'tap')"
                 for i, count in enumerate(fails)]
         (folder / "meson.build").write_text("\n".join(["project('p')", *rows, ""]), encoding="utf-8")
+        (folder / "unsteady").write_text(unsteady, encoding="utf-8")
         subprocess.run(["meson", "setup", "build"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        done = subprocess.run([os.path.abspath(tool), "build"], cwd=folder, text=True, check=False,
+        done = subprocess.run([os.path.abspath(tool), "--unsteady", "unsteady", "build"], cwd=folder, text=True, check=False,
                               stdout=subprocess.PIPE)
-        lines = done.stdout.splitlines()
+        lines = done.stdout.splitlines() or [""]
         return done.returncode, lines[-1], lines[:-1]
 
 
@@ -68,13 +70,29 @@ def expected(found, status, line, *others):
     return wrong + [f"no line '{text}'" for text in others if text not in found[2]]
 
 
-def main(tool):
+def idle_rows(tool, rows, build):
+    """What rows of tests/unsteady say of tests that are not there."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(tool)))
+    import unsteady
+    listed = subprocess.run(["meson", "introspect", build, "--tests"], stdout=subprocess.PIPE, text=True, check=True)
+    names = [test["name"] for test in json.loads(listed.stdout)]
+    return [f"no test is '{pattern}'" for pattern in unsteady.idle(unsteady.rows_of(rows), "test", names)]
+
+
+def main(tool, rows, build):
     tap = Tap()
     tap.check("what holds is counted", expected(report(tool, [0, 0]), 0, "2 passed, 0 failed, 0 skipped"))
     tap.check("what fails twice has failed", expected(report(tool, [0, 2]), 1, "1 passed, 1 failed, 0 skipped",
                                                       "not ok 1 - a case"))
     tap.check("what fails once is named, and no case of it is told as failed", expected(
-        report(tool, [1, 0]), 0, "2 passed, 0 failed, 0 skipped", "unsteady: build: t0", "| not ok 1 - a case"))
+        report(tool, [1, 0]), 0, "2 passed, 0 failed, 0 skipped", "unsteady: build: t0: the host is busy",
+        "| not ok 1 - a case"))
+    tap.check("what fails once and has no row has failed", expected(
+        report(tool, [1, 1], "# why\n\ntest  t1  the host is busy\ne2e  t0  of other tests\n"), 1,
+        "1 passed, 1 failed, 0 skipped", "not ok 1 - a case", "unsteady: build: t1: the host is busy"))
+    tap.check("a row that says no reason ends the run", expected(
+        report(tool, [0], "test  t0\n")[:1] + ("", ()), 1, ""))
+    tap.check("each row of tests/unsteady names a test", idle_rows(tool, rows, build))
     tap.check("where much fails nothing is run again", expected(
         report(tool, [1] * 5), 1, "0 passed, 5 failed, 0 skipped"))
     tap.check("what a run cannot carry is counted as skipped, and told why", expected(

@@ -89,6 +89,8 @@ def main(pattern=""):
     chosen = suite.load_cases(pattern)
     if not chosen:
         raise Trouble(f"no case matches '{pattern}'")
+    if suite.idle_rows():
+        raise Trouble(f"tests/unsteady: no case is like {', '.join(suite.idle_rows())}")
     for state in (STATE, *PROFILE_STATES.values()):
         if sandbox.first_pid(state):
             raise Trouble("a cluster is up already; end it with: make cluster-down")

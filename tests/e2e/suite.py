@@ -19,12 +19,32 @@ import sandbox
 import lifecycle
 from paths import HERE, LOGS, STATE, Trouble, say
 
+sys.path.append(os.path.join(HERE, "..", "..", "tools"))
+import unsteady  # noqa: E402
+
 RESULTS = "results.json"        # in the state folder
 # The tests of the harness itself have cases that must not be run with the others.
 FOLDER = "VGPU_E2E_CASES"
-# The machine is shared, and noisy: a case that has failed has a second try. A suite of which much fails has none.
+# The machine is shared, and noisy: a case that has failed has a second try, if a row of tests/unsteady says so. A suite
+# of which much fails has none.
 AGAIN = os.path.join(os.path.dirname(STATE), "again")
 AGAIN_MOST = 5
+
+
+def name_of(function, sentence):
+    return f"{function.__module__.rpartition('.')[2]}: {sentence}"
+
+
+def unsteady_rows():
+    """Which cases may be tried again; cases of a folder of their own have rows of their own."""
+    folder = os.environ.get(FOLDER)
+    return unsteady.rows_of(os.path.join(HERE, *([folder] if folder else [".."]), "unsteady"))
+
+
+def idle_rows():
+    """Patterns that no case is like; after load_cases()."""
+    import fixtures
+    return unsteady.idle(unsteady_rows(), "e2e", [name_of(function, sentence) for _, sentence, function in fixtures.CASES])
 
 
 def load_cases(pattern):
@@ -35,7 +55,7 @@ def load_cases(pattern):
         importlib.import_module(f"{folder}.{os.path.basename(path)[:-3]}")
     chosen = {}
     for profile, sentence, function in fixtures.CASES:
-        if re.search(pattern, f"{function.__module__.rpartition('.')[2]}: {sentence}"):
+        if re.search(pattern, name_of(function, sentence)):
             chosen.setdefault(profile, []).append((sentence, function))
     return chosen
 
@@ -84,6 +104,7 @@ class Suite:
 
     def __init__(self, profile, cases):
         self.profile, self.cases = profile, cases
+        self.unsteady = unsteady_rows()
         self.results = {}
         self.record()
 
@@ -95,6 +116,11 @@ class Suite:
     def note(self, number, result):
         self.results[number] = result
         self.record()
+
+    def reason_again(self, number):
+        """Why a case may be tried again; None: it may not."""
+        sentence, function = self.cases[number]
+        return unsteady.reason_of(self.unsteady, "e2e", name_of(function, sentence))
 
     def attempt(self, number, name):
         """Runs a case in a namespace of its own; gives what went wrong, and its sentence with the time it took."""
@@ -119,8 +145,8 @@ class Suite:
             if not trouble:
                 tell(f"ok - {line}")
                 self.note(number, "ok")
-            elif may_again():
-                tell(f"# to be tried again: {line}", trouble)
+            elif self.reason_again(number) and may_again():
+                tell(f"# to be tried again: {line}: {self.reason_again(number)}", trouble)
                 troubles[number] = trouble
             else:
                 tell(f"not ok - {line}", trouble)

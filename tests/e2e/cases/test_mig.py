@@ -15,6 +15,7 @@ import mig  # noqa: E402
 import prometheus  # noqa: E402
 
 LIB = os.path.join(BUILD, "lib", "sim")
+MEMORY = "gpu.das.com/mem"       # admission adds it to a pod with a MIG device: 5 of it for a 1g.5gb
 NAMES = ["nvidia.com/mig-1g.5gb", "mig.das.com/1g.5gb"]
 METRICS = "127.0.0.1:9394"
 
@@ -49,6 +50,7 @@ def devices(cluster):
         uuids = mig.devices(LIB, node.machine, 1)
         for name in NAMES:
             cluster.wait(f"two of {name}", lambda resource=name: allocatable(cluster, resource) == 2)
+        cluster.wait(f"enough of {MEMORY} for two", lambda: allocatable(cluster, MEMORY) >= 10)
         cluster.apply(mig_pod("first", NAMES[0]))
         cluster.wait_phase("first", "Running", seconds=60)
         cluster.wait("what is held is not offered under the other name",
@@ -74,6 +76,7 @@ def inits(cluster):
     with full_stack.full_stack(cluster, "a100-40gb", 1, f"--metrics-listen={METRICS}") as node:
         mig.cut(LIB, node.machine, 0, [1, 1])
         cluster.wait("two devices", lambda: allocatable(cluster, NAMES[0]) == 2)
+        cluster.wait(f"enough of {MEMORY} for two", lambda: allocatable(cluster, MEMORY) >= 10)
         made = {}
         for name in ("one", "two"):     # at the same instant: each has its own
             made[name] = mig_pod(name, NAMES[0])

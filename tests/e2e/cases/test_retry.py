@@ -1,4 +1,4 @@
-"""A case that fails has a second try, and a run says so: the machine may have been busy, or the case is unsteady."""
+"""A case that fails has a second try if it is listed as unsteady, and a run says so: the machine may have been busy."""
 
 from cases.test_leftovers import end, folder, run
 from fixtures import case, expect
@@ -25,6 +25,14 @@ def unsteady():
     expect(status == 1, status)
     text, status = told("number 0")
     expect(text.endswith("\n1 passed, 0 failed, 0 skipped\n") and status == 0, text)
+
+
+@case("a case that fails and is not listed as unsteady has no second try", profile="outside")
+def unlisted():
+    text, status = told("not listed")
+    expect("not ok - a case that fails once and is not listed as unsteady (" in text, text)
+    expect(text.endswith("\n0 unsteady: failed, and held when tried again\n0 passed, 1 failed, 0 skipped\n"), text)
+    expect(status == 1, status)
 
 
 @case("where many cases fail, five of them are tried again and the others have failed", profile="outside")

@@ -42,5 +42,12 @@ def first_time(number):
         expect(not is_first, "the first time\nbut not the next")
 
 
+@case("a case that fails once and is not listed as unsteady", profile="outside")
+def unlisted():
+    is_first = "unlisted" not in TRIED
+    TRIED.add("unlisted")
+    expect(not is_first, "once")
+
+
 for each in range(7):
     first_time(each)
