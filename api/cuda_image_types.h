@@ -188,7 +188,7 @@ typedef struct CUDA_RESOURCE_VIEW_DESC_st {
 } CUDA_RESOURCE_VIEW_DESC;
 static_assert(sizeof(CUDA_RESOURCE_VIEW_DESC) == 112, "the driver's layout");
 
-/* How a kernel's bulk copies see a tensor; written by the driver, read by the card alone. */
+/* How a kernel's bulk copies see a tensor; written by the driver, read by the GPU alone. */
 typedef struct CUtensorMap_st {
         _Alignas(64) cuuint64_t opaque[16];
 } CUtensorMap;

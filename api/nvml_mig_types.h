@@ -6,7 +6,7 @@
 #include "nvml_types.h"
 
 enum {
-        /* Index of a kind of GPU instance; the id that a card gives it is another number. */
+        /* Index of a kind of GPU instance; the id that a GPU gives it is another number. */
         NVML_GPU_INSTANCE_PROFILE_1_SLICE = 0,
         NVML_GPU_INSTANCE_PROFILE_2_SLICE = 1,
         NVML_GPU_INSTANCE_PROFILE_3_SLICE = 2,

@@ -192,7 +192,7 @@ typedef struct nvmlGpmSupport_st {
 } nvmlGpmSupport_t;
 static_assert(sizeof(nvmlGpmSupport_t) == 8, "ABI");
 
-/* Licences, as a card without any answers. The first three versions are smaller. */
+/* Licences, as a GPU without any answers. The first three versions are smaller. */
 typedef struct nvmlGridLicensableFeatures_st {
         int isGridLicenseSupported;
         unsigned int licensableFeaturesCount;

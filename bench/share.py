@@ -17,8 +17,8 @@ WARM_UP_S = 1.0     # what an idle container has saved up is used, costs are lea
 WINDOWS = 5
 
 
-class Card:
-    """One simulated card, and programs on it."""
+class Gpu:
+    """One simulated GPU, and programs on it."""
 
     def __init__(self, build, folder):
         self.build = os.path.abspath(build)
@@ -43,19 +43,19 @@ class Card:
         return subprocess.Popen([self.program, kind, str(seconds)], env=environment, **more)
 
     def watch(self, windows, window_ms=1000):
-        """Percent of each window that the card was busy."""
+        """Percent of each window that the GPU was busy."""
         output = subprocess.run([self.program, "watch", self.machine, str(windows), str(window_ms)],
                                 check=True, text=True, stdout=subprocess.PIPE).stdout
         return [float(line.split()[1]) for line in output.splitlines()]
 
 
-def share_one(card, kind, processes, limit, windows):
-    environment = card.environment(limit)
+def share_one(gpu, kind, processes, limit, windows):
+    environment = gpu.environment(limit)
     seconds = WARM_UP_S + windows + 0.5
-    loads = [card.start(kind, seconds, environment) for _ in range(processes)]
+    loads = [gpu.start(kind, seconds, environment) for _ in range(processes)]
     try:
-        card.watch(1, int(WARM_UP_S * 1000))
-        return card.watch(windows)
+        gpu.watch(1, int(WARM_UP_S * 1000))
+        return gpu.watch(windows)
     finally:
         for load in loads:
             load.kill()
@@ -66,10 +66,10 @@ def share_metrics(build, limits=LIMITS, windows=WINDOWS):
     """Error of the mean, and mean absolute error of windows of a second, in points; drawn, too."""
     metrics, rows = {}, []
     with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
-        card = Card(build, folder)
+        gpu = Gpu(build, folder)
         for case, (kind, processes) in CASES.items():
             for limit in limits:
-                shares = share_one(card, kind, processes, limit, windows)
+                shares = share_one(gpu, kind, processes, limit, windows)
                 name = f"{case}_at_{limit}"
                 metrics[f"share_error_points_{name}"] = abs(statistics.mean(shares) - limit)
                 metrics[f"share_mae_points_{name}"] = statistics.mean(abs(s - limit) for s in shares)
@@ -81,8 +81,8 @@ def share_metrics(build, limits=LIMITS, windows=WINDOWS):
 def wake_metrics(build, seconds=6):
     """How long after its time was paid for a launch goes on, and what waiting costs the CPU."""
     with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
-        card = Card(build, folder)
-        load = card.start("wakes", seconds, card.environment(10), stdout=subprocess.PIPE, text=True)
+        gpu = Gpu(build, folder)
+        load = gpu.start("wakes", seconds, gpu.environment(10), stdout=subprocess.PIPE, text=True)
         lines = load.communicate()[0].splitlines()
     late, waited, spent = zip(*(map(float, line.split()[1:]) for line in lines if line.startswith("wake_us")))
     return {"throttle_wake_us": statistics.median(late),

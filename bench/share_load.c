@@ -1,10 +1,10 @@
 /* share_load: work for a GPU whose time is shared, and who got how much of it, by the machine's own
  * counters.
  *
- *   share_load machine PATH [MIB]    makes the machine to measure on: one card, time as it is, of that
+ *   share_load machine PATH [MIB]    makes the machine to measure on: one GPU, time as it is, of that
  *                                    much memory
  *   share_load KIND SECONDS          works without a pause; "share_load kinds" lists the kinds
- *   share_load watch PATH WINDOWS MS share of the card that was busy: one line per window, percent of
+ *   share_load watch PATH WINDOWS MS share of the GPU that was busy: one line per window, percent of
  *                                    the whole, then of each process: "1.2 80.1 pid=40.0 pid=40.1" */
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void streams(const struct load *load)
                 launch(load, i % 2 ? K100US : K50US, i % STREAMS);
 }
 
-/* Work that no kernel does, and that the simulated card has little to do for: 0.7 ms each. */
+/* Work that no kernel does, and that the simulated GPU has little to do for: 0.7 ms each. */
 static void fills(const struct load *load)
 {
         enum { BYTES = 1 << 30 };

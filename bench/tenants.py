@@ -40,7 +40,7 @@ AT_LEAST = {
 SOFT = ["--cores-max", "100"]
 
 
-class Card:
+class Gpu:
     """One simulated GPU, and the tenants on it."""
 
     def __init__(self, build, folder, *memory_mib):
@@ -54,7 +54,7 @@ class Card:
         subprocess.run([self.load, "machine", self.machine, *memory_mib], check=True)
 
     def start(self, work, *options, seconds=60, memory="1Gi"):
-        """A tenant at work. Its process is the program's: its pid is the one the card counts by."""
+        """A tenant at work. Its process is the program's: its pid is the one the GPU counts by."""
         self.count += 1
         name = f"tenant{self.count}"
         command = [self.vgpu, "run", "--machine", self.machine, "--name", name, "--memory", memory,
@@ -91,13 +91,13 @@ class Card:
         return parts, statistics.mean(row[0] for row in rows)
 
 
-def pair_metrics(card, pictures):
+def pair_metrics(gpu, pictures):
     metrics, bars = {}, []
     for name, pair in PAIRS.items():
-        tenants = [card.start(work, "--cores", cores or 0) for work, cores in pair]
+        tenants = [gpu.start(work, "--cores", cores or 0) for work, cores in pair]
         pair = [(work, cores or 100 - sum(c for _, c in pair if c)) for work, cores in pair]
-        parts, total = card.mean_shares(tenants, 4)
-        card.stop(*tenants)
+        parts, total = gpu.mean_shares(tenants, 4)
+        gpu.stop(*tenants)
         errors = [abs(part - cores) for part, (_, cores) in zip(parts, pair)]
         metrics[f"tenants_{name}_error_points"] = max(errors)
         metrics[f"tenants_{name}_total_percent"] = total
@@ -109,11 +109,11 @@ def pair_metrics(card, pictures):
     return metrics
 
 
-def equal_metrics(card):
+def equal_metrics(gpu):
     works = ("async_50us", "async_1ms", "async_5ms", "mixed")
-    tenants = [card.start(work, "--cores", 25, *SOFT) for work in works]
-    parts, total = card.mean_shares(tenants, 4)
-    card.stop(*tenants)
+    tenants = [gpu.start(work, "--cores", 25, *SOFT) for work in works]
+    parts, total = gpu.mean_shares(tenants, 4)
+    gpu.stop(*tenants)
     jain = sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
     return {"tenants_4_jain": jain, "tenants_4_total_percent": total}
 
@@ -126,16 +126,16 @@ def first_within(values, wanted, points, span):
     return len(values)
 
 
-def soft_metrics(card, pictures):
+def soft_metrics(gpu, pictures):
     """A borrows what is idle; B, with three times its weight, comes and takes its part back."""
     window_ms, before = 10, []
-    first = card.start("async_1ms", "--cores", 25, *SOFT)
-    alone, _ = card.mean_shares([first], 3)
-    rows = card.watch(300, window_ms,
-                      lambda: before.append(card.start("async_1ms", "--cores", 75, *SOFT)))
+    first = gpu.start("async_1ms", "--cores", 25, *SOFT)
+    alone, _ = gpu.mean_shares([first], 3)
+    rows = gpu.watch(300, window_ms,
+                      lambda: before.append(gpu.start("async_1ms", "--cores", 75, *SOFT)))
     second = before[0]
-    parts, _ = card.mean_shares([first, second], 4)
-    card.stop(first, second)
+    parts, _ = gpu.mean_shares([first, second], 4)
+    gpu.stop(first, second)
     lent, taken = ([row[1].get(tenant.pid, 0) for row in rows] for tenant in (first, second))
     begin = next(i for i, part in enumerate(taken) if part > 0)
     reclaim = first_within(taken[begin:begin + 60], 75, 8, 10) * window_ms
@@ -146,24 +146,24 @@ def soft_metrics(card, pictures):
             "soft_reclaim_ms": reclaim}
 
 
-def step_metrics(card, pictures):
+def step_metrics(gpu, pictures):
     """vgpu set on a tenant at work: when is it inside three points of the new limit?"""
     window_ms, metrics, series = 20, {}, []
     for name, old, new in (("up", 20, 60), ("down", 80, 30)):
-        tenant = card.start("async_1ms", "--cores", old)
+        tenant = gpu.start("async_1ms", "--cores", old)
         time.sleep(1.5)
         changed = []
 
         def change():
             time.sleep(0.5)
-            subprocess.run([card.vgpu, "set", tenant.name, "--cores", str(new)], check=True,
-                           env=card.env, stdout=subprocess.DEVNULL)
+            subprocess.run([gpu.vgpu, "set", tenant.name, "--cores", str(new)], check=True,
+                           env=gpu.env, stdout=subprocess.DEVNULL)
             changed.append(time.monotonic())
 
         begin = time.monotonic()
-        rows = card.watch(100, window_ms, change)
+        rows = gpu.watch(100, window_ms, change)
         values = [row[1].get(tenant.pid, 0) for row in rows]
-        card.stop(tenant)
+        gpu.stop(tenant)
         place = int((changed[0] - begin) * 1000 / window_ms)
         metrics[f"limit_step_{name}_ms"] = first_within(values[place:], new, 3, 5) * window_ms
         series.append((f"{old} to {new}", values, new))
@@ -172,21 +172,21 @@ def step_metrics(card, pictures):
     return metrics
 
 
-def latency_metrics(card):
-    batch = card.start("async_1ms", "--cores", 80, *SOFT)
-    requests = card.start("requests", "--cores", 20, "--priority", "high", seconds=10)
+def latency_metrics(gpu):
+    batch = gpu.start("async_1ms", "--cores", 80, *SOFT)
+    requests = gpu.start("requests", "--cores", 20, "--priority", "high", seconds=10)
     output = requests.communicate()[0]
-    card.stop(batch)
+    gpu.stop(batch)
     times = sorted(float(us) for us in re.findall(r"request_us ([\d.]+)", output))[5:]
     return {"latency_request_p50_ms": statistics.median(times) / 1000,
             "latency_request_p99_ms": times[int(len(times) * 0.99)] / 1000}
 
 
-def memory_metrics(card):
-    """Two tenants whose managed memory, three quarters of the card each, is all used every 10 ms; and one
+def memory_metrics(gpu):
+    """Two tenants whose managed memory, three quarters of the GPU each, is all used every 10 ms; and one
     alone. A while, because memory changes hands every few seconds only."""
     def milliseconds_done(count, seconds):
-        both = [card.start("managed", "--cores", 50, *SOFT, "--context-memory", "exempt",
+        both = [gpu.start("managed", "--cores", 50, *SOFT, "--context-memory", "exempt",
                            seconds=seconds, memory="8Gi") for _ in range(count)]
         output = "".join(tenant.communicate()[0].splitlines()[-1] + "\n" for tenant in both)
         return sum(map(int, re.findall(r"done_ms (\d+)", output))) / seconds
@@ -199,14 +199,14 @@ def metrics_of(build):
     pictures = os.path.join(build, "bench")
     os.makedirs(pictures, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
-        card = Card(build, folder)
-        metrics = pair_metrics(card, pictures)
-        metrics.update(equal_metrics(card))
-        metrics.update(soft_metrics(card, pictures))
-        metrics.update(step_metrics(card, pictures))
-        metrics.update(latency_metrics(card))
+        gpu = Gpu(build, folder)
+        metrics = pair_metrics(gpu, pictures)
+        metrics.update(equal_metrics(gpu))
+        metrics.update(soft_metrics(gpu, pictures))
+        metrics.update(step_metrics(gpu, pictures))
+        metrics.update(latency_metrics(gpu))
     with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
-        metrics.update(memory_metrics(Card(build, folder, "10240")))
+        metrics.update(memory_metrics(Gpu(build, folder, "10240")))
     return metrics
 
 

@@ -44,7 +44,7 @@ def store(entries):
     etcd.close()
 
 
-def cards(name, count, memory):
+def gpus(name, count, memory):
     return json.dumps([{"id": i, "type": "NVIDIA A100-SXM4-40GB", "uuid": f"GPU-{name}-{i}", "core": 100,
                         "memory": memory, "number": 10, "numa": i * 2 // count, "mig": False,
                         "busId": f"0000:0{i}:00.0", "capability": 8, "healthy": True}
@@ -60,7 +60,7 @@ def node(name, count, memory):
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "uid": str(uuid.uuid4()), "creationTimestamp": NOW,
                      "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
-                     "annotations": {"nvidia.com/node-device-register": cards(name, count, memory)}},
+                     "annotations": {"nvidia.com/node-device-register": gpus(name, count, memory)}},
         "spec": {},
         "status": {"capacity": capacity, "allocatable": capacity, "conditions": [
             {"type": "Ready", "status": "True", "reason": "Bare", "lastHeartbeatTime": NOW,
@@ -77,11 +77,11 @@ def pod(name, memory, cores, selector=None):
             "spec": spec}
 
 
-def bound_pod(name, where, card, memory, cores):
+def bound_pod(name, where, gpu, memory, cores):
     """A pod that has been placed and runs."""
     entry = pod(name, memory, cores)
     own = str(uuid.uuid4())
-    part = {"uuid": f"GPU-{where}-{card}", "memory": memory, "cores": cores}
+    part = {"uuid": f"GPU-{where}-{gpu}", "memory": memory, "cores": cores}
     entry["metadata"].update(
         namespace="default", uid=own, creationTimestamp=NOW,
         annotations={"vgpu.io/allocation": json.dumps(

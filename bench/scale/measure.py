@@ -25,7 +25,7 @@ EXTENDER = [{
     "bindVerb": "bind", "nodeCacheCapable": True,
     "managedResources": [{"name": f"nvidia.com/{name}", "ignoredByScheduler": True}
                          for name in ("vgpu", "gpumem", "gpucores")]}]
-CARDS, MEMORY = 8, 40000
+GPUS, MEMORY = 8, 40000
 SMALL_NODES = 1000      # of the profile whose rate is measured
 ONE_NODE = 40           # pods that go to one node at once
 ROUNDS = 3              # of each way, by turns: the machine has other things to do
@@ -36,7 +36,7 @@ def say(text):
 
 
 def nodes_store(begin, end):
-    loader.store([loader.node(f"n-{i}", CARDS, MEMORY) for i in range(begin, end)])
+    loader.store([loader.node(f"n-{i}", GPUS, MEMORY) for i in range(begin, end)])
 
 
 def pods_remove(prefix=""):
@@ -177,7 +177,7 @@ def large(nodes, pods, placed):
     say(f"{nodes} nodes, {pods} pods are put there")
     nodes_store(SMALL_NODES, nodes)
     each = -(-pods // nodes)
-    loader.store([loader.bound_pod(f"held-{i}", f"n-{i // each}", i % each % CARDS, 4000, 10)
+    loader.store([loader.bound_pod(f"held-{i}", f"n-{i // each}", i % each % GPUS, 4000, 10)
                   for i in range(pods)])
     starts = [restart_seconds() for _ in range(ROUNDS)]
     with vgpu_scheduler() as running:

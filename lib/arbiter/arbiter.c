@@ -77,7 +77,7 @@ static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsign
         memcpy(gpu->uuid, tenant->devices[device].uuid, sizeof gpu->uuid);
         timeslices_init_zeroed(&gpu->timeslices, clock_now_ns());
         gpu->timeslices.is_off = arbiter->is_off;
-        gpu->timeslices.card_bytes = grant->device_bytes;
+        gpu->timeslices.device_bytes = grant->device_bytes;
         gpu->timeslices.swap_bytes_per_s = grant->swap_bytes_per_s;
         arbiter->gpus[free] = gpu;
         return free;

@@ -1,4 +1,4 @@
-/* Every node's cards and what pods hold of them. */
+/* Every node's GPUs and what pods hold of them. */
 #include "cluster.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct cluster_node *cluster_node_take(struct cluster *cluster, const char *name
         if (!node)
                 return NULL;
         memcpy(node->name, name, bytes);
-        node->cards = (struct vec)VEC_OF(struct node_card);
+        node->devices = (struct vec)VEC_OF(struct node_device);
         if (cluster_node_number(cluster, node) == 0 &&
             hash_add(&cluster->nodes, &node->link, node->name) == 0)
                 return node;
@@ -45,16 +45,16 @@ void cluster_node_free_if_unused(struct cluster *cluster, struct cluster_node *n
                 return;
         cluster_node_unnumber(cluster, node);
         hash_remove(&cluster->nodes, &node->link);
-        vec_done(&node->cards);
-        free(node->placement_cards);
+        vec_done(&node->devices);
+        free(node->placement_devices);
         free(node->links);
         free(node);
 }
 
-int cluster_card_find(const struct cluster_node *node, const char *uuid)
+int cluster_device_find(const struct cluster_node *node, const char *uuid)
 {
-        for (size_t i = 0; i < node->cards.count; i++)
-                if (strcmp(((struct node_card *)vec_at(&node->cards, i))->uuid, uuid) == 0)
+        for (size_t i = 0; i < node->devices.count; i++)
+                if (strcmp(((struct node_device *)vec_at(&node->devices, i))->uuid, uuid) == 0)
                         return (int)i;
         return -1;
 }
@@ -63,57 +63,60 @@ static void charges_add(const struct cluster_node *node, const struct cluster_po
 {
         for (unsigned i = 0; i < pod->charge_count; i++) {
                 const struct placement_use *use = &pod->charges[i].use;
-                const int card = cluster_card_find(node, pod->charges[i].uuid);
-                struct placement_card *card_use = card < 0 ? NULL : &node->placement_cards[card];
+                const int device = cluster_device_find(node, pod->charges[i].uuid);
+                struct placement_device *device_use =
+                        device < 0 ? NULL : &node->placement_devices[device];
 
-                if (!card_use)
-                        continue; /* the card is gone; what was held of it went along */
-                card_use->used.memory_mib += (uint64_t)sign * use->memory_mib;
-                card_use->used.cores += (uint32_t)sign * use->cores;
-                card_use->used.slots = (uint16_t)(card_use->used.slots + sign * use->slots);
-                card_use->used.exclusive =
-                        (uint16_t)(card_use->used.exclusive + sign * use->exclusive);
+                if (!device_use)
+                        continue; /* the GPU is gone; what was held of it went along */
+                device_use->used.memory_mib += (uint64_t)sign * use->memory_mib;
+                device_use->used.cores += (uint32_t)sign * use->cores;
+                device_use->used.slots = (uint16_t)(device_use->used.slots + sign * use->slots);
+                device_use->used.exclusive =
+                        (uint16_t)(device_use->used.exclusive + sign * use->exclusive);
         }
 }
 
-static void placement_cards_fill(struct cluster_node *node)
+static void placement_devices_fill(struct cluster_node *node)
 {
-        for (size_t i = 0; i < node->cards.count; i++) {
-                const struct node_card *card = vec_at(&node->cards, i);
+        for (size_t i = 0; i < node->devices.count; i++) {
+                const struct node_device *device = vec_at(&node->devices, i);
 
-                node->placement_cards[i] = (struct placement_card){
-                        .memory_mib = card->memory_mib,
-                        .cores = card->cores,
-                        .slots = card->slots,
-                        .numa = card->numa,
-                        .memory_factor = card->memory_factor,
-                        .is_usable = card->is_healthy && !card->is_mig,
+                node->placement_devices[i] = (struct placement_device){
+                        .memory_mib = device->memory_mib,
+                        .cores = device->cores,
+                        .slots = device->slots,
+                        .numa = device->numa,
+                        .memory_factor = device->memory_factor,
+                        .is_usable = device->is_healthy && !device->is_mig,
                 };
         }
         for (const struct cluster_pod *pod = node->pods; pod; pod = pod->next)
                 charges_add(node, pod, 1);
 }
 
-int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards)
+int cluster_node_set(struct cluster *cluster, const char *name, struct vec *devices)
 {
-        const size_t count = cards->count < PLACEMENT_CARDS ? cards->count : PLACEMENT_CARDS;
-        struct placement_card *placement_cards = calloc(count ? count : 1, sizeof *placement_cards);
-        struct cluster_node *node = placement_cards ? cluster_node_take(cluster, name) : NULL;
+        const size_t count =
+                devices->count < PLACEMENT_DEVICES ? devices->count : PLACEMENT_DEVICES;
+        struct placement_device *placement_devices =
+                calloc(count ? count : 1, sizeof *placement_devices);
+        struct cluster_node *node = placement_devices ? cluster_node_take(cluster, name) : NULL;
 
         if (!node) {
-                free(placement_cards);
+                free(placement_devices);
                 return -ENOMEM;
         }
-        vec_done(&node->cards);
-        free(node->placement_cards);
+        vec_done(&node->devices);
+        free(node->placement_devices);
         free(steal(node->links));
         node->said = 0;
-        node->cards = *cards;
-        node->cards.count = count;
-        *cards = (struct vec){ .item_bytes = cards->item_bytes };
-        node->placement_cards = placement_cards;
+        node->devices = *devices;
+        node->devices.count = count;
+        *devices = (struct vec){ .item_bytes = devices->item_bytes };
+        node->placement_devices = placement_devices;
         node->is_known = true;
-        placement_cards_fill(node);
+        placement_devices_fill(node);
         cluster_node_touch(cluster, node);
         return 0;
 }
@@ -165,7 +168,7 @@ void cluster_node_remove(struct cluster *cluster, const char *name)
                 return;
         node->is_known = false;
         node->said = 0;
-        vec_done(&node->cards);
+        vec_done(&node->devices);
         cluster_node_touch(cluster, node);
         cluster_node_free_if_unused(cluster, node);
 }
@@ -231,7 +234,7 @@ static struct placement_use use_of(const struct allocation_part *part)
         };
 }
 
-/* What a pod takes of one card at its peak. */
+/* What a pod takes of one GPU at its peak. */
 static struct placement_use peak_of(const struct allocation *allocation,
                                     const struct gpu_request *gpu_request, const char *uuid)
 {
@@ -250,7 +253,7 @@ static struct placement_use peak_of(const struct allocation *allocation,
         return placement_sum_peak(&sum);
 }
 
-/* One charge per card that is named. */
+/* One charge per GPU that is named. */
 static void charges_make(struct cluster_pod *pod, const struct allocation *allocation,
                          const struct gpu_request *gpu_request)
 {
@@ -300,10 +303,10 @@ uint64_t cluster_allowed(const struct cluster_node *node, const struct gpu_reque
 {
         uint64_t allowed = 0;
 
-        for (unsigned i = 0; i < node->cards.count; i++) {
-                const struct node_card *card = vec_at(&node->cards, i);
+        for (unsigned i = 0; i < node->devices.count; i++) {
+                const struct node_device *device = vec_at(&node->devices, i);
 
-                if (gpu_request_allows(gpu_request, card->type, card->uuid))
+                if (gpu_request_allows(gpu_request, device->type, device->uuid))
                         allowed |= UINT64_C(1) << i;
         }
         return allowed;
@@ -312,24 +315,24 @@ uint64_t cluster_allowed(const struct cluster_node *node, const struct gpu_reque
 int cluster_place(const struct cluster_node *node, const struct gpu_request *gpu_request,
                   const char *uid, struct placement *ret_placement, struct err *e)
 {
-        struct placement_card cards[PLACEMENT_CARDS];
+        struct placement_device devices[PLACEMENT_DEVICES];
         struct placement_node target = {
-                .cards = node->placement_cards,
-                .card_count = (unsigned)node->cards.count,
+                .devices = node->placement_devices,
+                .device_count = (unsigned)node->devices.count,
                 .allowed = cluster_allowed(node, gpu_request),
                 .links = node->links,
         };
 
-        if (node->cards.count == 0)
+        if (node->devices.count == 0)
                 return err_set(e, -ENOENT, "no GPU is registered");
         if (node->is_away)
                 return err_set(e, -ENOENT, "vgpu-node is away: its kubelet takes no GPU pod");
         if (!target.allowed)
                 return err_set(e, -ENOSPC, "none of its GPUs is of the wanted type or UUID");
         if (node->nominations) {
-                memcpy(cards, node->placement_cards, target.card_count * sizeof cards[0]);
-                cluster_nominations_add(node, gpu_request->priority, uid, cards);
-                target.cards = cards;
+                memcpy(devices, node->placement_devices, target.device_count * sizeof devices[0]);
+                cluster_nominations_add(node, gpu_request->priority, uid, devices);
+                target.devices = devices;
         }
         return placement_find(&target, &gpu_request->pod, ret_placement, e);
 }
@@ -344,9 +347,9 @@ int cluster_allocation(const struct cluster_node *node, const struct gpu_request
         for (unsigned need = 0; need < gpu_request->pod.need_count; need++) {
                 for (uint64_t left = placement->chosen[need]; left; left &= left - 1) {
                         const unsigned i = (unsigned)__builtin_ctzll(left);
-                        const struct node_card *card = vec_at(&node->cards, i);
+                        const struct node_device *device = vec_at(&node->devices, i);
                         const struct placement_use use = placement_use_of(
-                                &gpu_request->pod.needs[need], &node->placement_cards[i]);
+                                &gpu_request->pod.needs[need], &node->placement_devices[i]);
                         struct allocation_part part = {
                                 .memory_mib = use.memory_mib,
                                 .cores = use.cores,
@@ -354,7 +357,7 @@ int cluster_allocation(const struct cluster_node *node, const struct gpu_request
 
                         str_copy(part.container, sizeof part.container,
                                  gpu_request->containers[need]);
-                        str_copy(part.uuid, sizeof part.uuid, card->uuid);
+                        str_copy(part.uuid, sizeof part.uuid, device->uuid);
                         if (vec_push(&ret_allocation->parts, &part) < 0) {
                                 allocation_done(ret_allocation);
                                 return -ENOMEM;

@@ -1,18 +1,18 @@
-/* Cluster: every node's cards and what pods hold of them. Made of what the API server tells, and of
+/* Cluster: every node's GPUs and what pods hold of them. Made of what the API server tells, and of
  * decisions that are on their way to it; nothing else, so that a restart makes it again. */
 #pragma once
 
 #include "allocation.h"
 #include "gpu_request.h"
 #include "hash.h"
-#include "node_cards.h"
+#include "node_devices.h"
 #include "vec.h"
 
 struct cluster_node {
         struct hash_link link;
-        struct vec cards;                       /* of struct node_card */
-        struct placement_card *placement_cards; /* the same, for placement; with what is used */
-        uint8_t *links;                         /* between them, a square; NULL: not known */
+        struct vec devices;                         /* of struct node_gpu */
+        struct placement_device *placement_devices; /* the same, for placement; with what is used */
+        uint8_t *links;                             /* between them, a square; NULL: not known */
         uint64_t said;            /* a digest of the texts that tell this; 0: not noted */
         struct cluster_pod *pods; /* that hold something here */
         struct cluster_nomination *nominations; /* of pods that wait for evictions here */
@@ -55,9 +55,9 @@ struct cluster { /* zeroed is empty */
         bool has_priority;
 };
 
-/* A node as it says it is; cards is a vec of struct node_card and is taken over. 0 or -ENOMEM. */
-int cluster_node_set(struct cluster *cluster, const char *name, struct vec *cards);
-/* How its cards reach each other, a square of their count; taken over. NULL: not known. */
+/* A node as it says it is; GPUs is a vec of struct node_gpu and is taken over. 0 or -ENOMEM. */
+int cluster_node_set(struct cluster *cluster, const char *name, struct vec *devices);
+/* How its GPUs reach each other, a square of their count; taken over. NULL: not known. */
 void cluster_node_set_links(struct cluster *cluster, const char *name, uint8_t *links);
 /* A node's object changes with every sign of life of its kubelet: who tells notes what it was told by. */
 void cluster_node_note(struct cluster *cluster, const char *name, uint64_t said);
@@ -83,7 +83,7 @@ const struct cluster_pod *cluster_pod_find(const struct cluster *cluster, const 
  * (NULL: nobody's). */
 int cluster_place(const struct cluster_node *node, const struct gpu_request *gpu_request,
                   const char *uid, struct placement *ret_placement, struct err *e);
-/* The node's cards that the pod may have, bit per card. */
+/* The node's GPUs that the pod may have, bit per GPU. */
 uint64_t cluster_allowed(const struct cluster_node *node, const struct gpu_request *gpu_request);
 /* The placement as an allocation, to be done by allocation_done(). 0 or -ENOMEM. */
 int cluster_allocation(const struct cluster_node *node, const struct gpu_request *gpu_request,

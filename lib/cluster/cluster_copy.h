@@ -3,6 +3,6 @@
 
 #include "cluster.h"
 
-/* The node as it is: what is used or nominated of its cards is used in the copy, by nobody in particular. The other
+/* The node as it is: what is used or nominated of its GPUs is used in the copy, by nobody in particular. The other
  * cluster does not know the node yet. 0 or -ENOMEM. */
 int cluster_node_copy(struct cluster *to, const struct cluster_node *node);

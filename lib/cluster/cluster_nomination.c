@@ -22,13 +22,13 @@ struct cluster_nomination *cluster_nomination_find(const struct cluster *cluster
 
 static void charges_fill(struct cluster_nomination *nomination, const struct placement *placement)
 {
-        for (size_t i = 0; i < nomination->node->cards.count; i++) {
-                const struct node_card *card = vec_at(&nomination->node->cards, i);
+        for (size_t i = 0; i < nomination->node->devices.count; i++) {
+                const struct node_device *device = vec_at(&nomination->node->devices, i);
                 struct cluster_charge *charge = &nomination->charges[nomination->charge_count];
 
                 if (placement->peak[i].slots == 0)
                         continue;
-                str_copy(charge->uuid, sizeof charge->uuid, card->uuid);
+                str_copy(charge->uuid, sizeof charge->uuid, device->uuid);
                 charge->use = placement->peak[i];
                 nomination->charge_count++;
         }
@@ -41,7 +41,7 @@ int cluster_nomination_set(struct cluster *cluster, const struct pod_ref *pod_re
         struct cluster_node *node = cluster_node_take(cluster, node_name);
         struct cluster_nomination *nomination =
                 node ? calloc(1, sizeof *nomination +
-                                         node->cards.count * sizeof nomination->charges[0])
+                                         node->devices.count * sizeof nomination->charges[0])
                      : NULL;
 
         if (!nomination)
@@ -78,17 +78,18 @@ void cluster_nomination_drop(struct cluster *cluster, const char *uid)
 }
 
 void cluster_nominations_add(const struct cluster_node *node, int32_t priority, const char *uid,
-                             struct placement_card *cards)
+                             struct placement_device *devices)
 {
         for (const struct cluster_nomination *nomination = node->nominations; nomination;
              nomination = nomination->next) {
                 if (nomination->priority < priority || (uid && strcmp(nomination->uid, uid) == 0))
                         continue;
                 for (unsigned i = 0; i < nomination->charge_count; i++) {
-                        const int card = cluster_card_find(node, nomination->charges[i].uuid);
+                        const int device = cluster_device_find(node, nomination->charges[i].uuid);
 
-                        if (card >= 0)
-                                placement_use_add(&cards[card].used, &nomination->charges[i].use);
+                        if (device >= 0)
+                                placement_use_add(&devices[device].used,
+                                                  &nomination->charges[i].use);
                 }
         }
 }

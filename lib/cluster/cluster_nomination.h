@@ -23,9 +23,9 @@ int cluster_nomination_set(struct cluster *cluster, const struct pod_ref *pod_re
 struct cluster_nomination *cluster_nomination_find(const struct cluster *cluster, const char *uid);
 void cluster_nomination_drop(struct cluster *cluster, const char *uid); /* none: fine */
 
-/* Adds the nominations of pods of this priority and above, `uid` excepted, to the cards' use. */
+/* Adds the nominations of pods of this priority and above, `uid` excepted, to the GPUs' use. */
 void cluster_nominations_add(const struct cluster_node *node, int32_t priority, const char *uid,
-                             struct placement_card *cards);
+                             struct placement_device *devices);
 
 /* What the watch tells of a pod that holds something. */
 void cluster_pod_describe(struct cluster *cluster, const struct pod_ref *pod_ref);

@@ -13,7 +13,7 @@ struct gpu_request {
         int32_t priority;
         char containers[PLACEMENT_NEEDS][GPU_REQUEST_NAME]; /* by need */
         enum placement_policy node_policy;
-        /* Words separated by commas, in a card's type or UUID; "": any. */
+        /* Words separated by commas, in a GPU's type or UUID; "": any. */
         char use_types[GPU_REQUEST_CHOICE], avoid_types[GPU_REQUEST_CHOICE];
         char use_uuids[GPU_REQUEST_CHOICE], avoid_uuids[GPU_REQUEST_CHOICE];
 };

@@ -1,4 +1,4 @@
-/* From a Node's annotations to its cards. */
+/* From a Node's annotations to its GPUs. */
 #include "node_read.h"
 
 #include <string.h>
@@ -101,7 +101,7 @@ static int links_set(struct cluster *cluster, const char *name, const json_t *ob
 
         if (!text || !node)
                 return 0;
-        r = node_links_parse(text, &node->cards, &links, e);
+        r = node_links_parse(text, &node->devices, &links, e);
         if (r == 0)
                 cluster_node_set_links(cluster, name, links);
         return r;
@@ -112,7 +112,7 @@ int node_read(struct cluster *cluster, const char *name, const json_t *object, s
         const struct cluster_node *before = cluster_node_find(cluster, name);
         const char *registration = json_read_annotation(object, REGISTRATION);
         const uint64_t said = registration ? said_of(object) : 0;
-        struct vec cards;
+        struct vec devices;
         int r;
 
         if (!registration) {
@@ -121,14 +121,14 @@ int node_read(struct cluster *cluster, const char *name, const json_t *object, s
         }
         if (before && before->said == said)
                 return 0;
-        r = node_cards_parse(registration, &cards, e);
+        r = node_devices_parse(registration, &devices, e);
         if (r < 0) {
                 cluster_node_remove(cluster, name);
                 return r;
         }
-        node_cards_configure(&cards, json_read_annotation(object, CONFIG));
-        r = cluster_node_set(cluster, name, &cards);
-        vec_done(&cards);
+        node_devices_configure(&devices, json_read_annotation(object, CONFIG));
+        r = cluster_node_set(cluster, name, &devices);
+        vec_done(&devices);
         if (r < 0)
                 return err_set(e, r, "out of memory: it is not known");
         cluster_node_set_volcano(cluster, name,

@@ -5,7 +5,7 @@
 
 #include "cluster.h"
 
-/* The object as it is now; NULL: it is gone. -EPROTO: its cards or links are not understood, and those that
+/* The object as it is now; NULL: it is gone. -EPROTO: its GPUs or links are not understood, and those that
  * are not are not there; -ENOMEM. */
 int node_read(struct cluster *cluster, const char *name, const json_t *object, struct err *e);
 

@@ -11,12 +11,12 @@
 
 enum { ALLOCATION_VERSION = 1, ALLOCATION_UUID = 96, ALLOCATION_NAME = 64 };
 
-/* One container's part of one card. */
+/* One container's part of one GPU. */
 struct allocation_part {
         char container[ALLOCATION_NAME];
         char uuid[ALLOCATION_UUID];
         uint64_t memory_mib; /* as registered: virtual memory included */
-        uint32_t cores;      /* percent; 0: no limit, 100: the whole card */
+        uint32_t cores;      /* percent; 0: no limit, 100: the whole GPU */
 };
 
 struct allocation {

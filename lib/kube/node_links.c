@@ -5,17 +5,17 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* Its place among the cards, or their count. */
-static size_t place_of(const struct vec *cards, json_int_t id)
+/* Its place among the GPUs, or their count. */
+static size_t place_of(const struct vec *devices, json_int_t id)
 {
         size_t i = 0;
 
-        while (i < cards->count && ((struct node_card *)vec_at(cards, i))->index != id)
+        while (i < devices->count && ((struct node_device *)vec_at(devices, i))->index != id)
                 i++;
         return i;
 }
 
-static bool link_take(const json_t *item, const struct vec *cards, uint8_t *links)
+static bool link_take(const json_t *item, const struct vec *devices, uint8_t *links)
 {
         json_int_t values[3];
 
@@ -26,18 +26,20 @@ static bool link_take(const json_t *item, const struct vec *cards, uint8_t *link
                 if (!json_is_integer(value) || values[i] < 0 || values[i] > UINT16_MAX)
                         return false;
         }
-        const size_t a = place_of(cards, values[0]), b = place_of(cards, values[1]);
+        const size_t a = place_of(devices, values[0]), b = place_of(devices, values[1]);
 
         if (values[2] > UINT8_MAX || json_array_size(item) != 3)
                 return false;
-        if (a < cards->count && b < cards->count)
-                links[a * cards->count + b] = links[b * cards->count + a] = (uint8_t)values[2];
+        if (a < devices->count && b < devices->count)
+                links[a * devices->count + b] = links[b * devices->count + a] = (uint8_t)values[2];
         return true;
 }
 
-int node_links_parse(const char *text, const struct vec *cards, uint8_t **ret_links, struct err *e)
+int node_links_parse(const char *text, const struct vec *devices, uint8_t **ret_links,
+                     struct err *e)
 {
-        uint8_t *links = calloc(cards->count ? cards->count : 1, cards->count ? cards->count : 1);
+        uint8_t *links =
+                calloc(devices->count ? devices->count : 1, devices->count ? devices->count : 1);
         json_t *root = json_loads(text, 0, NULL), *item;
         bool is_good = json_is_array(root);
         size_t i;
@@ -47,7 +49,7 @@ int node_links_parse(const char *text, const struct vec *cards, uint8_t **ret_li
                 return err_set(e, -ENOMEM, "out of memory");
         }
         json_array_foreach (root, i, item)
-                is_good = is_good && link_take(item, cards, links);
+                is_good = is_good && link_take(item, devices, links);
         json_decref(root);
         if (is_good) {
                 *ret_links = links;

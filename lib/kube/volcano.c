@@ -51,16 +51,16 @@ static bool span_number(struct span span, uint64_t most, uint64_t *ret_number)
 }
 
 /* "UUID,TYPE,MIB,CORES" */
-static bool card_take(struct span card, const char *container, struct vec *parts)
+static bool device_take(struct span device, const char *container, struct vec *parts)
 {
         struct allocation_part part = { 0 };
         struct span fields[4], none;
         uint64_t cores;
 
         for (unsigned i = 0; i < 4; i++)
-                if (!span_next(&card, ',', &fields[i]))
+                if (!span_next(&device, ',', &fields[i]))
                         return false;
-        if (span_next(&card, ',', &none) || fields[0].length == 0 ||
+        if (span_next(&device, ',', &none) || fields[0].length == 0 ||
             fields[0].length >= sizeof part.uuid ||
             !span_number(fields[2], UINT64_C(1) << 40, &part.memory_mib) ||
             !span_number(fields[3], 100, &cores) || part.memory_mib == 0)
@@ -73,7 +73,7 @@ static bool card_take(struct span card, const char *container, struct vec *parts
 
                 if (strcmp(other->container, part.container) == 0 &&
                     strcmp(other->uuid, part.uuid) == 0)
-                        return false; /* N GPUs are N cards */
+                        return false; /* N GPUs are N distinct ones */
         }
         return vec_push(parts, &part) == 0;
 }
@@ -92,16 +92,16 @@ static int container_take(const json_t *container, struct span *text, struct vec
 {
         const char *name = pod_request_name(container);
         const size_t before = parts->count;
-        struct span cards = { 0 }, card;
+        struct span devices = { 0 }, device;
         struct request request;
 
         if (strlen(name) >= ALLOCATION_NAME || pod_request_read(container, false, &request, e) < 0)
                 return -EPROTO;
-        span_next(text, ';', &cards);
-        while (span_next(&cards, ':', &card))
-                if (!card_take(card, name, parts))
+        span_next(text, ';', &devices);
+        while (span_next(&devices, ':', &device))
+                if (!device_take(device, name, parts))
                         return err_set(e, -EPROTO, "'%.*s' is no GPU that Volcano allocated",
-                                       (int)(card.length > 100 ? 100 : card.length), card.at);
+                                       (int)(device.length > 100 ? 100 : device.length), device.at);
         if (parts->count - before != request.values[RESOURCE_COUNT])
                 return err_set(e, -EPROTO,
                                "Volcano allocated %zu GPUs to container '%s'; it requests %" PRIu64,

@@ -1,7 +1,7 @@
 /* Volcano: what its scheduler reads on Nodes and writes on pods, so that it can stand beside ours.
  *
  * Its decision is a text: for each container of the pod that asks by Volcano's names, in the pod's order,
- * "UUID,TYPE,MIB,CORES:" once per card; containers are separated by semicolons. */
+ * "UUID,TYPE,MIB,CORES:" once per GPU; containers are separated by semicolons. */
 #pragma once
 
 #include <jansson.h>

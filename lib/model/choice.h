@@ -8,7 +8,7 @@
 
 enum choice {
         CHOICE_NODE_POLICY,   /* enum placement_policy, of nodes */
-        CHOICE_DEVICE_POLICY, /* enum placement_policy, of the cards of a node */
+        CHOICE_DEVICE_POLICY, /* enum placement_policy, of the GPUs of a node */
         CHOICE_TOPOLOGY,      /* enum placement_topology */
         CHOICE_CORES_POLICY,  /* how compute is held; its value is the text */
         CHOICE_USE_TYPES,

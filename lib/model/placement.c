@@ -1,4 +1,4 @@
-/* Placement of a pod on the cards of one node. */
+/* Placement of a pod on the GPUs of one node. */
 #include "placement.h"
 
 #include <errno.h>
@@ -11,21 +11,22 @@ struct search {
         const struct placement_node *node;
         const struct placement_pod *pod;
         struct placement *placement;
-        struct placement_use now[PLACEMENT_CARDS]; /* of the phase that is being placed */
-        unsigned order[PLACEMENT_NEEDS];           /* those that run at once, hardest first */
+        struct placement_use now[PLACEMENT_DEVICES]; /* of the phase that is being placed */
+        unsigned order[PLACEMENT_NEEDS];             /* those that run at once, hardest first */
         unsigned order_count;
         unsigned steps;
         bool is_out; /* of steps: every walk stops, nothing is found */
 };
 
 struct placement_use placement_use_of(const struct placement_need *need,
-                                      const struct placement_card *card)
+                                      const struct placement_device *device)
 {
-        const uint64_t factor = need->is_in_units && card->memory_factor ? card->memory_factor : 1;
+        const uint64_t factor =
+                need->is_in_units && device->memory_factor ? device->memory_factor : 1;
 
         return (struct placement_use){
                 .memory_mib = need->memory_mib ? need->memory_mib * factor
-                                               : card->memory_mib * need->memory_percent / 100,
+                                               : device->memory_mib * need->memory_percent / 100,
                 .cores = need->cores,
                 .slots = 1,
                 .exclusive = need->cores == 100,
@@ -78,30 +79,30 @@ static struct placement_use sum_sidecars(const struct placement_sum *sum)
         };
 }
 
-/* Of a card that others use, `now` being this pod's own part so far. */
-static bool card_fits(const struct placement_card *card, const struct placement_use *now,
-                      const struct placement_use *more)
+/* Of a GPU that others use, `now` being this pod's own part so far. */
+static bool device_fits(const struct placement_device *device, const struct placement_use *now,
+                        const struct placement_use *more)
 {
-        struct placement_use sum = card->used;
+        struct placement_use sum = device->used;
 
         placement_use_add(&sum, now);
         if (sum.exclusive || (more->exclusive && sum.slots))
                 return false;
         placement_use_add(&sum, more);
-        return sum.memory_mib <= card->memory_mib && sum.cores <= card->cores &&
-               sum.slots <= card->slots;
+        return sum.memory_mib <= device->memory_mib && sum.cores <= device->cores &&
+               sum.slots <= device->slots;
 }
 
-static uint64_t cards_that_fit(const struct search *search, const struct placement_need *need)
+static uint64_t devices_that_fit(const struct search *search, const struct placement_need *need)
 {
         uint64_t fitting = 0;
 
-        for (unsigned i = 0; i < search->node->card_count; i++) {
-                const struct placement_card *card = &search->node->cards[i];
-                const struct placement_use more = placement_use_of(need, card);
+        for (unsigned i = 0; i < search->node->device_count; i++) {
+                const struct placement_device *device = &search->node->devices[i];
+                const struct placement_use more = placement_use_of(need, device);
 
-                if (card->is_usable && search->node->allowed >> i & 1 &&
-                    card_fits(card, &search->now[i], &more))
+                if (device->is_usable && search->node->allowed >> i & 1 &&
+                    device_fits(device, &search->now[i], &more))
                         fitting |= UINT64_C(1) << i;
         }
         return fitting;
@@ -112,21 +113,21 @@ static void need_apply(struct search *search, const struct placement_need *need,
 {
         for (uint64_t left = chosen; left; left &= left - 1) {
                 const unsigned i = (unsigned)__builtin_ctzll(left);
-                const struct placement_use use = placement_use_of(need, &search->node->cards[i]);
+                const struct placement_use use = placement_use_of(need, &search->node->devices[i]);
 
                 change(&search->now[i], &use);
         }
 }
 
-/* 0…1000: how full a card is; what it is ordered by. */
-static unsigned card_fullness(const struct search *search, unsigned i)
+/* 0…1000: how full a GPU is; what it is ordered by. */
+static unsigned device_fullness(const struct search *search, unsigned i)
 {
-        const struct placement_card *card = &search->node->cards[i];
-        struct placement_use sum = card->used;
+        const struct placement_device *device = &search->node->devices[i];
+        struct placement_use sum = device->used;
 
         placement_use_add(&sum, &search->now[i]);
-        const uint64_t memory = card->memory_mib ? sum.memory_mib * 1000 / card->memory_mib : 0;
-        const uint64_t cores = card->cores ? sum.cores * UINT64_C(1000) / card->cores : 0;
+        const uint64_t memory = device->memory_mib ? sum.memory_mib * 1000 / device->memory_mib : 0;
+        const uint64_t cores = device->cores ? sum.cores * UINT64_C(1000) / device->cores : 0;
 
         return (unsigned)(memory > cores ? memory : cores);
 }
@@ -164,8 +165,8 @@ static struct placement_set_order set_order(const struct search *search)
                 .topology = search->pod->topology,
         };
 
-        for (unsigned i = 0; i < search->node->card_count; i++)
-                order.fullness[i] = card_fullness(search, i);
+        for (unsigned i = 0; i < search->node->device_count; i++)
+                order.fullness[i] = device_fullness(search, i);
         return order;
 }
 
@@ -177,11 +178,11 @@ static bool concurrent_place(struct search *search, unsigned index)
         const struct placement_set_order order = set_order(search);
         struct attempt attempt = { search, index };
 
-        return placement_set_each(&order, cards_that_fit(search, need), need->count, attempt_go_on,
-                                  &attempt);
+        return placement_set_each(&order, devices_that_fit(search, need), need->count,
+                                  attempt_go_on, &attempt);
 }
 
-/* Hardest first: whole cards, then many, then large ones. */
+/* Hardest first: whole GPUs, then many, then large ones. */
 static bool need_is_harder(const struct placement_need *a, const struct placement_need *b)
 {
         if ((a->cores == 100) != (b->cores == 100))
@@ -218,25 +219,25 @@ static bool first_taken(void *context, uint64_t chosen)
         return true;
 }
 
-/* Cards that the pod has anyway come first: they look fullest. False: too few cards fit. */
+/* GPUs that the pod has anyway come first: they look fullest. False: too few GPUs fit. */
 static bool init_choose(struct search *search, const struct placement_need *need, uint64_t own,
                         uint64_t *ret_chosen)
 {
         struct placement_set_order order = set_order(search);
 
-        for (unsigned c = 0; c < search->node->card_count; c++)
+        for (unsigned c = 0; c < search->node->device_count; c++)
                 order.fullness[c] = own >> c & 1 ? 1000 : 0;
         order.policy = PLACEMENT_BINPACK;
-        return placement_set_each(&order, cards_that_fit(search, need), need->count, first_taken,
+        return placement_set_each(&order, devices_that_fit(search, need), need->count, first_taken,
                                   ret_chosen);
 }
 
-/* Init containers one by one, beside the sidecars that have begun; then every card's peak is known. */
+/* Init containers one by one, beside the sidecars that have begun; then every GPU's peak is known. */
 static int init_place(struct search *search)
 {
-        const unsigned card_count = search->node->card_count;
+        const unsigned device_count = search->node->device_count;
         struct placement *placement = search->placement;
-        struct placement_sum sums[PLACEMENT_CARDS] = { 0 };
+        struct placement_sum sums[PLACEMENT_DEVICES] = { 0 };
         uint64_t own = 0;
 
         for (unsigned i = 0; i < search->pod->need_count; i++)
@@ -245,7 +246,7 @@ static int init_place(struct search *search)
                 const struct placement_need *need = &search->pod->needs[i];
 
                 if (need->phase == POD_INIT && need->count) {
-                        for (unsigned c = 0; c < card_count; c++)
+                        for (unsigned c = 0; c < device_count; c++)
                                 search->now[c] = sum_sidecars(&sums[c]);
                         if (!init_choose(search, need, own, &placement->chosen[i]))
                                 return -ENOSPC;
@@ -254,17 +255,17 @@ static int init_place(struct search *search)
                 for (uint64_t left = placement->chosen[i]; left; left &= left - 1) {
                         const unsigned c = (unsigned)__builtin_ctzll(left);
                         const struct placement_use use =
-                                placement_use_of(need, &search->node->cards[c]);
+                                placement_use_of(need, &search->node->devices[c]);
 
                         placement_sum_add(&sums[c], need->phase, &use);
                 }
         }
-        for (unsigned c = 0; c < card_count; c++)
+        for (unsigned c = 0; c < device_count; c++)
                 placement->peak[c] = placement_sum_peak(&sums[c]);
         return 0;
 }
 
-/* Why: for the first need that finds too few cards on the node as it stands, else the sum. */
+/* Why: for the first need that finds too few GPUs on the node as it stands, else the sum. */
 static int full_say(struct search *search, struct err *e)
 {
         const struct placement_node *node = search->node;
@@ -273,24 +274,24 @@ static int full_say(struct search *search, struct err *e)
         for (unsigned i = 0; i < search->pod->need_count; i++) {
                 const struct placement_need *need = &search->pod->needs[i];
                 const unsigned fitting =
-                        (unsigned)__builtin_popcountll(cards_that_fit(search, need));
+                        (unsigned)__builtin_popcountll(devices_that_fit(search, need));
 
                 if (fitting >= need->count)
                         continue;
                 if (need->cores == 100)
                         return err_set(e, -ENOSPC,
                                        "too few GPUs that nobody uses: %u of %u, %u needed",
-                                       fitting, node->card_count, need->count);
+                                       fitting, node->device_count, need->count);
                 if (need->memory_mib)
                         return err_set(e, -ENOSPC,
                                        "too few GPUs with %" PRIu64 " MiB and %u cores free: %u of "
                                        "%u, %u needed",
-                                       placement_use_of(need, &node->cards[0]).memory_mib,
-                                       need->cores, fitting, node->card_count, need->count);
+                                       placement_use_of(need, &node->devices[0]).memory_mib,
+                                       need->cores, fitting, node->device_count, need->count);
                 return err_set(e, -ENOSPC,
                                "too few GPUs with %u%% of their memory and %u cores free: %u of "
                                "%u, %u needed",
-                               need->memory_percent, need->cores, fitting, node->card_count,
+                               need->memory_percent, need->cores, fitting, node->device_count,
                                need->count);
         }
         if (search->pod->topology == PLACEMENT_NUMA_STRICT ||
@@ -320,15 +321,15 @@ unsigned placement_fullness(const struct placement_node *node, const struct plac
 {
         uint64_t memory = 0, memory_all = 0, cores = 0, cores_all = 0;
 
-        for (unsigned i = 0; i < node->card_count; i++) {
-                const struct placement_card *card = &node->cards[i];
+        for (unsigned i = 0; i < node->device_count; i++) {
+                const struct placement_device *device = &node->devices[i];
 
-                if (!card->is_usable)
+                if (!device->is_usable)
                         continue;
-                memory += card->used.memory_mib + placement->peak[i].memory_mib;
-                cores += card->used.cores + placement->peak[i].cores;
-                memory_all += card->memory_mib;
-                cores_all += card->cores;
+                memory += device->used.memory_mib + placement->peak[i].memory_mib;
+                cores += device->used.cores + placement->peak[i].cores;
+                memory_all += device->memory_mib;
+                cores_all += device->cores;
         }
         const uint64_t by_memory = memory_all ? memory * 1000 / memory_all : 0;
         const uint64_t by_cores = cores_all ? cores * 1000 / cores_all : 0;

@@ -1,4 +1,4 @@
-/* Sets of cards, the better ones first. */
+/* Sets of GPUs, the better ones first. */
 #include "placement_set.h"
 
 enum {
@@ -8,13 +8,13 @@ enum {
 };
 
 struct walk {
-        unsigned cards[PLACEMENT_CARDS]; /* in the order of the policy */
-        unsigned card_count, count;
+        unsigned devices[PLACEMENT_DEVICES]; /* in the order of the policy */
+        unsigned device_count, count;
         bool (*take)(void *context, uint64_t chosen);
         void *context;
 };
 
-static bool card_is_before(const struct placement_set_order *order, unsigned a, unsigned b)
+static bool device_is_before(const struct placement_set_order *order, unsigned a, unsigned b)
 {
         if (order->policy == PLACEMENT_ANY)
                 return false;
@@ -22,27 +22,28 @@ static bool card_is_before(const struct placement_set_order *order, unsigned a, 
                                                  : order->fullness[a] > order->fullness[b];
 }
 
-/* Equal cards keep their numbers' order. */
-static void cards_sort(const struct placement_set_order *order, uint64_t cards, struct walk *walk)
+/* Equal GPUs keep their numbers' order. */
+static void devices_sort(const struct placement_set_order *order, uint64_t devices,
+                         struct walk *walk)
 {
-        for (; cards; cards &= cards - 1) {
-                const unsigned card = (unsigned)__builtin_ctzll(cards);
-                unsigned position = walk->card_count++;
+        for (; devices; devices &= devices - 1) {
+                const unsigned device = (unsigned)__builtin_ctzll(devices);
+                unsigned position = walk->device_count++;
 
-                for (; position > 0 && card_is_before(order, card, walk->cards[position - 1]);
+                for (; position > 0 && device_is_before(order, device, walk->devices[position - 1]);
                      position--)
-                        walk->cards[position] = walk->cards[position - 1];
-                walk->cards[position] = card;
+                        walk->devices[position] = walk->devices[position - 1];
+                walk->devices[position] = device;
         }
 }
 
-/* Sets in the order in which their cards come. */
+/* Sets in the order in which their GPUs come. */
 static bool sets_walk(const struct walk *walk, unsigned from, unsigned missing, uint64_t chosen)
 {
         if (missing == 0)
                 return walk->take(walk->context, chosen);
-        for (unsigned i = from; i + missing <= walk->card_count; i++)
-                if (sets_walk(walk, i + 1, missing - 1, chosen | UINT64_C(1) << walk->cards[i]))
+        for (unsigned i = from; i + missing <= walk->device_count; i++)
+                if (sets_walk(walk, i + 1, missing - 1, chosen | UINT64_C(1) << walk->devices[i]))
                         return true;
         return false;
 }
@@ -50,7 +51,7 @@ static bool sets_walk(const struct walk *walk, unsigned from, unsigned missing, 
 struct best {
         const struct placement_set_order *order;
         struct {
-                uint64_t cards;
+                uint64_t devices;
                 unsigned cost;
         } sets[BEST_SETS];
         unsigned count, seen;
@@ -63,8 +64,8 @@ static unsigned numa_cost(const struct placement_node *node, uint64_t set)
 
         for (uint64_t a = set; a; a &= a - 1)
                 for (uint64_t b = a & (a - 1); b; b &= b - 1)
-                        cost += node->cards[__builtin_ctzll(a)].numa !=
-                                node->cards[__builtin_ctzll(b)].numa;
+                        cost += node->devices[__builtin_ctzll(a)].numa !=
+                                node->devices[__builtin_ctzll(b)].numa;
         return cost;
 }
 
@@ -78,7 +79,7 @@ static unsigned link_cost(const struct placement_node *node, uint64_t set)
                         const unsigned row = (unsigned)__builtin_ctzll(a);
                         const unsigned column = (unsigned)__builtin_ctzll(b);
                         const unsigned link =
-                                node->links ? node->links[row * node->card_count + column] : 0;
+                                node->links ? node->links[row * node->device_count + column] : 0;
 
                         cost += link ? 255 - link : UNLINKED;
                 }
@@ -108,21 +109,21 @@ static bool best_take(void *context, uint64_t set)
                         if (position < BEST_SETS)
                                 best->sets[position] = best->sets[position - 1];
                 if (position < BEST_SETS) {
-                        best->sets[position].cards = set;
+                        best->sets[position].devices = set;
                         best->sets[position].cost = cost;
                 }
         }
         return ++best->seen >= SETS_MOST;
 }
 
-bool placement_set_each(const struct placement_set_order *order, uint64_t cards, unsigned count,
+bool placement_set_each(const struct placement_set_order *order, uint64_t devices, unsigned count,
                         bool (*take)(void *context, uint64_t chosen), void *context)
 {
         struct walk walk = { .count = count, .take = take, .context = context };
         struct best best = { .order = order };
 
-        cards_sort(order, cards, &walk);
-        if (walk.card_count < count)
+        devices_sort(order, devices, &walk);
+        if (walk.device_count < count)
                 return false;
         if (order->topology == PLACEMENT_NO_TOPOLOGY || count < 2)
                 return sets_walk(&walk, 0, count, 0);
@@ -130,7 +131,7 @@ bool placement_set_each(const struct placement_set_order *order, uint64_t cards,
         walk.context = &best;
         sets_walk(&walk, 0, count, 0);
         for (unsigned i = 0; i < best.count; i++)
-                if (take(context, best.sets[i].cards))
+                if (take(context, best.sets[i].devices))
                         return true;
         return false;
 }

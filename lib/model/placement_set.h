@@ -1,4 +1,4 @@
-/* Sets of cards, the better ones first. */
+/* Sets of GPUs, the better ones first. */
 #pragma once
 
 #include "placement.h"
@@ -7,10 +7,10 @@ struct placement_set_order {
         const struct placement_node *node;
         enum placement_policy policy;
         enum placement_topology topology;
-        unsigned fullness[PLACEMENT_CARDS]; /* 0…1000 */
+        unsigned fullness[PLACEMENT_DEVICES]; /* 0…1000 */
 };
 
-/* Calls `take` with sets of `count` among the cards until it says true; then the answer is true too.
+/* Calls `take` with sets of `count` among the GPUs until it says true; then the answer is true too.
  * Without a topology every set comes; with one, the best few of those looked at. */
-bool placement_set_each(const struct placement_set_order *order, uint64_t cards, unsigned count,
+bool placement_set_each(const struct placement_set_order *order, uint64_t devices, unsigned count,
                         bool (*take)(void *context, uint64_t chosen), void *context);

@@ -1,4 +1,4 @@
-/* Whom to preempt: branch and bound, the most important one spared first; card by card where that is
+/* Whom to preempt: branch and bound, the most important one spared first; GPU by GPU where that is
  * exact, and fast. */
 #include "preemption_search.h"
 
@@ -45,17 +45,18 @@ static bool is_more_important(const struct preemption_victim *a, const struct pr
         return a->priority != b->priority ? a->priority > b->priority : a->started_s < b->started_s;
 }
 
-void preemption_search_change(struct placement_card *cards, const struct preemption_victim *victim,
+void preemption_search_change(struct placement_device *devices,
+                              const struct preemption_victim *victim,
                               void (*change)(struct placement_use *, const struct placement_use *))
 {
         for (unsigned i = 0; i < victim->hold_count; i++)
-                change(&cards[victim->holds[i].card].used, &victim->holds[i].use);
+                change(&devices[victim->holds[i].device].used, &victim->holds[i].use);
 }
 
-bool preemption_search_fits(struct preemption_search *search, const struct placement_card *cards,
-                            struct placement *ret_placement)
+bool preemption_search_fits(struct preemption_search *search,
+                            const struct placement_device *devices, struct placement *ret_placement)
 {
-        search->node.cards = cards;
+        search->node.devices = devices;
         const int r = placement_find(&search->node, search->pod, ret_placement, NULL);
 
         search->steps += 1 + ret_placement->steps;
@@ -139,7 +140,7 @@ static bool has_allowed(const struct preemption_search *search,
                         const struct preemption_victim *victim)
 {
         for (unsigned i = 0; i < victim->hold_count; i++)
-                if (search->node.allowed >> victim->holds[i].card & 1)
+                if (search->node.allowed >> victim->holds[i].device & 1)
                         return true;
         return false;
 }
@@ -165,16 +166,16 @@ static void order_make(struct preemption_search *search, unsigned victim_count)
 void preemption_search_begin(struct preemption_search *search, const struct placement_node *node,
                              uint64_t allowed, unsigned victim_count)
 {
-        const size_t bytes = node->card_count * sizeof node->cards[0];
+        const size_t bytes = node->device_count * sizeof node->devices[0];
 
         search->node = *node;
         search->node.allowed = allowed;
-        memcpy(search->now, node->cards, bytes);
-        memcpy(search->least, node->cards, bytes);
+        memcpy(search->now, node->devices, bytes);
+        memcpy(search->least, node->devices, bytes);
         order_make(search, victim_count);
 }
 
-/* On all cards at once. */
+/* On all GPUs at once. */
 static void search_together(struct preemption_search *search, const struct placement_node *node,
                             unsigned victim_count)
 {
@@ -197,7 +198,7 @@ int preemption_find(const struct placement_node *node, const struct placement_po
         };
 
         *ret_preemption = (struct preemption){ .cost = preemption_search_nobody };
-        if (preemption_search_fits(&search, node->cards, &ret_preemption->placement))
+        if (preemption_search_fits(&search, node->devices, &ret_preemption->placement))
                 return 0;
         if (pod->need_count == 1)
                 preemption_search_per_device(&search, node, victim_count);

@@ -1,4 +1,4 @@
-/* preemption: whom to evict so that a pod fits on one node's cards. Pure: no clock, no heap.
+/* preemption: whom to evict so that a pod fits on one node's GPUs. Pure: no clock, no heap.
  *
  * The order among sets of victims is kube-scheduler's: the lowest highest priority first, then the least
  * sum of priorities (each counted from the lowest that there is, so that few come before many), then those
@@ -14,8 +14,8 @@ enum {
         PREEMPTION_STEPS = 5000,
 };
 
-struct preemption_hold { /* what a pod has of a card */
-        unsigned card;
+struct preemption_hold { /* what a pod has of a GPU */
+        unsigned device;
         struct placement_use use;
 };
 
@@ -42,7 +42,7 @@ struct preemption {
         struct placement placement;         /* of the pod, when they are gone */
 };
 
-/* The cards' use includes all victims'. 0, nobody being chosen where the pod fits as it is; -ENOSPC: not
+/* The GPUs' use includes all victims'. 0, nobody being chosen where the pod fits as it is; -ENOSPC: not
  * even without all of them. `victim_count` is PREEMPTION_VICTIMS at most. */
 int preemption_find(const struct placement_node *node, const struct placement_pod *pod,
                     const struct preemption_victim *victims, unsigned victim_count,

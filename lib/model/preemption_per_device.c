@@ -1,4 +1,4 @@
-/* Victims card by card: each card has few pods, so that all sets of them can be tried. */
+/* Victims GPU by GPU: each GPU has few pods, so that all sets of them can be tried. */
 #include "preemption_search.h"
 
 #include <string.h>
@@ -17,14 +17,14 @@ static void order_cut(struct preemption_search *search, int32_t level)
                                          placement_use_take);
 }
 
-/* The least that one card costs, for a pod that needs one: whoever is of the level or below may go, and the
+/* The least that one GPU costs, for a pod that needs one: whoever is of the level or below may go, and the
  * level is paid in any case. */
-static bool card_search(struct preemption_search *search, const struct placement_node *node,
-                        unsigned card, int32_t level, unsigned victim_count)
+static bool device_search(struct preemption_search *search, const struct placement_node *node,
+                          unsigned device, int32_t level, unsigned victim_count)
 {
         struct placement placement;
 
-        preemption_search_begin(search, node, UINT64_C(1) << card, victim_count);
+        preemption_search_begin(search, node, UINT64_C(1) << device, victim_count);
         order_cut(search, level);
         search->steps = 0;
         search->has_best = false;
@@ -36,8 +36,8 @@ static bool card_search(struct preemption_search *search, const struct placement
         return search->has_best;
 }
 
-/* How many cards there are when all up to a level have gone. */
-static unsigned cards_count(struct preemption_search *search, uint64_t allowed)
+/* How many GPUs there are when all up to a level have gone. */
+static unsigned devices_count(struct preemption_search *search, uint64_t allowed)
 {
         struct placement placement;
         unsigned count = 0;
@@ -49,18 +49,18 @@ static unsigned cards_count(struct preemption_search *search, uint64_t allowed)
         return count;
 }
 
-/* The lowest level at which there are enough cards. */
-static bool cards_level(struct preemption_search *search, const struct placement_node *node,
-                        unsigned needed, unsigned victim_count, int32_t *ret_level)
+/* The lowest level at which there are enough GPUs. */
+static bool devices_level(struct preemption_search *search, const struct placement_node *node,
+                          unsigned needed, unsigned victim_count, int32_t *ret_level)
 {
-        const uint64_t there = node->card_count < PLACEMENT_CARDS
-                                       ? (UINT64_C(1) << node->card_count) - 1
+        const uint64_t there = node->device_count < PLACEMENT_DEVICES
+                                       ? (UINT64_C(1) << node->device_count) - 1
                                        : ~UINT64_C(0);
         unsigned left;
 
         preemption_search_begin(search, node, node->allowed, victim_count);
         *ret_level = INT32_MIN;
-        for (left = search->count; cards_count(search, node->allowed & there) < needed;) {
+        for (left = search->count; devices_count(search, node->allowed & there) < needed;) {
                 if (left == 0)
                         return false;
                 *ret_level = search->victims[search->order[left - 1]].priority;
@@ -72,31 +72,32 @@ static bool cards_level(struct preemption_search *search, const struct placement
         return true;
 }
 
-/* The cheapest cards, bit per card. */
-static uint64_t cards_choose(struct preemption_search *search, const struct placement_node *node,
-                             unsigned needed, int32_t level, unsigned victim_count)
+/* The cheapest GPUs, bit per GPU. */
+static uint64_t devices_choose(struct preemption_search *search, const struct placement_node *node,
+                               unsigned needed, int32_t level, unsigned victim_count)
 {
-        struct preemption_cost costs[PLACEMENT_CARDS];
-        unsigned cards[PLACEMENT_CARDS], count = 0;
+        struct preemption_cost costs[PLACEMENT_DEVICES];
+        unsigned devices[PLACEMENT_DEVICES], count = 0;
         uint64_t chosen = 0;
 
-        for (unsigned i = 0; i < node->card_count; i++) {
+        for (unsigned i = 0; i < node->device_count; i++) {
                 unsigned position = count;
 
-                if (!(node->allowed >> i & 1) || !card_search(search, node, i, level, victim_count))
+                if (!(node->allowed >> i & 1) ||
+                    !device_search(search, node, i, level, victim_count))
                         continue;
                 for (; position > 0 &&
                        preemption_cost_compare(&search->best->cost, &costs[position - 1]) < 0;
                      position--) {
                         costs[position] = costs[position - 1];
-                        cards[position] = cards[position - 1];
+                        devices[position] = devices[position - 1];
                 }
                 costs[position] = search->best->cost;
-                cards[position] = i;
+                devices[position] = i;
                 count++;
         }
         for (unsigned i = 0; i < needed && i < count; i++)
-                chosen |= UINT64_C(1) << cards[i];
+                chosen |= UINT64_C(1) << devices[i];
         return chosen;
 }
 
@@ -120,7 +121,7 @@ static void set_note(struct preemption_search *search, const struct placement_no
         memset(search->is_going, 0, sizeof search->is_going);
 }
 
-/* Card by card: each has few pods, so that all sets of them can be tried. */
+/* GPU by GPU: each has few pods, so that all sets of them can be tried. */
 void preemption_search_per_device(struct preemption_search *search,
                                   const struct placement_node *node, unsigned victim_count)
 {
@@ -132,12 +133,12 @@ void preemption_search_per_device(struct preemption_search *search,
 
         one.needs[0].count = 1;
         search->pod = &one;
-        if (cards_level(search, node, needed, victim_count, &level)) {
-                uint64_t left = cards_choose(search, node, needed, level, victim_count);
+        if (devices_level(search, node, needed, victim_count, &level)) {
+                uint64_t left = devices_choose(search, node, needed, level, victim_count);
 
                 for (; left; left &= left - 1) {
-                        card_search(search, node, (unsigned)__builtin_ctzll(left), level,
-                                    victim_count);
+                        device_search(search, node, (unsigned)__builtin_ctzll(left), level,
+                                      victim_count);
                         for (unsigned i = 0; i < victim_count; i++)
                                 is_going[i] = is_going[i] || search->best->is_chosen[i];
                 }
@@ -147,7 +148,7 @@ void preemption_search_per_device(struct preemption_search *search,
         set_note(search, node, victim_count);
 }
 
-/* Each card has its own cost, unless an evicted pod frees several. */
+/* Each GPU has its own cost, unless an evicted pod frees several. */
 bool preemption_search_is_exact_per_device(const struct placement_node *node,
                                            const struct placement_pod *pod,
                                            const struct preemption_victim *victims,
@@ -159,7 +160,7 @@ bool preemption_search_is_exact_per_device(const struct placement_node *node,
                 unsigned allowed = 0;
 
                 for (unsigned h = 0; h < victims[i].hold_count; h++)
-                        allowed += (unsigned)(node->allowed >> victims[i].holds[h].card & 1);
+                        allowed += (unsigned)(node->allowed >> victims[i].holds[h].device & 1);
                 if (allowed > 1)
                         return false;
         }

@@ -136,7 +136,7 @@ void quantity_format_bytes(uint64_t bytes, char text[static QUANTITY_TEXT_BYTES]
 
         while (shift < 4 && bytes >> (shift * 10 + 10))
                 shift++;
-        /* Cards hold odd numbers of MiB: 81559MiB says more than 79.6GiB. */
+        /* GPUs hold odd numbers of MiB: 81559MiB says more than 79.6GiB. */
         if (shift > 2 && bytes & ((UINT64_C(1) << (shift * 10)) - 1))
                 shift = 2;
         if (bytes & ((UINT64_C(1) << (shift * 10)) - 1))

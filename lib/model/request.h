@@ -1,8 +1,8 @@
 /* What one container asks for: its resources, read by the rules that all families share.
  *
- *   N GPUs are N distinct cards; memory and cores are of each.
- *   Only memory or cores: one GPU. Only a number: whole cards. No memory: all the card's memory.
- *   cores 100 is the whole card alone; cores 0 is no limit of compute. */
+ *   N GPUs are distinct; memory and cores are of each.
+ *   Only memory or cores: one GPU. Only a number: whole GPUs. No memory: all the GPU's memory.
+ *   cores 100 is the whole GPU alone; cores 0 is no limit of compute. */
 #pragma once
 
 #include <stdint.h>

@@ -8,10 +8,10 @@
 
 /* What a resource says. Memory and cores are of each GPU. */
 enum resource_kind {
-        RESOURCE_COUNT,          /* how many GPUs, each another card */
+        RESOURCE_COUNT,          /* how many distinct GPUs      */
         RESOURCE_MEMORY,         /* MiB; of nvidia.com/vgpu-memory times the node's memory factor */
-        RESOURCE_MEMORY_PERCENT, /* of the card's */
-        RESOURCE_CORES,          /* percent of the GPU's time; 0: no limit, 100: the whole card */
+        RESOURCE_MEMORY_PERCENT, /* of the GPU's */
+        RESOURCE_CORES,          /* percent of the GPU's time; 0: no limit, 100: the whole GPU */
         RESOURCE_PRIORITY,       /* 0 high, 1 low */
         RESOURCE_MIG,            /* how many instances of a profile */
         RESOURCE_MEMORY_UNITS,   /* GB, for queues */

@@ -71,7 +71,7 @@ static bool tenant_has_token(const struct timeslices_tenant *tenant)
         return tenant->state == TIMESLICES_HOLDER || tenant->state == TIMESLICES_CLOSING;
 }
 
-/* What one change of hands brings onto the card, at most: what does not fit. */
+/* What one change of hands brings onto the GPU, at most: what does not fit. */
 static uint64_t overflow_bytes(const struct timeslices *timeslices)
 {
         uint64_t sum = 0, largest = 0;
@@ -83,20 +83,20 @@ static uint64_t overflow_bytes(const struct timeslices *timeslices)
                 if (tenant->state == TIMESLICES_ABSENT || !tenant->wanted_ns ||
                     timeslices->clock_ns - tenant->wanted_ns > PRESENT_S * NS_PER_S)
                         continue;
-                if (bytes > timeslices->card_bytes)
+                if (bytes > timeslices->device_bytes)
                         bytes = timeslices
-                                        ->card_bytes; /* no more of it can be on the card at a time */
+                                        ->device_bytes; /* no more of it can be on the GPU at a time */
                 sum += bytes;
                 largest = bytes > largest ? bytes : largest;
         }
-        if (sum <= timeslices->card_bytes)
+        if (sum <= timeslices->device_bytes)
                 return 0;
-        return sum - timeslices->card_bytes < largest ? sum - timeslices->card_bytes : largest;
+        return sum - timeslices->device_bytes < largest ? sum - timeslices->device_bytes : largest;
 }
 
 static void swap_judge(struct timeslices *timeslices)
 {
-        const uint64_t bytes = timeslices->card_bytes ? overflow_bytes(timeslices) : 0;
+        const uint64_t bytes = timeslices->device_bytes ? overflow_bytes(timeslices) : 0;
 
         const double took_ns =
                 bytes && timeslices->swap_bytes_per_s

@@ -70,8 +70,8 @@ struct timeslices {
         bool is_off;               /* no token at all (MPS) */
         uint64_t clock_ns;         /* the last step */
         uint64_t virtual_clock;    /* of the last one who got a time slice: newcomers begin here */
-        uint64_t card_bytes;       /* 0: not known */
-        uint64_t swap_bytes_per_s; /* how fast memory comes onto the card */
+        uint64_t device_bytes;     /* 0: not known */
+        uint64_t swap_bytes_per_s; /* how fast memory comes onto the GPU */
         uint64_t swap_ns;          /* what a change of hands costs now; 0: all fits */
         struct timeslices_tenant tenants[TIMESLICES_TENANTS];
 };
@@ -83,7 +83,7 @@ struct timeslices_grant {
         uint64_t deadline_ns; /* of an open time slice; TIMESLICES_NEVER: none */
         uint64_t quantum_ns;
         uint64_t in_flight_ns;
-        bool is_crowded; /* resident sets exceed the card */
+        bool is_crowded; /* resident sets exceed the GPU */
 };
 
 void timeslices_init(struct timeslices *timeslices, uint64_t now_ns);

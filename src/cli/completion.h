@@ -9,7 +9,7 @@ void completion_fish(void);
 
 /* The words that may follow a group, or vgpu itself (""), each with a space behind it. */
 void completion_words(const char *group);
-/* The cards that a simulated machine may have, likewise. */
+/* The GPUs that a simulated machine may have, likewise. */
 void completion_presets(void);
 /* The columns of 'ps', with a space between two; several are a list with commas. */
 void completion_columns(void);

@@ -164,19 +164,19 @@ static void waiting_explain(const struct explain_facts *facts,
                             fitting, all, scheduler);
 }
 
-static json_t *cards_of(const struct allocation *allocation)
+static json_t *gpus_of(const struct allocation *allocation)
 {
-        json_t *cards = json_array();
+        json_t *gpus = json_array();
 
         for (size_t i = 0; i < allocation->parts.count; i++) {
                 const struct allocation_part *part = vec_at(&allocation->parts, i);
 
-                json_array_append_new(cards, json_pack("{s:s, s:s, s:I, s:i}", "container",
-                                                       part->container, "uuid", part->uuid,
-                                                       "memory_mib", (json_int_t)part->memory_mib,
-                                                       "cores", (int)part->cores));
+                json_array_append_new(gpus, json_pack("{s:s, s:s, s:I, s:i}", "container",
+                                                      part->container, "uuid", part->uuid,
+                                                      "memory_mib", (json_int_t)part->memory_mib,
+                                                      "cores", (int)part->cores));
         }
-        return cards;
+        return gpus;
 }
 
 /* Why a container of a placed pod does not run yet; "": nothing is said. */
@@ -201,7 +201,7 @@ static void placed_explain(const json_t *pod, const struct allocation *allocatio
         const char *phase = json_read_text_in(pod, "status", "phase"), *node = allocation->node;
         const char *said = container_said(pod);
 
-        json_object_set_new(to, "gpus", cards_of(allocation));
+        json_object_set_new(to, "gpus", gpus_of(allocation));
         if (strcmp(phase, "Running") == 0 && !*said)
                 station_set(to, "running", "it runs on %s", node);
         else if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)

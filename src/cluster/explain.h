@@ -1,4 +1,4 @@
-/* Explain: where a pod is on its way to its cards, and why it is not further. Pure: facts in, JSON out. */
+/* Explain: where a pod is on its way to its GPUs, and why it is not further. Pure: facts in, JSON out. */
 #pragma once
 
 #include "cluster.h"

@@ -61,7 +61,7 @@ static int agent_find(struct cluster_session *session, const char *node, char pa
 
 void explain_live(struct cluster_session *session, json_t *explanation)
 {
-        json_t *cards = json_object_get(explanation, "gpus");
+        json_t *gpus = json_object_get(explanation, "gpus");
         const char *station = json_string_value(json_object_get(explanation, "station"));
         const char *node = json_string_value(json_object_get(explanation, "node"));
         autofree char *metrics = NULL;
@@ -76,7 +76,7 @@ void explain_live(struct cluster_session *session, json_t *explanation)
                 r = cluster_session_text(session, path, PATIENCE_MS, &metrics, &e);
         if (r == 0 &&
             live_use_add(metrics, json_string_value(json_object_get(explanation, "namespace")),
-                         json_string_value(json_object_get(explanation, "name")), cards) > 0)
+                         json_string_value(json_object_get(explanation, "name")), gpus) > 0)
                 return;
         snprintf(sentence, sizeof sentence,
                  "what it holds and uses now is not known here (%.200s); 'vgpu ps' on node %.200s "

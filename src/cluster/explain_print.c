@@ -36,7 +36,7 @@ static void memory_add(struct table *table, const json_t *row)
                 table_add(table, "%lld%%", number_of(row, "memory_percent"));
 }
 
-/* What it holds and uses of a card, as vgpu-node knows it. */
+/* What it holds and uses of a GPU, as vgpu-node knows it. */
 static void use_add(struct table *table, const json_t *row)
 {
         if (json_object_get(row, "memory_used_mib"))
@@ -50,9 +50,9 @@ static void use_add(struct table *table, const json_t *row)
 }
 
 /* What containers ask for, or have; and hold and use, if that is known of one. */
-static void containers_print(const json_t *rows, bool are_cards)
+static void containers_print(const json_t *rows, bool are_gpus)
 {
-        const char *const titles[] = { "CONTAINER", are_cards ? "GPU" : "ASKS FOR",
+        const char *const titles[] = { "CONTAINER", are_gpus ? "GPU" : "ASKS FOR",
                                        "MEMORY",    "CORES",
                                        "HOLDS",     "USES" };
         bool is_live = false;
@@ -65,7 +65,7 @@ static void containers_print(const json_t *rows, bool are_cards)
         table_init(&table, titles, is_live ? 6 : 4);
         json_array_foreach ((json_t *)rows, i, row) {
                 table_add(&table, "%s", json_read_text(row, "container"));
-                if (are_cards)
+                if (are_gpus)
                         table_add(&table, "%s", json_read_text(row, "uuid"));
                 else
                         table_add(&table, "%lld GPU%s", number_of(row, "gpus"),

@@ -8,7 +8,7 @@
 #include "amount.h"
 #include "json_read.h"
 #include "kueue_rows.h"
-#include "node_cards.h"
+#include "node_devices.h"
 #include "str.h"
 
 void kueue_plan_init(struct kueue_plan *plan)
@@ -197,22 +197,22 @@ static int allocatable_note(struct kueue_plan *plan, const json_t *allocatable,
         return 0;
 }
 
-static void cards_note(const json_t *node, struct node_sums *sums)
+static void devices_note(const json_t *node, struct node_sums *sums)
 {
         const char *text = json_read_annotation(node, "nvidia.com/node-device-register");
-        struct vec cards;
+        struct vec devices;
 
-        if (!text || node_cards_parse(text, &cards, NULL) < 0)
+        if (!text || node_devices_parse(text, &devices, NULL) < 0)
                 return;
-        for (size_t i = 0; i < cards.count; i++) {
-                const struct node_card *card = vec_at(&cards, i);
+        for (size_t i = 0; i < devices.count; i++) {
+                const struct node_device *device = vec_at(&devices, i);
 
-                if (card->is_mig)
+                if (device->is_mig)
                         continue;
-                sums->memory_mib += (int64_t)card->memory_mib;
-                sums->cores += card->cores;
+                sums->memory_mib += (int64_t)device->memory_mib;
+                sums->cores += device->cores;
         }
-        vec_done(&cards);
+        vec_done(&devices);
 }
 
 /* A node that does not advertise GB has those of its profiles. */
@@ -234,7 +234,7 @@ int kueue_plan_add_node(struct kueue_plan *plan, const json_t *node)
 
         if (r < 0 || !sums.has_gpus)
                 return r;
-        cards_note(node, &sums);
+        devices_note(node, &sums);
         const struct {
                 const char *name;
                 int64_t amount;

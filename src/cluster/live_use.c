@@ -28,24 +28,24 @@ static bool has_label(const char *line, size_t length, const char *label, const 
         return false;
 }
 
-static json_t *card_of(const char *line, size_t length, json_t *cards)
+static json_t *gpu_of(const char *line, size_t length, json_t *gpus)
 {
-        json_t *card;
+        json_t *gpu;
         size_t i;
 
-        json_array_foreach (cards, i, card) {
-                const char *container = json_string_value(json_object_get(card, "container"));
-                const char *uuid = json_string_value(json_object_get(card, "uuid"));
+        json_array_foreach (gpus, i, gpu) {
+                const char *container = json_string_value(json_object_get(gpu, "container"));
+                const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
 
                 if (container && uuid && has_label(line, length, "container", container) &&
                     has_label(line, length, "device_uuid", uuid))
-                        return card;
+                        return gpu;
         }
         return NULL;
 }
 
 static size_t line_take(const char *line, size_t length, const char *namespace_name,
-                        const char *pod, json_t *cards)
+                        const char *pod, json_t *gpus)
 {
         const bool is_memory = str_starts_with(line, MEMORY);
         const char *end = memrchr(line, '}', length);
@@ -54,28 +54,28 @@ static size_t line_take(const char *line, size_t length, const char *namespace_n
             !has_label(line, length, "namespace", namespace_name) ||
             !has_label(line, length, "pod", pod))
                 return 0;
-        json_t *card = card_of(line, length, cards);
+        json_t *gpu = gpu_of(line, length, gpus);
         const double value = strtod(end + 1, NULL);
 
-        if (!card || !(value >= 0 && value < 1e18))
+        if (!gpu || !(value >= 0 && value < 1e18))
                 return 0;
         if (is_memory)
-                json_object_set_new(card, "memory_used_mib",
+                json_object_set_new(gpu, "memory_used_mib",
                                     json_integer((json_int_t)(value / (1 << 20) + 0.5)));
         else
-                json_object_set_new(card, "cores_used",
+                json_object_set_new(gpu, "cores_used",
                                     json_integer((json_int_t)(value * 100 + 0.5)));
         return is_memory;
 }
 
-size_t live_use_add(const char *metrics, const char *namespace_name, const char *pod, json_t *cards)
+size_t live_use_add(const char *metrics, const char *namespace_name, const char *pod, json_t *gpus)
 {
         size_t found = 0;
 
         for (const char *line = metrics; *line;) {
                 const size_t length = strcspn(line, "\n");
 
-                found += line_take(line, length, namespace_name, pod, cards);
+                found += line_take(line, length, namespace_name, pod, gpus);
                 line += length + (line[length] == '\n');
         }
         return found;

@@ -34,7 +34,7 @@ static int machine_read(const char *path, struct gpu_names *names, struct err *e
 }
 
 /* "GPU UUID:    GPU-…" */
-static void card_read(const char *folder, struct gpu_names *names)
+static void gpu_read(const char *folder, struct gpu_names *names)
 {
         char path[512], *line;
         autofree char *text = NULL;
@@ -57,7 +57,7 @@ static void driver_read(struct gpu_names *names)
 
         for (int i = 0; i < count; i++) {
                 if (entries[i]->d_name[0] != '.')
-                        card_read(entries[i]->d_name, names);
+                        gpu_read(entries[i]->d_name, names);
                 free(entries[i]);
         }
         if (count >= 0)

@@ -205,13 +205,13 @@ static int region_make(const char *path, struct err *e)
 static int pages_make(const struct standalone *standalone, const struct share_copy *copy,
                       struct err *e)
 {
-        struct gpu_device cards[SHARE_DEVICES] = { 0 };
+        struct gpu_device gpu_devices[SHARE_DEVICES] = { 0 };
         char boot[BOOT_ID_BYTES] = "";
 
         for (unsigned i = 0; i < copy->device_count; i++)
-                cards[i].memory_bytes = copy->devices[i].device_bytes;
+                gpu_devices[i].memory_bytes = copy->devices[i].device_bytes;
         boot_id_read(boot);
-        const int r = gpu_page_create(standalone->grant, standalone->want, boot, cards,
+        const int r = gpu_page_create(standalone->grant, standalone->want, boot, gpu_devices,
                                       copy->device_count, e);
         if (r < 0)
                 return r;

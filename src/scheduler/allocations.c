@@ -17,7 +17,7 @@ struct allocations {
         struct allocation_book book;
 };
 
-/* One row per card; the caller frees both arrays. */
+/* One row per GPU; the caller frees both arrays. */
 static size_t devices_fill(const struct allocation_entry *entry, Vgpu__V1__DeviceShare *rows,
                            Vgpu__V1__DeviceShare **pointers)
 {

@@ -77,7 +77,7 @@ static void on_pod_queried(void *owner, const struct kube_answer *found)
                 return;
         }
         /* Not bound. Where even this is not known, what was set aside stays so until somebody tells:
-         * a reservation too many for a while is better than one card for two. */
+         * a reservation too many for a while is better than one GPU for two. */
         if ((found->status == 200 && found->body) || found->status == 404)
                 cluster_pod_release(state_cluster(binding->state), binding->uid);
         else

@@ -249,7 +249,7 @@ static bool verb_find(struct extender *extender, const char *path, struct http_e
                 verb++;
         if (verb == end)
                 return false;
-        /* Half a picture would place two pods on one card. */
+        /* Half a picture would place two pods on one GPU. */
         if (!state_is_synced(extender->state)) {
                 reply_text(exchange, 503, "the cluster is not known yet\n");
                 return true;

@@ -1,4 +1,4 @@
-/* vgpu-scheduler: from a pod's request to the best card. */
+/* vgpu-scheduler: from a pod's request to the best GPU. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

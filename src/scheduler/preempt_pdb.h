@@ -1,5 +1,5 @@
 /* preempt_pdb: kube-scheduler prefers nodes on which fewer PodDisruptionBudgets are violated, and counts
- * them for the victims that it chose; here they are counted for those that the cards need besides. */
+ * them for the victims that it chose; here they are counted for those that the GPUs need besides. */
 #pragma once
 
 #include "cluster.h"

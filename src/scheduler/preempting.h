@@ -1,5 +1,5 @@
-/* preempting: evicts pods of lower priority for one that fits on no card. kube-scheduler
- * does that only where its own resources are short: memory and cores of a card it does not know. */
+/* preempting: evicts pods of lower priority for one that fits on no GPU. kube-scheduler
+ * does that only where its own resources are short: memory and cores of a GPU it does not know. */
 #pragma once
 
 #include "args.h"

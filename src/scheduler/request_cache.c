@@ -181,8 +181,9 @@ const struct request_answer *request_class_query(struct request_class *class,
                 if (answer.reason == 0)
                         return NULL;
         } else {
-                const struct placement_node target = { .cards = node->placement_cards,
-                                                       .card_count = (unsigned)node->cards.count };
+                const struct placement_node target = { .devices = node->placement_devices,
+                                                       .device_count =
+                                                               (unsigned)node->devices.count };
                 const unsigned fullness = placement_fullness(&target, &placement);
 
                 answer.fullness = (uint16_t)(fullness > 1000 ? 1000 : fullness);

@@ -90,8 +90,9 @@ static const struct cluster_node *node_choose(const struct scene *scene,
         for (size_t i = 0; i < scene->nodes.count; i++) {
                 const struct cluster_node *node =
                         *(const struct cluster_node **)vec_at(&scene->nodes, i);
-                const struct placement_node target = { .cards = node->placement_cards,
-                                                       .card_count = (unsigned)node->cards.count };
+                const struct placement_node target = { .devices = node->placement_devices,
+                                                       .device_count =
+                                                               (unsigned)node->devices.count };
                 struct placement placement;
                 struct err e = { 0 };
 
@@ -111,7 +112,7 @@ static const struct cluster_node *node_choose(const struct scene *scene,
         return chosen;
 }
 
-/* Sets it aside in the scene. The cards as the pod's annotation would have them; NULL: out of memory. */
+/* Sets it aside in the scene. The GPUs as the pod's annotation would have them; NULL: out of memory. */
 static json_t *pod_hold(struct scene *scene, const struct cluster_node *node,
                         const struct gpu_request *gpu_request, const struct placement *placement,
                         size_t index)

@@ -1,4 +1,4 @@
-/* Simulate: would these pods find cards, and where? On nodes that are there, as they are, and on nodes that are
+/* Simulate: would these pods find GPUs, and where? On nodes that are there, as they are, and on nodes that are
  * not yet. Nothing is remembered. */
 #pragma once
 

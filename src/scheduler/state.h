@@ -34,7 +34,7 @@ void state_note_pod(struct state *state, const json_t *pod);
 void state_await(struct state *state, const char *uid, const char *namespace_name, const char *pod);
 void state_await_not(struct state *state, const char *uid); /* it is decided anew */
 
-/* A pod found no node. kube-scheduler tries it again when a pod goes or a node tells of cards, often
+/* A pod found no node. kube-scheduler tries it again when a pod goes or a node tells of GPUs, often
  * before we hear of that, and then not for minutes: so where capacity is freed just after a refusal, its
  * node is touched, which makes kube-scheduler ask again. */
 void state_note_refusal(struct state *state);

@@ -11,7 +11,7 @@
 struct gathering {
         const struct cluster_node *node;
         const struct victims_question *question;
-        struct placement_card cards[PLACEMENT_CARDS];
+        struct placement_device devices[PLACEMENT_DEVICES];
         const struct cluster_pod *pods[PREEMPTION_VICTIMS];
         struct preemption_victim victims[PREEMPTION_VICTIMS];
         unsigned count;
@@ -38,11 +38,11 @@ static void holds_make(struct gathering *gathering, const struct cluster_pod *po
 {
         *ret_count = 0;
         for (unsigned i = 0; i < pod->charge_count; i++) {
-                const int card = cluster_card_find(gathering->node, pod->charges[i].uuid);
+                const int device = cluster_device_find(gathering->node, pod->charges[i].uuid);
 
-                if (card >= 0)
+                if (device >= 0)
                         holds[(*ret_count)++] =
-                                (struct preemption_hold){ (unsigned)card, pod->charges[i].use };
+                                (struct preemption_hold){ (unsigned)device, pod->charges[i].use };
         }
 }
 
@@ -66,7 +66,7 @@ static void pods_gather(struct gathering *gathering)
                 holds_make(gathering, pod, holds, &count);
                 if (pod->is_leaving || is_named(gathering->question->gone, pod->uid)) {
                         for (unsigned i = 0; i < count; i++)
-                                placement_use_take(&gathering->cards[holds[i].card].used,
+                                placement_use_take(&gathering->devices[holds[i].device].used,
                                                    &holds[i].use);
                 } else if (may_go(gathering, pod)) {
                         gathering->pods[gathering->count] = pod;
@@ -105,7 +105,7 @@ int victims_find(const struct cluster_node *node, const struct victims_question 
 {
         autofree struct gathering *gathering = calloc(1, sizeof *gathering);
         struct placement_node target = {
-                .card_count = (unsigned)node->cards.count,
+                .device_count = (unsigned)node->devices.count,
                 .allowed = cluster_allowed(node, question->gpu_request),
                 .links = node->links,
         };
@@ -119,12 +119,12 @@ int victims_find(const struct cluster_node *node, const struct victims_question 
                 return -ENOSPC;
         if (holds_new(gathering) < 0)
                 return -ENOMEM;
-        memcpy(gathering->cards, node->placement_cards,
-               target.card_count * sizeof gathering->cards[0]);
+        memcpy(gathering->devices, node->placement_devices,
+               target.device_count * sizeof gathering->devices[0]);
         cluster_nominations_add(node, question->gpu_request->priority, question->uid,
-                                gathering->cards);
+                                gathering->devices);
         pods_gather(gathering);
-        target.cards = gathering->cards;
+        target.devices = gathering->devices;
         const int r = preemption_find(&target, &question->gpu_request->pod, gathering->victims,
                                       gathering->count, &gathering->preemption);
 

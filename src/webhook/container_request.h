@@ -11,7 +11,7 @@ struct container_rules {
         bool leaves_units;   /* gpu.das.com/mem is not added: Kueue's transformations count it */
 };
 
-/* Adds what pod_request_read() concluded: counts, whole cards, memory for queues; both in limits and in
+/* Adds what pod_request_read() concluded: counts, whole GPUs, memory for queues; both in limits and in
  * requests. `path` is the container's JSON pointer. Doing it twice changes nothing. */
 int container_request_complete(struct patch *patch, json_t *container, const char *path,
                                const struct container_rules *rules, struct request *ret_request,

@@ -1,4 +1,4 @@
-/* The largest card of the cluster. */
+/* The largest GPU of the cluster. */
 #include "fleet.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "json_read.h"
 #include "list.h"
 #include "log.h"
-#include "node_cards.h"
+#include "node_devices.h"
 
 enum { PAGE = 20, AGAIN_S = 300, TOKEN = 1024 };
 
@@ -43,20 +43,20 @@ static void on_again(struct timer *timer)
         page_ask(container_of(timer, struct fleet, again));
 }
 
-static uint64_t cards_largest(const json_t *node)
+static uint64_t devices_largest(const json_t *node)
 {
         const char *text = json_read_annotation(node, "nvidia.com/node-device-register");
         uint64_t largest = 0;
-        struct vec cards;
+        struct vec devices;
 
-        if (!text || node_cards_parse(text, &cards, NULL) < 0)
+        if (!text || node_devices_parse(text, &devices, NULL) < 0)
                 return 0;
-        for (size_t i = 0; i < cards.count; i++) {
-                const struct node_card *card = vec_at(&cards, i);
+        for (size_t i = 0; i < devices.count; i++) {
+                const struct node_device *device = vec_at(&devices, i);
 
-                largest = card->memory_mib > largest ? card->memory_mib : largest;
+                largest = device->memory_mib > largest ? device->memory_mib : largest;
         }
-        vec_done(&cards);
+        vec_done(&devices);
         return largest;
 }
 
@@ -103,7 +103,7 @@ static void on_page(void *owner, const struct kube_answer *answer)
         }
         fleet->is_troubled = false;
         json_array_foreach (items, i, node) {
-                const uint64_t mib = cards_largest(node);
+                const uint64_t mib = devices_largest(node);
 
                 fleet->passing_mib = mib > fleet->passing_mib ? mib : fleet->passing_mib;
         }

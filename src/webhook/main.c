@@ -112,7 +112,7 @@ static int seal_key_read(struct webhook *webhook, struct err *e)
 
 static void on_largest(void *owner, uint64_t largest_mib)
 {
-        ((struct webhook *)owner)->settings.rules.largest_card_mib = largest_mib;
+        ((struct webhook *)owner)->settings.rules.largest_device_mib = largest_mib;
 }
 
 /* Only for warnings: whoever cannot reach the API server, or may not see nodes, does without. */

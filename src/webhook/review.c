@@ -111,7 +111,7 @@ static json_t *patch_text(const struct patch *patch)
         return text;
 }
 
-/* More than any card has is no error: a larger card may come. But whoever asks wants to know. */
+/* More than any GPU has is no error: a larger GPU may come. But whoever asks wants to know. */
 static json_t *warnings_make(const struct review *review, const struct rules *rules)
 {
         struct pod_walk walk = { .spec = json_object_get(review->object, "spec"), .path = "" };
@@ -121,16 +121,16 @@ static json_t *warnings_make(const struct review *review, const struct rules *ru
         struct request request;
         char text[200]; /* kubectl shows 256 bytes of each */
 
-        while (is_new_pod && rules->largest_card_mib && pod_walk_next(&walk)) {
+        while (is_new_pod && rules->largest_device_mib && pod_walk_next(&walk)) {
                 if (pod_request_read(walk.container, rules->container.with_gpu, &request, NULL) <
                             0 ||
-                    request.values[RESOURCE_MEMORY] <= rules->largest_card_mib)
+                    request.values[RESOURCE_MEMORY] <= rules->largest_device_mib)
                         continue;
                 snprintf(text, sizeof text,
                          "container '%.63s' waits: it asks for %" PRIu64
                          " MiB of one GPU, and the largest here has %" PRIu64,
                          pod_request_name(walk.container), request.values[RESOURCE_MEMORY],
-                         rules->largest_card_mib);
+                         rules->largest_device_mib);
                 json_array_append_new(warnings, json_string(text));
         }
         return warnings;

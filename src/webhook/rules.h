@@ -11,6 +11,6 @@ struct rules {
         const char *const *foreign_runtimes; /* that hand out GPUs without us; ends with NULL */
         const char *const *trusted_users;    /* who may write reserved annotations; NULL-ended */
         const char *const *volcano_users;    /* who may write those of Volcano's scheduler */
-        uint64_t largest_card_mib;           /* of the cluster; 0: not known */
+        uint64_t largest_device_mib;         /* of the cluster; 0: not known */
         struct seal seal;
 };

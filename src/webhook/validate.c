@@ -55,7 +55,7 @@ static uint64_t given_mib(const struct allocation *allocation, const char *conta
         return 0;
 }
 
-/* What each of the pod's GPU containers has at first: the greatest. Percents of a card are what the
+/* What each of the pod's GPU containers has at first: the greatest. Percents of a GPU are what the
  * scheduler made of them; before that they are nothing that could be compared, so 1 byte. */
 static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_bytes,
                       unsigned *ret_cores)

@@ -15,14 +15,14 @@ NAME = re.compile(r"Process(?!or)|Pids?\b|Pids?[A-Z]|Accounting|Sessions?|Stats|
                   r"|(?:Encoder|Decoder|Jpg|Ofa|Rates)Utilization|UtilizationRates")
 TELLING_TYPE = re.compile(r"nvml(Process|Accounting|FBC|Encoder|Vgpu\w*Process)")
 
-NO_CONTAINER = "only where a hypervisor cuts the card: its guests are virtual machines, not containers"
+NO_CONTAINER = "only where a hypervisor cuts the GPU: its guests are virtual machines, not containers"
 REASONS = {
     "nvmlDeviceGetAccountingMode": "whether there is accounting",
     "nvmlDeviceSetAccountingMode": "for administrators, and tells nothing",
     "nvmlDeviceClearAccountingPids": "for administrators, and tells nothing",
     "nvmlDeviceGetAccountingBufferSize": "how many processes accounting can remember",
-    "nvmlDeviceGetEncoderCapacity": "what the card can do",
-    "nvmlDeviceGetConfComputeProtectedMemoryUsage": "only a card that belongs to one virtual machine has it",
+    "nvmlDeviceGetEncoderCapacity": "what the GPU can do",
+    "nvmlDeviceGetConfComputeProtectedMemoryUsage": "only a GPU that belongs to one virtual machine has it",
     "nvmlDeviceGetVgpuProcessUtilization": NO_CONTAINER,
     "nvmlDeviceGetVgpuProcessesUtilizationInfo": NO_CONTAINER,
     "nvmlVgpuInstanceClearAccountingPids": NO_CONTAINER,

@@ -33,6 +33,7 @@ RETIRED = [(re.compile(pattern), instead) for pattern, instead in (
     (r"\b(gate_turn|gpu_turn|turns_account|vgpu_container_turns)\w*", "timeslice"),
     (r"\b(region_account|REGION_ACCOUNTS|limits_account|devices_account)\b", "charges, device_index"),
     (r"\b(gpu_lane|GPU_LANES|REGION_LANE_\w+|exec_lane)\b", "process slot, branch"),
+    (rf"{B}(?i:cards?){E}", "GPU in prose, device in code"),
     (rf"{B}(?i:node)?(?i:tumult|capsule)s?{E}", "chaos, sandbox"),
     (r"^\s*(import|from) (capsule|lab|whole|wire|again|tumult|places)\b", "sandbox, fixtures, full_stack, …"),
     (r"\btests/e2e/(capsule|lab|whole|wire|again|tumult|places)\.py\b", "the module's new name"),
@@ -41,8 +42,11 @@ RETIRED = [(re.compile(pattern), instead) for pattern, instead in (
 ALLOWED = [
     (r".", "docs/decisions/renames.md", "lists the old names"),
     (r".", "tests/abi/words.py", "lists them too"),
-    (r"tests/e2e/(places|wire)\.py|[Cc]apsule|^from lab import", "docs/development.md",
-     "temporary: until the page names paths.py, grpc_client.py, the sandbox and fixtures"),
+    (r'"card"', "deploy/helm/vgpu/values.schema.json", "the alias of gpu in envCeiling"),
+    (r"^\.BR card ,$", "docs/man/vgpu-node.8", "the alias in --env-ceiling"),
+    (r"\(or `card`\)", "docs/node.md", "the same"),
+    (r'\.alias = "card"', "src/node/config/node_options.c", "the same"),
+    (r'card_is_another_word_for_gpu|"(--env-ceiling", "|--violation-policy=)card"', "tests/unit/node/test_node_options.c", "the same"),
 ]
 WHERE = ("api", "bench", "deploy", "docs", "lib", "sim", "src", "tests", "tools")
 
@@ -73,9 +77,9 @@ def files(root):
 def main(root):
     tap = Tap()
     planted = ("enum cheat_policy policy;", "the GPU is sick", "CHEAT_MEMORY", "struct user_seats *s", "import lab",
-               "class NodeTumult:", "vgpu.io/kept-node", "gpu_turn_begin(&t)", "is_volcanos = true")
+               "class NodeTumult:", "vgpu.io/kept-node", "gpu_turn_begin(&t)", "is_volcanos = true", "struct placement_card *card;", "GPU 0: the card is full")
     innocent = ("a doorbell rings", "in turn", "look at it", "the whole GPU", "seated", "on the wire", "a label", "import labels",
-                "he was sent away", "rest of it", "well, again", "candidate_lock", "unaccounted")
+                "he was sent away", "a wildcard", "discard it", "rest of it", "well, again", "candidate_lock", "unaccounted")
     tap.check("a planted retired word is found", [text for text in planted if not retired("src/x.c", text)])
     tap.check("ordinary English is not", [text for text in innocent if retired("src/x.c", text)])
     names = files(root)

@@ -202,7 +202,7 @@ class Machines(Case):
         self.assertNotEqual(uuid("--seed", "5"), uuid("--seed", "6"))
         self.assertNotEqual(uuid(), uuid())
 
-    def test_small_cards(self):
+    def test_small_gpus(self):
         self.create("--preset", "t4-16gb", "--gpu-memory", "64Mi", "--context-memory", "0")
         gpu = self.stat()["gpus"][0]
         self.assertEqual((gpu["total_bytes"], gpu["used_bytes"]), (64 << 20, 0))
@@ -444,7 +444,7 @@ class Faults(Case):
                                   (("fail", "cuInit", "--times", "0"), 2, "number of times")):
             self.refuses(self.inject(*words), code, part)
 
-    def test_cards_without_ecc(self):
+    def test_gpus_without_ecc(self):
         self.create("--preset", "gtx-1050ti")
         self.refuses(self.inject("ecc", "0", "corrected"), 1, "no ECC")
 

@@ -14,12 +14,12 @@ class Cores(ShareCase):
         self.create("--preset", "t4-16gb", "--context-memory", "0", "--kernel", "mark=2000")
 
     def load(self, guest, milliseconds, task="work"):
-        """Percent of the time that the card was busy while the guest worked."""
+        """Percent of the time that the GPU was busy while the guest worked."""
         before, begin = self.stat()["gpus"][0]["busy_ns"], time.monotonic_ns()
         guest.ask(task, milliseconds)
         return (self.stat()["gpus"][0]["busy_ns"] - before) * 100 / (time.monotonic_ns() - begin)
 
-    def test_a_part_of_the_card_s_time(self):
+    def test_a_part_of_the_gpu_s_time(self):
         guest = self.start("--machine", self.machine, "--cores", "20", "--name", "train")
         load = self.load(guest, 600)
         self.assertTrue(3 < load < 32, load)

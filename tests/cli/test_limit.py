@@ -13,7 +13,7 @@ from share_case import LIBRARY, MIB, OUT_OF_MEMORY, Guest, ShareCase
 
 
 class Limit(ShareCase):
-    def test_a_card_of_the_size_asked_for(self):
+    def test_a_gpu_of_the_size_asked_for(self):
         self.create("--preset", "t4-16gb", "--context-memory", "0")
         guest = self.start("--machine", self.machine, "--memory", "200Mi")
         self.assertEqual(guest.started, ["ready", "0"])
@@ -26,8 +26,8 @@ class Limit(ShareCase):
         self.assertEqual(guest.alloc(50), 0)
         self.assertEqual(self.stat()["gpus"][0]["used_bytes"], 200 * MIB)
 
-    def burn(self, card, megabytes, *words):
-        done = self.run_sim(f"--sim={card}", "--memory", "200Mi", *words, "--", BURN, "-m",
+    def burn(self, gpu, megabytes, *words):
+        done = self.run_sim(f"--sim={gpu}", "--memory", "200Mi", *words, "--", BURN, "-m",
                             str(megabytes), "1")
         return done.returncode, done.stdout
 
@@ -38,7 +38,7 @@ class Limit(ShareCase):
         self.assertNotEqual(code, 0)
         self.assertIn("OUT_OF_MEMORY", text)
 
-    def test_200_mib_on_a_large_card_leave_the_context_out(self):
+    def test_200_mib_on_a_large_gpu_leave_the_context_out(self):
         code, text = self.burn("a100-40gb", 150)
         self.assertNotEqual(code, 0)
         self.assertIn("cannot create a context: CUDA_ERROR_OUT_OF_MEMORY", text)

@@ -64,7 +64,7 @@ class Ps(ShareCase):
         self.assertEqual(share["gpus"][1]["held_bytes"], 0)
         held = {process["pid"]: process["gpus"] for process in share["processes"]}
         self.assertEqual(held[two.process.pid][0]["device_bytes"], 40 * MIB)
-        # The card agrees.
+        # The GPU agrees.
         self.assertEqual(self.stat()["gpus"][0]["used_bytes"], (440 + 3 * context) * MIB)
 
     def test_the_dead_are_not_counted(self):

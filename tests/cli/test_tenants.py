@@ -23,24 +23,24 @@ SOFT = ["--cores-max", "100"]
 class Tenants(Case):
     def setUp(self):
         super().setUp()
-        self.card = tenants.Card(os.path.dirname(os.path.dirname(VGPU)), self.folder)
+        self.gpu = tenants.Gpu(os.path.dirname(os.path.dirname(VGPU)), self.folder)
         self.started = []
-        self.addCleanup(lambda: self.card.stop(*self.started))
+        self.addCleanup(lambda: self.gpu.stop(*self.started))
 
     def start(self, work, *options):
-        self.started.append(self.card.start(work, *options))
+        self.started.append(self.gpu.start(work, *options))
         return self.started[-1]
 
     def shares(self, *who, seconds=2):
         """Each one's part of what was used at all."""
-        rows = self.card.watch(seconds, 1000)
+        rows = self.gpu.watch(seconds, 1000)
         used = [sum(row[1].get(tenant.pid, 0) for row in rows) for tenant in who]
         self.assertGreater(sum(used), 0, rows)
         return [one / sum(used) for one in used]
 
     def both_work(self, *who):
         def work():
-            row = self.card.watch(1, 200)[0][1]
+            row = self.gpu.watch(1, 200)[0][1]
             return all(row.get(tenant.pid, 0) > 0 for tenant in who)
         self.assertTrue(wait_until(work, 30), "one of them does not work")
 
@@ -48,7 +48,7 @@ class Tenants(Case):
         first, second = self.start("async_1ms", "--cores", 30), self.start("async_1ms", "--cores", 70)
         self.both_work(first, second)
         self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.30, delta=0.05)
-        listed = json.loads(vgpu("ps", "--json", environment=self.card.env).stdout)["shares"]
+        listed = json.loads(vgpu("ps", "--json", environment=self.gpu.env).stdout)["shares"]
         for share in listed:
             gpu = share["gpus"][0]
             self.assertGreater(gpu["timeslices"], 10, gpu)
@@ -60,7 +60,7 @@ class Tenants(Case):
         self.both_work(first, second)
         time.sleep(1)
         self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.30, delta=0.05)
-        vgpu("set", first.name, "--cores", "0", environment=self.card.env)
+        vgpu("set", first.name, "--cores", "0", environment=self.gpu.env)
         time.sleep(0.5)  # the driver's slices from here on
         self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.50, delta=0.06)
 

@@ -6,8 +6,8 @@ from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
 
 class Virtual(ShareCase):
-    def card(self):
-        """What the card itself says is used, in MiB."""
+    def gpu(self):
+        """What the GPU itself says is used, in MiB."""
         return self.stat()["gpus"][0]["used_bytes"] // MIB
 
     def fill(self, guest, mib):
@@ -24,10 +24,10 @@ class Virtual(ShareCase):
         self.create("--preset", "gtx-1050ti", "--context-memory", "0")
         return self.start("--machine", self.machine, "--name", "one", *words)
 
-    def test_a_ratio_halves_what_is_on_the_card(self):
+    def test_a_ratio_halves_what_is_on_the_gpu(self):
         guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
         self.assertEqual(self.fill(guest, 128), 4096)
-        self.assertLessEqual(self.card(), 2048)
+        self.assertLessEqual(self.gpu(), 2048)
         self.assertEqual(guest.ask("info"), [0, 4096 * MIB])
         device = self.device("one")
         self.assertEqual((device["limit_bytes"], device["physical_limit_bytes"], device["virtual_limit_bytes"]),
@@ -39,24 +39,24 @@ class Virtual(ShareCase):
         lines = [line.split("\t") for line in self.vgpu("ps", "--columns", "share,held,virtual,limit").stdout.splitlines()]
         self.assertIn(["one", "4GiB", "2GiB", "4GiB"], lines)
 
-    def test_a_whole_card_oversold_holds_six_of_four_and_not_eight(self):
+    def test_a_whole_gpu_oversold_holds_six_of_four_and_not_eight(self):
         guest = self.begin("--oversold")
         for _ in range(6 * 4):
             self.assertEqual(guest.alloc(256), 0)
         self.assertEqual(guest.touch(), 24)
-        card = self.card()
-        self.assertTrue(3072 <= card <= 4096, card)
-        self.assertEqual(self.device("one")["physical_bytes"] // MIB, card)
+        gpu = self.gpu()
+        self.assertTrue(3072 <= gpu <= 4096, gpu)
+        self.assertEqual(self.device("one")["physical_bytes"] // MIB, gpu)
         (process,) = self.shares()["one"]["processes"]
-        self.assertEqual(process["gpus"][0]["resident_bytes"] // MIB, card)
-        self.assertEqual(self.device("one")["virtual_bytes"] // MIB, 6 * 1024 - card)
+        self.assertEqual(process["gpus"][0]["resident_bytes"] // MIB, gpu)
+        self.assertEqual(self.device("one")["virtual_bytes"] // MIB, 6 * 1024 - gpu)
         self.assertLess(6 * 1024 + self.fill(guest, 256), 8 * 1024)
-        self.assertEqual(self.card(), card)
+        self.assertEqual(self.gpu(), gpu)
 
     def test_how_far_it_is_oversold(self):
         guest = self.begin("--memory", "1g", "--oversold", "--oversold-host-memory", "512Mi")
         self.assertEqual(self.fill(guest, 64), 1536)
-        self.assertLessEqual(self.card(), 1024)
+        self.assertLessEqual(self.gpu(), 1024)
         self.assertEqual(guest.ask("info"), [0, 1024 * MIB])
 
     def test_two_processes_share_both_parts(self):
@@ -64,16 +64,16 @@ class Virtual(ShareCase):
         two = self.start("--machine", self.machine, "--name", "one")
         for guest in (one, two, one, two, one, two, one):
             self.assertEqual(guest.alloc(128), 0)
-        self.assertLessEqual(self.card(), 512)
+        self.assertLessEqual(self.gpu(), 512)
         self.assertEqual((one.touch(), two.touch()), (4, 3))
-        self.assertLessEqual(self.card(), 512)
+        self.assertLessEqual(self.gpu(), 512)
         self.assertEqual((two.alloc(128), one.alloc(1), two.alloc(1)), (0, OUT_OF_MEMORY, OUT_OF_MEMORY))
-        self.assertLessEqual(self.card(), 512)
+        self.assertLessEqual(self.gpu(), 512)
         one.process.kill()
         one.process.wait()
         self.assertEqual(self.device("one")["held_bytes"], 512 * MIB)
         (process,) = self.shares()["one"]["processes"]
-        self.assertEqual(process["gpus"][0]["resident_bytes"], self.card() * MIB)
+        self.assertEqual(process["gpus"][0]["resident_bytes"], self.gpu() * MIB)
         self.assertEqual(self.fill(two, 128), 512)
 
     def test_it_changes_while_it_runs(self):
@@ -92,9 +92,9 @@ class Virtual(ShareCase):
                          (512 * MIB, 1536 * MIB))
         self.assertIn("goes to the host", self.vgpu("set", "one", "--memory", "2g").stdout)
         self.assertEqual(self.device("one")["physical_limit_bytes"], 512 * MIB)  # the ratio stays
-        card = self.card()
+        gpu = self.gpu()
         self.assertEqual(guest.alloc(512), 0)
-        self.assertEqual(self.card(), card)
+        self.assertEqual(self.gpu(), gpu)
 
     def test_a_second_run_must_mean_the_same(self):
         self.begin("--memory", "1g", "--memory-ratio", "2")

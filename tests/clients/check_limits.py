@@ -27,12 +27,12 @@ def sample(name):
     return os.path.join(CACHE, "built", "s", name, name)
 
 
-@check("nvidia-smi under a limit shows cards of that size, and no neighbour")
+@check("nvidia-smi under a limit shows GPUs of that size, and no neighbour")
 def smi_limited(clients):
     with clients.holder(1024):
         result = limited(clients, SMI).expect(rf" 0MiB / +{LIMIT_MIB}MiB", r"No running processes found")
         if result.text.count(f"{LIMIT_MIB}MiB") != 2 or "40960MiB" in result.text:
-            raise Failed(f"not two cards of {LIMIT_MIB} MiB\n{result.shown()}")
+            raise Failed(f"not two GPUs of {LIMIT_MIB} MiB\n{result.shown()}")
         limited(clients, SMI, "--query-gpu=memory.total,memory.used,memory.free", "--format=csv,noheader",
                 memory="1.5g").expect(r"\A(1536 MiB, 0 MiB, 1536 MiB\n){2}\Z")
 
@@ -48,7 +48,7 @@ def smi_own(clients):
         raise Failed(f"it holds {held} MiB\n{result.shown()}")
 
 
-@check("deviceQuery under a limit finds cards of that size")
+@check("deviceQuery under a limit finds GPUs of that size")
 def query_limited(clients):
     limited(clients, sample("deviceQuery")).expect(
         rf"Total amount of global memory: +{LIMIT_MIB} MBytes", r"Result = PASS")
@@ -58,7 +58,7 @@ def query_limited(clients):
 def samples_virtual(clients):
     vgpu = os.path.join(clients.build, "bin", "vgpu")
     options = "--memory", "256Mi", "--memory-ratio", "16", "--context-memory=exempt"
-    for name in ("asyncAPI", "scalarProd", "UnifiedMemoryStreams"):  # 16 MiB of the card are too few
+    for name in ("asyncAPI", "scalarProd", "UnifiedMemoryStreams"):  # 16 MiB of the GPU are too few
         clients.run(vgpu, "run", *options, "--", sample(name), cwd=os.path.dirname(sample(name))).expect(status=0)
     clients.run(vgpu, "run", "--memory-ratio", "2", "--", SMI).expect(r" 0MiB / +80\d\d\dMiB")  # twice 40
 
@@ -83,7 +83,7 @@ def beside(viewer):
             "echo pid=$COPROC_PID; kill $COPROC_PID; wait")
 
 
-@check("nvtop under a limit draws cards of that size, its own process, and no neighbour")
+@check("nvtop under a limit draws GPUs of that size, its own process, and no neighbour")
 def nvtop_limited(clients):
     command = under(clients, f"{LIMIT_MIB}Mi", "bash", "-c", beside(f"{DEBIAN}/bin/nvtop -d 2"))
     with clients.holder(1024) as neighbour:
@@ -92,10 +92,10 @@ def nvtop_limited(clients):
     own = result.find(r"pid=(\d+)")
     result.expect(rf"\b{own} \w+ +0 +Compute", status=None)
     if re.search(rf"\b{neighbour} \w+ +0 +Compute", text) or "/40." in text:
-        raise Failed(f"the neighbour {neighbour} or the whole card is shown\n{result.shown()}")
+        raise Failed(f"the neighbour {neighbour} or the whole GPU is shown\n{result.shown()}")
 
 
-@check("gpustat under a limit shows cards of that size, its own process, and no neighbour")
+@check("gpustat under a limit shows GPUs of that size, its own process, and no neighbour")
 def gpustat_limited(clients):
     with clients.holder(1024) as neighbour:
         result = limited(clients, "bash", "-c",
@@ -103,7 +103,7 @@ def gpustat_limited(clients):
     own = result.expect(rf" / +{LIMIT_MIB} MB \|").find(r"^pid=(\d+)$")
     result.expect(rf"hold/{own}\(\d+M\)")
     if f"/{neighbour}(" in result.text or "40960" in result.text:
-        raise Failed(f"the neighbour {neighbour} or the whole card is shown\n{result.shown()}")
+        raise Failed(f"the neighbour {neighbour} or the whole GPU is shown\n{result.shown()}")
 
 
 def hashcat(clients, memory, *words):
@@ -169,7 +169,7 @@ def mumax3_limited(clients):
         r"CUDA_ERROR_OUT_OF_MEMORY", status=1)
 
 
-@check("every CUDA runtime under a limit sees cards of that size")
+@check("every CUDA runtime under a limit sees GPUs of that size")
 def runtimes_limited(clients):
     for _, path in RUNTIMES:
         limited(clients, PYTHON, os.path.join(HERE, "programs", "runtime_check.py"),

@@ -1,4 +1,4 @@
-"""check_machines: the same clients on every kind of card, on MIG instances and on chosen devices."""
+"""check_machines: the same clients on every kind of GPU, on MIG instances and on chosen devices."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from harness import DEBIAN, Failed, check
 SMI = os.path.join(DEBIAN, "lib", "nvidia", "current", "nvidia-smi")
 SGEMM = r"create 0 alloc 0 set 0 sgemm 0 sync 0 get 0 sscal 0 destroy 0"
 # preset, what nvidia-smi calls it, compute capability
-CARDS = (
+GPUS = (
     ("a100-80gb", "NVIDIA A100-SXM4-80GB", "8.0"), ("h100-80gb", "NVIDIA H100 80GB HBM3", "9.0"),
     ("h200-141gb", "NVIDIA H200", "9.0"), ("l4-24gb", "NVIDIA L4", "8.9"), ("t4-16gb", "Tesla T4", "7.5"),
     ("v100-16gb", "Tesla V100-SXM2-16GB", "7.0"), ("a30-24gb", "NVIDIA A30", "8.0"),
@@ -17,9 +17,9 @@ CARDS = (
 )
 
 
-def card_check(preset, name, capability):
-    @check(f"{preset}: nvidia-smi, deviceQuery, vectorAdd and cuBLAS agree on the card")
-    def card(clients):
+def gpu_check(preset, name, capability):
+    @check(f"{preset}: nvidia-smi, deviceQuery, vectorAdd and cuBLAS agree on the GPU")
+    def gpu(clients):
         machine = clients.create(preset, preset, 2)
         clients.smi("-L", VGPU_SIM=machine).expect(rf"^GPU 1: {name} \(UUID: GPU-")
         clients.smi(VGPU_SIM=machine).expect(r"No running processes found")
@@ -29,7 +29,7 @@ def card_check(preset, name, capability):
             rf'Device 0: "{name}"', rf"Major/Minor version number: +{capability}", r"Result = PASS")
         clients.built("s", "vectorAdd", VGPU_SIM=machine).expect(r"Test PASSED")
         clients.built("d", "sgemm", VGPU_SIM=machine).expect(SGEMM)
-        # CUDA 13 has left cards before 7.5 behind, and says so (8: architecture mismatch).
+        # CUDA 13 has left GPUs before 7.5 behind, and says so (8: architecture mismatch).
         new = clients.built("D", "sgemm", VGPU_SIM=machine)
         if float(capability) < 7.5:
             new.expect(r"create 8 ", status=None)
@@ -37,8 +37,8 @@ def card_check(preset, name, capability):
             new.expect(SGEMM)
 
 
-for row in CARDS:
-    card_check(*row)
+for row in GPUS:
+    gpu_check(*row)
 
 
 @check("nvidia-smi -q tells an old board's bridge and boost, and a new one's event recorder")

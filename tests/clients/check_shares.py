@@ -61,7 +61,7 @@ def tenth(clients):
 
 
 def loads(clients, path):
-    """{pid: percent of the GPU's time in the last second}, as the simulated card counts it."""
+    """{pid: percent of the GPU's time in the last second}, as the simulated GPU counts it."""
     done = subprocess.run([os.path.join(clients.build, "bin", "vgpu"), "sim", "stat", "--machine", path, "--json"],
                           stdout=subprocess.PIPE, check=True)
     return {entry["pid"]: 100 * sum(held["load"] for held in entry["holds"])

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import Failed, check
 
-CARD = "NVIDIA A100-SXM4-40GB"
+GPU = "NVIDIA A100-SXM4-40GB"
 UUID = r"GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 TOTAL_MIB = 40960
 HELD_MIB = 1024
@@ -17,8 +17,8 @@ def uuids(clients):
 
 @check("nvidia-smi -L lists the two GPUs with their UUIDs")
 def list_gpus(clients):
-    result = clients.smi("-L").expect(rf"^GPU 0: {CARD} \(UUID: {UUID}\)$",
-                                      rf"^GPU 1: {CARD} \(UUID: {UUID}\)$")
+    result = clients.smi("-L").expect(rf"^GPU 0: {GPU} \(UUID: {UUID}\)$",
+                                      rf"^GPU 1: {GPU} \(UUID: {UUID}\)$")
     if len(result.text.splitlines()) != 2 or len(set(uuids(clients))) != 2:
         raise Failed(f"not two GPUs\n{result.shown()}")
 
@@ -56,7 +56,7 @@ def table_after(clients):
 def query_all(clients):
     with clients.holder(HELD_MIB) as pid:
         clients.smi("-q").expect(
-            r"^Attached GPUs +: 2$", rf"Product Name +: {CARD}$", r"Product Architecture +: Ampere",
+            r"^Attached GPUs +: 2$", rf"Product Name +: {GPU}$", r"Product Architecture +: Ampere",
             rf"GPU UUID +: {UUID}$", r"FB Memory Usage$", rf"Total +: {TOTAL_MIB} MiB",
             r"BAR1 Memory Usage$", r"Compute Mode +: Default", r"Utilization$", r"Temperature$",
             r"GPU Power Readings$", r"Clocks$", r"Max Clocks$", r"ECC Mode$", r"MIG Mode$",
@@ -91,7 +91,7 @@ def query_gpu(clients):
         raise Failed(f"not two full rows\n{result.shown()}")
     for index, row in enumerate(rows):
         total, used, free = (int(n) for n in row[5:8])
-        if row[0] != str(index) or row[1] != CARD or total != TOTAL_MIB or used + free > total:
+        if row[0] != str(index) or row[1] != GPU or total != TOTAL_MIB or used + free > total:
             raise Failed(f"GPU {index}: {row}")
         if row[21] != "8.0" or "Error" in result.text:
             raise Failed(f"compute capability {row[21]}\n{result.shown()}")

@@ -79,11 +79,11 @@ class Clients:
         # The holder's kernels take long: the GPU stays busy also when this machine is.
         self.machine = self.create("machine", "a100-40gb", 2, "--instruction-budget", "1000000000",
                                    "--kernel", "_Z4spinPi=20000")
-        # The same cards for programs whose results nobody looks at: every big kernel is timed only.
+        # The same GPUs for programs whose results nobody looks at: every big kernel is timed only.
         self.timed = self.create("timed", "a100-40gb", 2, "--instruction-budget", "1000000")
 
     def create(self, name, preset, gpus, *options):
-        """Makes a simulated machine of the given cards; the path of its file."""
+        """Makes a simulated machine of the given GPUs; the path of its file."""
         path = os.path.join(self.work, name)
         done = subprocess.run([os.path.join(self.build, "bin", "vgpu"), "sim", "create", "--machine", path,
                                "--preset", preset, "--gpus", str(gpus), "--seed", "7", *options],

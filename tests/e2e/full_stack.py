@@ -63,7 +63,7 @@ def agent(cluster, preset, gpus, *options):
             REGISTER: None, "nvidia.com/node-config-info": None}}})
 
 
-def cards(cluster):
+def registered_gpus(cluster):
     """What the Node says of its GPUs."""
     return json.loads(cluster.node(NODE)["metadata"].get("annotations", {}).get(REGISTER, "[]"))
 
@@ -76,7 +76,7 @@ def full_stack(cluster, preset="gtx-1050ti", gpus=2, *options):
     with webhook(cluster, "--trusted-user", "admin"), scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER, profiles=PROFILES), \
             agent(cluster, preset, gpus, *options) as node:
-        cluster.wait("the GPUs are registered", lambda: len(cards(cluster)) == gpus)
+        cluster.wait("the GPUs are registered", lambda: len(registered_gpus(cluster)) == gpus)
         cluster.wait("kubelet has the vGPUs", lambda: int(
             cluster.node(NODE)["status"]["allocatable"].get(RESOURCES[0], "0")) >= gpus)
         yield node

@@ -26,11 +26,11 @@ def gpus(name, count, memory=40000):
 
 
 @contextlib.contextmanager
-def nodes(cluster, count, cards=2):
+def nodes(cluster, count, gpu_count=2):
     names = cluster.add_nodes(count, {}, prefix=cluster.namespace)
     for name in names:
         cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
-            "nvidia.com/node-device-register": gpus(name, cards)}}})
+            "nvidia.com/node-device-register": gpus(name, gpu_count)}}})
     try:
         yield names
     finally:
@@ -46,7 +46,7 @@ def bound(cluster):
 
 
 def used(entries):
-    """MiB and cores by card, by what the pods say."""
+    """MiB and cores by GPU, by what the pods say."""
     sums = {}
     for entry in entries:
         for parts in allocation(entry)["containers"].values():

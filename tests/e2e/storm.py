@@ -2,10 +2,10 @@
 
     storm.py REPORT [SHARES MACHINE]     until SIGTERM; then REPORT holds what was wrong, and the exit status is 1
 
-It follows the API server's own history of nodes and pods, and at every instant of it asks: does a card hand
+It follows the API server's own history of nodes and pods, and at every instant of it asks: does a GPU hand
 out more than it has? Has a decision been made for this pod and this node, and does it stay as it was? With a node's
-folder of SHARES and its simulated MACHINE it looks at those too, several times a second: are the shares on a card
-within what it has, and each within its pod's decision? Does the card itself hold no more than the shares allow?
+folder of SHARES and its simulated MACHINE it looks at those too, several times a second: are the shares on a GPU
+within what it has, and each within its pod's decision? Does the GPU itself hold no more than the shares allow?
 """
 
 import glob
@@ -44,9 +44,9 @@ class Judge:
     """What the API server has told so far, and what was wrong with it."""
 
     def __init__(self):
-        self.cards = {}         # uuid: {"memory", "core", "number"} of nodes
+        self.gpus = {}         # uuid: {"memory", "core", "number"} of nodes
         self.pods = {}          # uid: pod
-        self.sums = {}          # uuid: [MiB, cores, holders, holders of the whole card]
+        self.sums = {}          # uuid: [MiB, cores, holders, holders of the whole GPU]
         self.wrongs = []
         self.instants = 0
         self.most = 0           # pods that held something at once
@@ -56,10 +56,10 @@ class Judge:
         print(f"storm: WRONG: {text}", flush=True)
 
     def node(self, kind, entry):
-        for uuid in [uuid for uuid, card in self.cards.items() if card["node"] == entry["metadata"]["name"]]:
-            del self.cards[uuid]
-        for card in json.loads(annotation(entry, REGISTER) or "[]") if kind != "DELETED" else ():
-            self.cards[card["uuid"]] = {**card, "node": entry["metadata"]["name"]}
+        for uuid in [uuid for uuid, gpu in self.gpus.items() if gpu["node"] == entry["metadata"]["name"]]:
+            del self.gpus[uuid]
+        for gpu in json.loads(annotation(entry, REGISTER) or "[]") if kind != "DELETED" else ():
+            self.gpus[gpu["uuid"]] = {**gpu, "node": entry["metadata"]["name"]}
 
     def count(self, entry, sign):
         for uuid, memory, cores in parts_of(entry):
@@ -78,7 +78,7 @@ class Judge:
         self.pods[uid] = entry
         self.count(entry, 1)
         for uuid, _, _ in parts_of(entry):
-            self.card(uuid, name)
+            self.gpu(uuid, name)
         self.instants += 1
         self.most = max(self.most, sum(bool(parts_of(each)) for each in self.pods.values()))
 
@@ -92,26 +92,26 @@ class Judge:
         if before and annotation(before, DECISION) not in (None, text):
             self.wrong(f"pod {name}: its decision was {annotation(before, DECISION)} and is {text}")
         for uuid, _, _ in parts_of(entry):
-            card = self.cards.get(uuid)
-            if card and card["node"] != entry["spec"]["nodeName"]:
+            gpu = self.gpus.get(uuid)
+            if gpu and gpu["node"] != entry["spec"]["nodeName"]:
                 self.wrong(f"pod {name}: {uuid} is not of its node")
 
-    def card(self, uuid, name):
-        card, (memory, cores, holders, wholes) = self.cards.get(uuid), self.sums[uuid]
-        if not card:
+    def gpu(self, uuid, name):
+        gpu, (memory, cores, holders, wholes) = self.gpus.get(uuid), self.sums[uuid]
+        if not gpu:
             return              # the node is not told of any more; its pods stay
-        if memory > card["memory"] or cores > card["core"] or holders > card["number"]:
-            self.wrong(f"{uuid} hands out {memory} MiB, {cores} cores, {holders} parts of {card['memory']}, "
-                       f"{card['core']}, {card['number']} since pod {name}")
+        if memory > gpu["memory"] or cores > gpu["core"] or holders > gpu["number"]:
+            self.wrong(f"{uuid} hands out {memory} MiB, {cores} cores, {holders} parts of {gpu['memory']}, "
+                       f"{gpu['core']}, {gpu['number']} since pod {name}")
         if wholes and holders > 1:
             self.wrong(f"{uuid} is somebody's alone and has {holders} holders since pod {name}")
 
     def free(self, uuid):
         """(MiB, cores, parts) that nobody holds."""
-        card, (memory, cores, holders, wholes) = self.cards[uuid], self.sums.get(uuid, (0, 0, 0, 0))
+        gpu, (memory, cores, holders, wholes) = self.gpus[uuid], self.sums.get(uuid, (0, 0, 0, 0))
         if wholes:
             return 0, 0, 0
-        return card["memory"] - memory, card["core"] - cores, card["number"] - holders
+        return gpu["memory"] - memory, gpu["core"] - cores, gpu["number"] - holders
 
 
 # lib/contract/share_layout.h: the index of the copy in use, a copy, a device in it.
@@ -139,7 +139,7 @@ def share_read(path):
 
 
 class Eye(threading.Thread):
-    """Looks at a node: its files of shares, and its cards."""
+    """Looks at a node: its files of shares, and its GPUs."""
 
     def __init__(self, judge, lock, shares, machine):
         super().__init__(daemon=True)
@@ -149,15 +149,15 @@ class Eye(threading.Thread):
 
     def run(self):
         while True:
-            used = self.cards()
+            used = self.gpus()
             found = self.shares()
             with self.lock:
                 self.judged(found, used)
             self.looks += 1
             time.sleep(0.2)
 
-    def cards(self):
-        """What the machine says is held of each card, {uuid: bytes}; looked at before the shares, which only grow
+    def gpus(self):
+        """What the machine says is held of each GPU, {uuid: bytes}; looked at before the shares, which only grow
         before memory does."""
         done = subprocess.run([os.path.join(BUILD, "bin", "vgpu"), "sim", "stat", "--machine", self.machine, "--json"],
                               stdout=subprocess.PIPE, check=False)
@@ -188,11 +188,11 @@ class Eye(threading.Thread):
                 self.judge.wrong(f"the share of {uid}, {container}, is there {GOING_SECONDS} s after its pod")
                 self.gone[uid] = time.monotonic() + 3600
         for uuid, limit in handed.items():
-            card = self.judge.cards.get(uuid)
-            if card and limit > card["memory"] << 20 and self.sure(found, uuid) > card["memory"] << 20:
-                self.judge.wrong(f"{uuid}: shares of {limit >> 20} MiB on a card of {card['memory']}")
+            gpu = self.judge.gpus.get(uuid)
+            if gpu and limit > gpu["memory"] << 20 and self.sure(found, uuid) > gpu["memory"] << 20:
+                self.judge.wrong(f"{uuid}: shares of {limit >> 20} MiB on a GPU of {gpu['memory']}")
         for uuid, held in used.items():
-            if held > allowed.get(uuid, 0) and uuid in self.judge.cards:
+            if held > allowed.get(uuid, 0) and uuid in self.judge.gpus:
                 self.judge.wrong(f"{uuid}: {held >> 20} MiB are held, shares allow {allowed.get(uuid, 0) >> 20}")
 
     def sure(self, found, uuid):
@@ -272,7 +272,7 @@ class Follower(threading.Thread):
 
 
 def follow(judge, lock):
-    """Nodes first: their cards are what pods are judged by. One change at a time."""
+    """Nodes first: their GPUs are what pods are judged by. One change at a time."""
     def guarded(take):
         def guard(kind, entry):
             with lock:
@@ -297,7 +297,7 @@ def main(report, *node):
         json.dump({"wrongs": judge.wrongs, "instants": judge.instants, "most": judge.most,
                    "looks": eye.looks if eye else 0,
                    "shares": eye.shares() if eye else [],
-                   "free": {uuid: judge.free(uuid) for uuid in judge.cards}}, file)
+                   "free": {uuid: judge.free(uuid) for uuid in judge.gpus}}, file)
     sys.stdout.flush()
     os._exit(1 if judge.wrongs else 0)
 

@@ -1,5 +1,5 @@
 /* Fuzz target: what an image is known to take, read in the program's own process: nothing outside of it may
- * be touched, and no figure be larger than any card. */
+ * be touched, and no figure be larger than any GPU. */
 #include <stdlib.h>
 #include <string.h>
 

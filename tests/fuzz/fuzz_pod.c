@@ -46,7 +46,7 @@ static void try_pod(const json_t *pod)
 {
         static const struct share_terms terms = { .memory_scaling = 2 };
         struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct allocation allocation;
         struct share_copy copy;
         struct err e;
@@ -55,7 +55,7 @@ static void try_pod(const json_t *pod)
                 return;
         while (pod_walk_next(&walk))
                 if (share_content_make(pod, walk.container, &allocation, &gpus, &terms, &copy,
-                                       cards, &e) > 0)
+                                       gpu_devices, &e) > 0)
                         check_share(&copy);
         allocation_done(&allocation);
 }
@@ -64,7 +64,7 @@ static void try_list(const V1__ListPodResourcesResponse *list)
 {
         static const struct mig_share_owner owner = { "uid", "space", "pod", "main" };
         char *ids[] = { (char *)"vgpu-1" };
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct mig_starts starts;
         struct mig_claims claims;
         struct share_copy copy;
@@ -72,7 +72,7 @@ static void try_list(const V1__ListPodResourcesResponse *list)
 
         mig_starts_init(&starts);
         mig_starts_note(&starts, "nvidia.com/mig-1g.5gb", ids, 1, 0);
-        if (mig_share_make(list, &starts, 0, &owner, &gpus, &copy, cards, &e) > 0)
+        if (mig_share_make(list, &starts, 0, &owner, &gpus, &copy, gpu_devices, &e) > 0)
                 check_share(&copy);
         mig_starts_done(&starts);
         mig_claims_init(&claims);

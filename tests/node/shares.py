@@ -20,7 +20,7 @@ from peer import Messages, Tap, differs, eventually  # noqa: E402
 
 MIB = 1 << 20
 CROWD = 100
-CARD_MIB = 40960
+GPU_MIB = 40960
 
 
 class Api:
@@ -236,7 +236,7 @@ def growth(tap, node, api, runtime):
     here = [name for name, known in api.pods.items()
             if node.uuids[6] in known["metadata"]["annotations"]["vgpu.io/allocation"]]
     tap.check("… and the growth gives way: no more than the GPU is handed out, and no less", differs(
-        sum(runtime.memory(f"uid-{name}") or 0 for name in here), CARD_MIB))
+        sum(runtime.memory(f"uid-{name}") or 0 for name in here), GPU_MIB))
     tap.check("the decision follows, for the scheduler", differs(
         eventually(lambda: decided("grown") == runtime.memory("uid-grown"), 5), True))
     tap.check("the pod is told", differs(

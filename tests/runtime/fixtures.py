@@ -22,7 +22,7 @@ BUILD = os.path.dirname(os.path.dirname(VGPU))
 LIBRARY = os.path.join(BUILD, "lib", "libvgpu.so")
 DRIVER = os.path.join(BUILD, "lib", "sim")
 MESSAGES = Messages(os.environ["DESCRIPTORS"])
-CARDS = 4
+GPUS = 4
 OUT_OF_MEMORY = "2"
 # Docker's own set: a tenant who is root inside has these.
 CAPABILITIES = [f"CAP_{name}" for name in (
@@ -107,7 +107,7 @@ class Lab:
         self.numbers = itertools.count()
         os.mkdir(self.image)
         rootfs_make(self.image)
-        output(VGPU, "sim", "create", "--machine", self.machine, "--preset", "t4-16gb", "--gpus", str(CARDS),
+        output(VGPU, "sim", "create", "--machine", self.machine, "--preset", "t4-16gb", "--gpus", str(GPUS),
                "--context-memory", "0")
         os.chmod(self.machine, 0o666)
         self.uuids = [gpu["uuid"] for gpu in json.loads(

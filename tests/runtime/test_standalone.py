@@ -137,7 +137,7 @@ class Standalone(StandaloneCase):
         self.assertEqual(done.stdout, "0\n200 200\n", done.stderr)
         self.assertIn("this node lets no environment raise it", done.stderr)
 
-    def test_a_raise_by_environment_is_reserved_on_the_card(self):
+    def test_a_raise_by_environment_is_reserved_on_the_gpu(self):
         self.node("--env-ceiling=gpu")
         container = self.probe("VGPU_MEMORY_LIMIT=200m")
         other = self.probe("VGPU_MEMORY_LIMIT=10g")

@@ -20,7 +20,7 @@ def waits(api, *entries):
 
 
 def refused(tap, bin_dir):
-    """One of four members that fill a card is refused by the API server."""
+    """One of four members that fill a GPU is refused by the API server."""
     api = Api([node("n")])
     with Scheduler(bin_dir, api) as scheduler:
         members = waits(api, *(pod(f"m{i}", 10000) for i in range(4)))
@@ -31,7 +31,7 @@ def refused(tap, bin_dir):
         tap.check("what it was given is free again at once", differs(scheduler.filter(members[1]), ["n"]))
         other = waits(api, pod("other", 10000))[0]
         del api.rules["POST", BINDING.format("m1")]
-        tap.check("it is bound at its next turn, and then the card is full",
+        tap.check("it is bound at its next turn, and then the GPU is full",
                   differs((scheduler.place(members[1]), scheduler.place(other)), ("", None)))
         tap.check("each member has one Binding, the refused one two", differs(
             [api.count("POST", BINDING.format(f"m{i}")) for i in range(4)], [1, 2, 1, 1]))
@@ -39,7 +39,7 @@ def refused(tap, bin_dir):
             api.tell("DELETED", entry)
         whole = waits(api, pod("whole", 40000))[0]
         tap.check("when the members have gone, nothing is left of them",
-                  "" if eventually(lambda: scheduler.filter(whole) == ["n"]) else "the card is not whole")
+                  "" if eventually(lambda: scheduler.filter(whole) == ["n"]) else "the GPU is not whole")
 
 
 def lost(tap, bin_dir):
@@ -111,7 +111,7 @@ def bound_unseen(tap, bin_dir):
             request.reply(201, {})
         api.rules["POST", BINDING.format("ours")] = written_in_silence
         api.rules["POST", BINDING.format("theirs")] = elsewhere
-        tap.check("two fill the card", differs(
+        tap.check("two fill the GPU", differs(
             (scheduler.place(ours), scheduler.place(theirs), scheduler.filter(third)), ("", "", [])))
         tap.check("one that is found elsewhere holds nothing here",
                   "" if eventually(lambda: scheduler.filter(third) == ["n"], 60) else "its room is lost")

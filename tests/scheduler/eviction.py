@@ -40,14 +40,14 @@ class Evictions:
 
 
 def pair(allowed):
-    """Two on the first card under one PDB, and on the second card one that is worth more."""
-    return Api([node("n", cards=2)], [
+    """Two on the first GPU under one PDB, and on the second GPU one that is worth more."""
+    return Api([node("n", gpu_count=2)], [
         running("one", 20000, "n", 10, {"app": "pair"}), running("two", 20000, "n", 10, {"app": "pair"}),
-        running("third", 40000, "n", 50, {}, card=1)], [pdb("other", 0, app="x"), pdb("pair", allowed, app="pair")])
+        running("third", 40000, "n", 50, {}, gpu=1)], [pdb("other", 0, app="x"), pdb("pair", allowed, app="pair")])
 
 
 def asks(api, scheduler, memory=40000):
-    """A pod that needs a whole card; True when it has its room."""
+    """A pod that needs a whole GPU; True when it has its room."""
     high = pod("high", memory, 1000)
     api.tell("ADDED", high)
     scheduler.filter(high)
@@ -94,9 +94,9 @@ def nobody(tap, bin_dir):
 
 def taken(tap, bin_dir):
     """Between the trial and the eviction somebody else uses the PDB up."""
-    api = Api([node("n", cards=2)], [
+    api = Api([node("n", gpu_count=2)], [
         running("guarded", 20000, "n", 10, {"app": "a"}), running("free", 20000, "n", 10),
-        running("third", 40000, "n", 50, {}, card=1)], [pdb("a", 1, app="a")])
+        running("third", 40000, "n", 50, {}, gpu=1)], [pdb("a", 1, app="a")])
     evictions = Evictions(api)
 
     def used_up(request):
@@ -128,7 +128,7 @@ def counted(tap, bin_dir):
                     "Pods": [{"UID": f"u-{name}"} for name in gone], "NumPDBViolations": 3}}})
             found = json.loads(answer[1])["NodeNameToMetaVictims"]["n"]
             return sorted(entry["UID"] for entry in found["Pods"]), found["NumPDBViolations"]
-        tap.check("victims on the cards count for it too, beyond what their PDB can spare", differs(
+        tap.check("victims on the GPUs count for it too, beyond what their PDB can spare", differs(
             violations("cpu-only"), (["u-cpu-only", "u-one", "u-two"], 4)))
         tap.check("what kube-scheduler chose itself it has counted itself", differs(
             violations("one", "two"), (["u-one", "u-two"], 3)))

@@ -61,8 +61,8 @@ def live(tap, bin_dir):
         (code, [line.split() for line in text.splitlines() if line]),
         (0, [["pod", "d/runs:", "it", "runs", "on", "n"], ["CONTAINER", "GPU", "MEMORY", "CORES", "HOLDS", "USES"],
              ["c", "GPU-n-0", "10000", "MiB", "no", "limit", "1536", "MiB", "25%"]])))
-    card = json.loads(lab.explain("--json")[1])["gpus"][0]
-    tap.check("and so has JSON", differs((card["memory_used_mib"], card["cores_used"]), (1536, 25)))
+    gpu = json.loads(lab.explain("--json")[1])["gpus"][0]
+    tap.check("and so has JSON", differs((gpu["memory_used_mib"], gpu["cores_used"]), (1536, 25)))
     tap.check("only pods of ours on its node are asked for, and no nodes", differs(
         (lab.queries[0], lab.api.count("GET", "/api/v1/nodes")),
         ("fieldSelector=spec.nodeName%3Dn%2Cstatus.phase%3DRunning&labelSelector="

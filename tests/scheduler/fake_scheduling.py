@@ -24,9 +24,9 @@ users: [{{name: u, user: {{token: t}}}}]
 SUBRESOURCE = re.compile(r"/api/v1/namespaces/d/pods/([^/]+)(?:/(binding|eviction|status))?$")
 
 
-def node(name, cards=1, memory=40000):
+def node(name, gpu_count=1, memory=40000):
     told = [{"id": i, "type": "NVIDIA A100", "uuid": f"GPU-{name}-{i}", "core": 100, "memory": memory, "number": 10,
-             "numa": 0, "mig": False, "healthy": True} for i in range(cards)]
+             "numa": 0, "mig": False, "healthy": True} for i in range(gpu_count)]
     return {"metadata": {"name": name, "uid": f"u-{name}", "resourceVersion": "1", "annotations": {
         "nvidia.com/node-device-register": json.dumps(told)}}}
 
@@ -40,13 +40,13 @@ def pod(name, memory, priority=0, labels=None):
             "status": {"phase": "Pending"}}
 
 
-def running(name, memory, on, priority=0, labels=None, card=0):
-    """A pod that has its share of a card of that node, and is ready."""
+def running(name, memory, on, priority=0, labels=None, gpu=0):
+    """A pod that has its share of a GPU of that node, and is ready."""
     made = pod(name, memory, priority, labels)
     made["spec"]["nodeName"] = on
     made["metadata"]["annotations"]["vgpu.io/allocation"] = json.dumps({
         "version": 1, "pod": f"u-{name}", "node": on,
-        "containers": {"c": [{"uuid": f"GPU-{on}-{card}", "memory": memory, "cores": 0}]}})
+        "containers": {"c": [{"uuid": f"GPU-{on}-{gpu}", "memory": memory, "cores": 0}]}})
     made["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     return made
 

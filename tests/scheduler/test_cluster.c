@@ -8,21 +8,21 @@
 #include "unit.h"
 #include "verbs.h"
 
-/* Two cards of 1000 MiB. */
-#define CARD(id, uuid, memory)                                                      \
+/* Two GPUs of 1000 MiB. */
+#define DEVICE(id, uuid, memory)                                                    \
         "{\"id\":" id ",\"type\":\"NVIDIA A100\",\"uuid\":\"" uuid                  \
         "\",\"core\":100,\"memory\":" memory                                        \
         ",\"number\":10,\"numa\":0,\"mig\":false,\"busId\":\"0\",\"capability\":8," \
         "\"healthy\":true}"
-#define TWO_CARDS "[" CARD("0", "GPU-0", "1000") "," CARD("1", "GPU-1", "1000") "]"
+#define TWO_DEVICES "[" DEVICE("0", "GPU-0", "1000") "," DEVICE("1", "GPU-1", "1000") "]"
 
 static void node_set(struct cluster *cluster, const char *name, const char *registration)
 {
         struct err e = { 0 };
-        struct vec cards;
+        struct vec devices;
 
-        CHECK_EQ(node_cards_parse(registration, &cards, &e), 0);
-        CHECK_EQ(cluster_node_set(cluster, name, &cards), 0);
+        CHECK_EQ(node_devices_parse(registration, &devices, &e), 0);
+        CHECK_EQ(cluster_node_set(cluster, name, &devices), 0);
 }
 
 static json_t *pod_of(const char *limits)
@@ -110,8 +110,8 @@ TEST(filter_says_who_and_why_not)
 {
         struct cluster cluster = { 0 };
 
-        node_set(&cluster, "a", TWO_CARDS);
-        node_set(&cluster, "b", "[" CARD("0", "GPU-2", "300") "]");
+        node_set(&cluster, "a", TWO_DEVICES);
+        node_set(&cluster, "b", "[" DEVICE("0", "GPU-2", "300") "]");
         json_t *answer = ask(true, &cluster, "{\"nvidia.com/gpumem\":\"500\"}");
         const json_t *names = json_object_get(answer, "NodeNames");
         const json_t *failed = json_object_get(answer, "FailedNodes");
@@ -134,8 +134,8 @@ TEST(fuller_nodes_come_first)
         struct cluster cluster = { 0 };
         const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"600\"}");
 
-        node_set(&cluster, "a", TWO_CARDS);
-        node_set(&cluster, "b", TWO_CARDS);
+        node_set(&cluster, "a", TWO_DEVICES);
+        node_set(&cluster, "b", TWO_DEVICES);
         CHECK_EQ(hold(&cluster, "u1", "b", &gpu_request), 0);
         json_t *answer = ask(false, &cluster, "{\"nvidia.com/gpumem\":\"100\"}");
         const json_t *first = json_array_get(answer, 0);
@@ -152,14 +152,14 @@ TEST(what_is_held_is_gone_until_released)
         struct cluster cluster = { 0 };
         const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"600\"}");
 
-        node_set(&cluster, "a", TWO_CARDS);
+        node_set(&cluster, "a", TWO_DEVICES);
         CHECK_EQ(hold(&cluster, "u1", "a", &gpu_request), 0);
         CHECK_EQ(hold(&cluster, "u2", "a", &gpu_request), 0);
         CHECK_EQ(hold(&cluster, "u3", "a", &gpu_request), -ENOSPC);
         cluster_pod_release(&cluster, "u1");
         CHECK_EQ(hold(&cluster, "u3", "a", &gpu_request), 0);
         /* Told again, it holds once. */
-        node_set(&cluster, "a", TWO_CARDS);
+        node_set(&cluster, "a", TWO_DEVICES);
         cluster_pod_release(&cluster, "u2");
         CHECK_EQ(hold(&cluster, "u4", "a", &gpu_request), 0);
         CHECK_EQ(hold(&cluster, "u5", "a", &gpu_request), -ENOSPC);
@@ -182,7 +182,7 @@ TEST(a_node_whose_kubelet_has_lost_vgpu_node_gets_no_pod)
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
                 struct err e = { 0 };
                 json_t *node = json_pack("{s:{s:{s:s}}, s:{s:o}}", "metadata", "annotations",
-                                         "nvidia.com/node-device-register", TWO_CARDS, "status",
+                                         "nvidia.com/node-device-register", TWO_DEVICES, "status",
                                          "allocatable", json_loads(cases[i].offers, 0, NULL));
 
                 CHECK_EQ(node_read(&cluster, "a", node, &e), 0);
@@ -208,9 +208,9 @@ TEST(a_pod_before_its_node)
         CHECK_EQ(cluster_pod_hold(&cluster, "u1", &allocation, &gpu_request, false), 0);
         allocation_done(&allocation);
         CHECK(!cluster_node_find(&cluster, "a"));
-        node_set(&cluster, "a", TWO_CARDS);
-        CHECK_EQ(cluster_node_find(&cluster, "a")->placement_cards[1].used.memory_mib, 900);
-        CHECK_EQ(cluster_node_find(&cluster, "a")->placement_cards[1].used.cores, 30);
+        node_set(&cluster, "a", TWO_DEVICES);
+        CHECK_EQ(cluster_node_find(&cluster, "a")->placement_devices[1].used.memory_mib, 900);
+        CHECK_EQ(cluster_node_find(&cluster, "a")->placement_devices[1].used.cores, 30);
         cluster_node_remove(&cluster, "a");
         CHECK(!cluster_node_find(&cluster, "a"));
         cluster_pod_release(&cluster, "u1");
@@ -274,21 +274,21 @@ static void used_is_the_sum(const struct cluster *cluster, const char *name)
 {
         const struct cluster_node *node = cluster_node_find(cluster, name);
 
-        for (size_t i = 0; node && i < node->cards.count; i++) {
-                const struct node_card *card = vec_at(&node->cards, i);
+        for (size_t i = 0; node && i < node->devices.count; i++) {
+                const struct node_device *device = vec_at(&node->devices, i);
                 uint64_t memory = 0, slots = 0;
 
                 for (const struct cluster_pod *pod = node->pods; pod; pod = pod->next) {
                         for (unsigned c = 0; c < pod->charge_count; c++) {
-                                if (strcmp(pod->charges[c].uuid, card->uuid) != 0)
+                                if (strcmp(pod->charges[c].uuid, device->uuid) != 0)
                                         continue;
                                 memory += pod->charges[c].use.memory_mib;
                                 slots += pod->charges[c].use.slots;
                         }
                 }
-                CHECK_EQ(node->placement_cards[i].used.memory_mib, memory);
-                CHECK_EQ(node->placement_cards[i].used.slots, slots);
-                CHECK(memory <= card->memory_mib);
+                CHECK_EQ(node->placement_devices[i].used.memory_mib, memory);
+                CHECK_EQ(node->placement_devices[i].used.slots, slots);
+                CHECK(memory <= device->memory_mib);
         }
 }
 
@@ -303,8 +303,8 @@ TEST(a_storm_keeps_the_sums)
         };
 
         srandom(7);
-        node_set(&cluster, "a", TWO_CARDS);
-        node_set(&cluster, "b", TWO_CARDS);
+        node_set(&cluster, "a", TWO_DEVICES);
+        node_set(&cluster, "b", TWO_DEVICES);
         for (unsigned i = 0; i < 20000; i++) {
                 const char *name = random() % 2 ? "a" : "b";
                 char uid[16];
@@ -313,7 +313,7 @@ TEST(a_storm_keeps_the_sums)
                 if (random() % 20 == 0)
                         cluster_node_remove(&cluster, name);
                 else if (random() % 10 == 0)
-                        node_set(&cluster, name, TWO_CARDS);
+                        node_set(&cluster, name, TWO_DEVICES);
                 else if (random() % 2)
                         cluster_pod_release(&cluster, uid);
                 else if (!cluster_pod_find(&cluster, uid) && cluster_node_find(&cluster, name))

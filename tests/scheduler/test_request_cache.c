@@ -7,22 +7,22 @@
 #include "unit.h"
 #include "verbs.h"
 
-static struct vec cards_of(const char *prefix, unsigned count, uint64_t memory_mib)
+static struct vec devices_of(const char *prefix, unsigned count, uint64_t memory_mib)
 {
-        struct vec cards = VEC_OF(struct node_card);
+        struct vec devices = VEC_OF(struct node_device);
 
         for (unsigned i = 0; i < count; i++) {
-                struct node_card card = { .index = i,
-                                          .type = "NVIDIA A100",
-                                          .memory_mib = memory_mib,
-                                          .cores = 100,
-                                          .slots = 10,
-                                          .is_healthy = true };
+                struct node_device device = { .index = i,
+                                              .type = "NVIDIA A100",
+                                              .memory_mib = memory_mib,
+                                              .cores = 100,
+                                              .slots = 10,
+                                              .is_healthy = true };
 
-                snprintf(card.uuid, sizeof card.uuid, "GPU-%.40s-%u", prefix, i);
-                vec_push(&cards, &card);
+                snprintf(device.uuid, sizeof device.uuid, "GPU-%.40s-%u", prefix, i);
+                vec_push(&devices, &device);
         }
-        return cards;
+        return devices;
 }
 
 static struct gpu_request gpu_request_of(unsigned count, uint64_t memory_mib)
@@ -64,7 +64,7 @@ static void random_step(struct cluster *cluster, const struct gpu_request *gpu_r
         struct allocation allocation;
         struct placement placement;
         char name[16], uid[16];
-        struct vec cards;
+        struct vec devices;
 
         snprintf(name, sizeof name, "n%ld", random() % 5);
         snprintf(uid, sizeof uid, "u%ld", random() % 20);
@@ -73,9 +73,9 @@ static void random_step(struct cluster *cluster, const struct gpu_request *gpu_r
                 cluster_node_remove(cluster, name);
                 return;
         case 1:
-                cards = cards_of(name, 1 + (unsigned)random() % 4, 1000);
-                CHECK_EQ(cluster_node_set(cluster, name, &cards), 0);
-                vec_done(&cards);
+                devices = devices_of(name, 1 + (unsigned)random() % 4, 1000);
+                CHECK_EQ(cluster_node_set(cluster, name, &devices), 0);
+                vec_done(&devices);
                 return;
         case 2:
         case 3:

@@ -1,4 +1,4 @@
-/* Would these pods find cards, and where? */
+/* Would these pods find GPUs, and where? */
 #include "simulate.h"
 
 #include <stdio.h>
@@ -6,13 +6,13 @@
 #include "node_read.h"
 #include "unit.h"
 
-#define CARD(uuid)                                                                                \
+#define DEVICE(uuid)                                                                              \
         "{\\\"id\\\":0,\\\"type\\\":\\\"A100\\\",\\\"uuid\\\":\\\"" uuid                          \
         "\\\",\\\"core\\\":100,\\\"memory\\\":1000,\\\"number\\\":10,\\\"numa\\\":0,\\\"mig\\\":" \
         "false,\\\"busId\\\":\\\"0\\\",\\\"capability\\\":8,\\\"healthy\\\":true}"
 #define NODE(name)                        \
         "{\"metadata\":{\"name\":\"" name \
-        "\",\"annotations\":{\"nvidia.com/node-device-register\":\"[" CARD("GPU-" name) "]\"}}}"
+        "\",\"annotations\":{\"nvidia.com/node-device-register\":\"[" DEVICE("GPU-" name) "]\"}}}"
 #define POD(name, memory)                                                                   \
         "{\"metadata\":{\"name\":\"" name                                                   \
         "\",\"namespace\":\"ns\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":" \

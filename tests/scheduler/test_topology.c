@@ -1,4 +1,4 @@
-/* Cards by how they reach each other, and memory in the node's units: from annotations to a placement. */
+/* GPUs by how they reach each other, and memory in the node's units: from annotations to a placement. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,29 +8,31 @@
 #include "request_cache.h"
 #include "unit.h"
 
-#define CARD(id, numa)                                                                             \
+#define DEVICE(id, numa)                                                                           \
         "{\"id\":" id ",\"type\":\"NVIDIA A100\",\"uuid\":\"GPU-" id                               \
         "\",\"core\":100,\"memory\":8192,\"number\":10,\"numa\":" numa ",\"mig\":false,\"busId\":" \
         "\"0\",\"capability\":8,\"healthy\":true}"
-#define FOUR_CARDS "[" CARD("0", "0") "," CARD("1", "1") "," CARD("2", "0") "," CARD("3", "1") "]"
+#define FOUR_DEVICES \
+        "[" DEVICE("0", "0") "," DEVICE("1", "1") "," DEVICE("2", "0") "," DEVICE("3", "1") "]"
 
 static void node_set(struct cluster *cluster, const char *config, const char *links_text)
 {
         struct err e = { 0 };
         uint8_t *links;
-        struct vec cards;
+        struct vec devices;
 
-        CHECK_EQ(node_cards_parse(FOUR_CARDS, &cards, &e), 0);
-        node_cards_configure(&cards, config);
-        CHECK_EQ(cluster_node_set(cluster, "n", &cards), 0);
+        CHECK_EQ(node_devices_parse(FOUR_DEVICES, &devices, &e), 0);
+        node_devices_configure(&devices, config);
+        CHECK_EQ(cluster_node_set(cluster, "n", &devices), 0);
         if (!links_text)
                 return;
-        CHECK_EQ(node_links_parse(links_text, &cluster_node_find(cluster, "n")->cards, &links, &e),
-                 0);
+        CHECK_EQ(
+                node_links_parse(links_text, &cluster_node_find(cluster, "n")->devices, &links, &e),
+                0);
         cluster_node_set_links(cluster, "n", links);
 }
 
-/* The cards that a pod gets, bit per card; 0: none. */
+/* The GPUs that a pod gets, bit per GPU; 0: none. */
 static uint64_t place(const struct cluster *cluster, const char *limits, const char *topology,
                       struct err *e, uint64_t *ret_mib)
 {
@@ -124,8 +126,8 @@ TEST(texts_that_tell_of_no_links)
 
         node_set(&cluster, NULL, NULL);
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-                CHECK_EQ(node_links_parse(bad[i], &cluster_node_find(&cluster, "n")->cards, &links,
-                                          &e),
+                CHECK_EQ(node_links_parse(bad[i], &cluster_node_find(&cluster, "n")->devices,
+                                          &links, &e),
                          -EPROTO);
         cluster_done(&cluster);
 }

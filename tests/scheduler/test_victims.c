@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-#define CARD(id)                                                                                  \
+#define DEVICE(id)                                                                                \
         "{\"id\":" id ",\"type\":\"A100\",\"uuid\":\"GPU-" id                                     \
         "\",\"core\":100,\"memory\":1000,\"number\":10,\"numa\":0,\"mig\":false,\"busId\":\"0\"," \
         "\"capability\":8,\"healthy\":true}"
@@ -16,12 +16,12 @@ static struct cluster cluster;
 
 static int before(void **state)
 {
-        struct vec cards;
+        struct vec devices;
 
         (void)state;
         cluster = (struct cluster){ 0 };
-        CHECK_EQ(node_cards_parse("[" CARD("0") "," CARD("1") "]", &cards, NULL), 0);
-        CHECK_EQ(cluster_node_set(&cluster, "n", &cards), 0);
+        CHECK_EQ(node_devices_parse("[" DEVICE("0") "," DEVICE("1") "]", &devices, NULL), 0);
+        CHECK_EQ(cluster_node_set(&cluster, "n", &devices), 0);
         return 0;
 }
 
@@ -133,7 +133,7 @@ TEST(a_nomination_holds_against_the_same_and_lower_priorities)
         nomination("p", 5, 500);
         cluster_pod_release(&cluster, "a");
         cluster_pod_release(&cluster, "b");
-        CHECK_EQ(place("x", 1, 600), 0); /* on the other card */
+        CHECK_EQ(place("x", 1, 600), 0); /* on the other GPU */
         hold("x", 1, 600);
         CHECK_EQ(place("y", 1, 600), -ENOSPC);
         CHECK_EQ(place("y", 5, 600), -ENOSPC);

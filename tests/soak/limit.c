@@ -1,6 +1,6 @@
 /* limit [--tap] race PROCESSES SECONDS | kill KILLS | crowd PROCESSES
  *
- * Run with libvgpu.so preloaded. What is checked is the card's own figure, not ours. */
+ * Run with libvgpu.so preloaded. What is checked is the GPU's own figure, not ours. */
 #include "limit.h"
 
 #include <inttypes.h>
@@ -64,12 +64,12 @@ pid_t limit_fork(void)
         return pid;
 }
 
-uint64_t limit_card_bytes(const struct limit_run *run)
+uint64_t limit_gpu_bytes(const struct limit_run *run)
 {
         return __atomic_load_n(&machine_unit(&run->machine, 0)->used_bytes, __ATOMIC_ACQUIRE);
 }
 
-uint64_t limit_card_settled(struct limit_run *run)
+uint64_t limit_gpu_settled(struct limit_run *run)
 {
         struct unit_memory memory;
 
@@ -105,7 +105,7 @@ void limit_check_whole(struct limit_run *run)
         pid_t pid = limit_fork();
         if (pid == 0) {
                 int code = whole_take();
-                *peak = limit_card_settled(run);
+                *peak = limit_gpu_settled(run);
                 _exit(code);
         }
         waitpid(pid, &status, 0);
@@ -115,14 +115,14 @@ void limit_check_whole(struct limit_run *run)
             *peak, run->limit_bytes, status);
 }
 
-/* What the card has of a process: managed memory apart, it is there as far as it is used. */
-struct card_part {
+/* What the GPU has of a process: managed memory apart, it is there as far as it is used. */
+struct gpu_part {
         uint64_t device_bytes, managed_bytes;
 };
 
-static struct card_part card_part_of(const struct limit_run *run, uint64_t pid)
+static struct gpu_part gpu_part_of(const struct limit_run *run, uint64_t pid)
 {
-        struct card_part part = { 0 };
+        struct gpu_part part = { 0 };
 
         for (unsigned i = 0; i < MACHINE_SLOTS; i++) {
                 const struct machine_slot *slot = &run->machine.file->slots[i];
@@ -134,21 +134,21 @@ static struct card_part card_part_of(const struct limit_run *run, uint64_t pid)
         return part;
 }
 
-/* One process, as the account and as the card has it. */
+/* One process, as the account and as the GPU has it. */
 static bool slot_agrees(const struct limit_run *run, const struct region *region, uint32_t slot)
 {
         struct region_charges *account = &region->file->slots[slot].charges[0];
         uint64_t held = region_held_bytes(region, slot, 0);
         uint64_t managed = account->kinds[REGION_MANAGED];
         uint64_t pid = region->file->slots[slot].state >> 32;
-        struct card_part card = card_part_of(run, pid);
+        struct gpu_part gpu = gpu_part_of(run, pid);
 
-        if (held - managed == card.device_bytes && managed >= card.managed_bytes)
+        if (held - managed == gpu.device_bytes && managed >= gpu.managed_bytes)
                 return true;
         fprintf(stderr,
-                "limit: of process %" PRIu64 " the card has %" PRIu64 " and %" PRIu64
+                "limit: of process %" PRIu64 " the GPU has %" PRIu64 " and %" PRIu64
                 " managed, the account %" PRIu64 " and %" PRIu64 "\n",
-                pid, card.device_bytes, card.managed_bytes, held - managed, managed);
+                pid, gpu.device_bytes, gpu.managed_bytes, held - managed, managed);
         return false;
 }
 
@@ -167,7 +167,7 @@ bool limit_agrees(struct limit_run *run)
                 if (i != region.slot && region_slot_is_alive(&region, i))
                         is_same = slot_agrees(run, &region, i) && is_same;
         }
-        is_same = is_same && sum == region_used_bytes(&region, 0) && sum >= limit_card_bytes(run);
+        is_same = is_same && sum == region_used_bytes(&region, 0) && sum >= limit_gpu_bytes(run);
         region_close(&region);
         return is_same;
 }

@@ -1,4 +1,4 @@
-/* limit: the soak of the memory limit. Processes of one container, under libvgpu.so, on one card. */
+/* limit: the soak of the memory limit. Processes of one container, under libvgpu.so, on one GPU. */
 #pragma once
 
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ struct limit_shared {
         _Atomic unsigned paused; /* how many have seen it */
 };
 
-/* The card, the account and the limit of a run: made, and set for the processes to come. */
+/* The GPU, the account and the limit of a run: made, and set for the processes to come. */
 struct limit_run {
         char machine_path[64], region_path[80];
         struct machine machine;
@@ -36,9 +36,9 @@ void limit_close(struct limit_run *run);
 /* A process that dies with this one. */
 pid_t limit_fork(void);
 
-/* What the card itself says is used, read without a lock; and with the dead gone. */
-uint64_t limit_card_bytes(const struct limit_run *run);
-uint64_t limit_card_settled(struct limit_run *run);
+/* What the GPU itself says is used, read without a lock; and with the dead gone. */
+uint64_t limit_gpu_bytes(const struct limit_run *run);
+uint64_t limit_gpu_settled(struct limit_run *run);
 
 /* Takes and gives memory of every kind, at random, until is_over; stands still while is_paused. */
 _Noreturn void limit_work(struct limit_shared *shared, unsigned seed);
@@ -46,7 +46,7 @@ const char *limit_kind_name(unsigned kind);
 
 /* Looks whether a new process gets all that is left of the limit in one piece, and nothing more. */
 void limit_check_whole(struct limit_run *run);
-/* Looks whether account and card agree, process by process. True: they do. */
+/* Looks whether account and GPU agree, process by process. True: they do. */
 bool limit_agrees(struct limit_run *run);
 
 /* The three soaks. */

@@ -81,7 +81,7 @@ void limit_crowd(unsigned count)
         unsigned good = members_wait(pipes.done[0], count);
         say(good == count, "%u of %u processes hold their part at once, after %" PRIu64 " ms", good,
             count, (uint64_t)((clock_now_ns() - begin_ns) / NS_PER_MS));
-        say(limit_card_bytes(&run) == run.limit_bytes, "the card shows the limit, to the byte");
+        say(limit_gpu_bytes(&run) == run.limit_bytes, "the GPU shows the limit, to the byte");
         account_check(&run, count);
         members_go(pipes.ask[1], count);
         good = members_wait(pipes.done[0], count);

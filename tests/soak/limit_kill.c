@@ -189,7 +189,7 @@ void limit_kill(unsigned kills)
         while (!bystander->operations && waitpid(pid, &status, WNOHANG) == 0)
                 usleep(1000);
         unsigned looks = storm_run(&run, kills);
-        say(looks > 0, "after %u kills, at each of %u looks, account and card agree", kills, looks);
+        say(looks > 0, "after %u kills, at each of %u looks, account and GPU agree", kills, looks);
         run.shared->is_over = true;
         run.shared->is_paused = false;
         waitpid(pid, &status, 0);
@@ -202,6 +202,6 @@ void limit_kill(unsigned kills)
             slow_ms, (uint64_t)(bystander->slowest_ns / NS_PER_US),
             (uint64_t)(bystander->slowest_wall_ns / NS_PER_US));
         limit_check_whole(&run);
-        say(limit_agrees(&run) && limit_card_settled(&run) == 0, "nothing is left");
+        say(limit_agrees(&run) && limit_gpu_settled(&run) == 0, "nothing is left");
         limit_close(&run);
 }

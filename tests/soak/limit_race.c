@@ -1,4 +1,4 @@
-/* Many processes race at the limit; the card never shows a byte more. */
+/* Many processes race at the limit; the GPU never shows a byte more. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ static uint64_t watch(struct limit_run *run, unsigned seconds, uint64_t *ret_sam
 
         while (clock_now_ns() < end_ns)
                 for (unsigned i = 0; i < 1000; i++, ++*ret_samples) {
-                        uint64_t now = limit_card_bytes(run);
+                        uint64_t now = limit_gpu_bytes(run);
                         most = now > most ? now : most;
                 }
         return most;
@@ -53,10 +53,10 @@ void limit_race(unsigned processes, unsigned seconds)
         say(run.shared->paused == processes, "all %u processes are at work (%u)", processes,
             run.shared->paused);
         say(most <= run.limit_bytes,
-            "in %" PRIu64 " looks the card never showed more than the limit (%" PRIu64
-            " of %" PRIu64 ")",
+            "in %" PRIu64 " looks the GPU never showed more than the limit (%" PRIu64 " of %" PRIu64
+            ")",
             samples, most, run.limit_bytes);
-        say(limit_agrees(&run), "stopped in the middle, account and card agree on every process");
+        say(limit_agrees(&run), "stopped in the middle, account and GPU agree on every process");
         run.shared->is_over = true;
         run.shared->is_paused = false;
         while (wait(&status) > 0)

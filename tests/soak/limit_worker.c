@@ -41,7 +41,7 @@ static CUresult async_take(struct tenant *tenant, struct held *held)
         return cuMemAllocAsync(&held->place, held->bytes, tenant->stream);
 }
 
-/* Brought onto the card at once. */
+/* Brought onto the GPU at once. */
 static CUresult managed_take(struct tenant *tenant, struct held *held)
 {
         CUresult r = cuMemAllocManaged(&held->place, held->bytes, ATTACH_GLOBAL);

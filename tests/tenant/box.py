@@ -130,9 +130,9 @@ class Box:
         self.probes.append(Probe(self, line))
         return self.probes[-1]
 
-    def card_mib(self):
-        """What the card itself says is used."""
-        return int(self.run(SHARE_TOOL, "--card", self.machine)) >> 20
+    def gpu_mib(self):
+        """What the GPU itself says is used."""
+        return int(self.run(SHARE_TOOL, "--gpu", self.machine)) >> 20
 
     def close(self):
         for probe in self.probes:

@@ -1,6 +1,6 @@
-/* share_tool PATH MACHINE MIB REGION [POD_UID CONTAINER GPU]: makes a share of the machine's first card, or
+/* share_tool PATH MACHINE MIB REGION [POD_UID CONTAINER GPU]: makes a share of the machine's first GPU, or
  * of another, as a node would.
- * share_tool --card MACHINE: prints what that card itself says is used, in bytes. */
+ * share_tool --gpu MACHINE: prints what that GPU itself says is used, in bytes. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "slot.h"
 #include "unit_memory.h"
 
-static int card(struct machine *machine)
+static int gpu_used_print(struct machine *machine)
 {
         struct unit_memory memory;
 
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
                 return 2;
         }
         if (argc == 3)
-                return card(&machine);
+                return gpu_used_print(&machine);
         if (make(argc, argv, &machine, &e) < 0) {
                 fprintf(stderr, "share_tool: %s\n", e.text);
                 return 1;

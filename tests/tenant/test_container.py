@@ -26,9 +26,9 @@ class Container(BoxCase):
         self.assertEqual(probe.alloc(LIMIT_MIB + 2), OUT_OF_MEMORY)
         self.assertEqual(probe.alloc(LIMIT_MIB), "0")
         self.assertEqual(probe.alloc(2), OUT_OF_MEMORY)
-        self.assertEqual(box.card_mib(), LIMIT_MIB)
+        self.assertEqual(box.gpu_mib(), LIMIT_MIB)
         probe.close()
-        self.assertTrue(wait_until(lambda: box.card_mib() == 0))
+        self.assertTrue(wait_until(lambda: box.gpu_mib() == 0))
         time.sleep(0.05)        # for as long the dead may count
 
     def refused(self, box, line, *reasons):
@@ -61,7 +61,7 @@ class Container(BoxCase):
                   for i in range(8)]
         answers = [probe.alloc(20) for probe in probes]
         self.assertEqual((answers.count("0"), answers.count(OUT_OF_MEMORY)), (5, 3))
-        self.assertEqual(box.card_mib(), LIMIT_MIB)
+        self.assertEqual(box.gpu_mib(), LIMIT_MIB)
 
     def test_other_preloads(self):
         box = self.box()
@@ -120,7 +120,7 @@ class Container(BoxCase):
         time.sleep(1)
         self.assertTrue(wait_until(lambda: probe.alloc(2) == OUT_OF_MEMORY
                                    and "no more memory" in probe.said()))
-        self.assertLessEqual(box.card_mib(), LIMIT_MIB)
+        self.assertLessEqual(box.gpu_mib(), LIMIT_MIB)
 
     def test_an_account_that_is_written_by_hand(self):
         box = self.box()

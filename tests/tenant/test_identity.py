@@ -2,7 +2,7 @@
 """A container finds its own processes in the driver's lists: test_identity.py VGPU BURN SOURCE_ROOT.
 
 The simulated driver speaks the host's pids, as NVIDIA's closed kernel modules do, or those of the
-caller's namespace, as the open ones. A stranger on the same card is never shown, and a process is shown
+caller's namespace, as the open ones. A stranger on the same GPU is never shown, and a process is shown
 under the pid by which the container knows it.
 """
 
@@ -51,7 +51,7 @@ class Registry:
 
 class Identity(BoxCase):
     def stranger(self, box):
-        """A program of somebody else's on the same card, outside."""
+        """A program of somebody else's on the same GPU, outside."""
         process = subprocess.Popen([PROBE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env={"VGPU_SIM": box.machine,
                                         "LD_LIBRARY_PATH": os.path.join(BUILD, "lib", "sim")})
@@ -125,11 +125,11 @@ class Identity(BoxCase):
         for options in ({"host_pids": True}, {"host_pids": True, "registry": Registry()}, {}):
             box = self.box(context="20Mi", **options)
             self.stranger(box)
-            before = box.card_mib()
+            before = box.gpu_mib()
             probe = box.probe()
             self.assertEqual(probe.started, "0", probe.said())
             self.assertEqual(probe.ask("info"), f"{LIMIT_MIB - 20} {LIMIT_MIB}")
-            self.assertEqual(box.card_mib() - before, 20)
+            self.assertEqual(box.gpu_mib() - before, 20)
 
     def test_of_several_newcomers_the_largest_counts(self):
         """Who it is cannot be told, so it counts as the largest of them: never too little."""

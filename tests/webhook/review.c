@@ -48,7 +48,7 @@ int main(int argc, char **argv)
                 .foreign_runtimes = foreign,
                 .trusted_users = trusted,
                 .volcano_users = volcano,
-                .largest_card_mib = 40960,
+                .largest_device_mib = 40960,
                 .container = { .leaves_units = getenv("VGPU_TEST_LEAVE") != NULL },
                 .seal = { .key = "a key for tests", .now_s = test_now_s },
         };

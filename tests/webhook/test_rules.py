@@ -101,7 +101,7 @@ class Request(Case):
         self.assertEqual(self.resources({"volcano.sh/vgpu-cores": 30}),
                          [{"volcano.sh/vgpu-cores": 30, "volcano.sh/vgpu-number": "1"}])
 
-    def test_a_number_alone_is_the_whole_card(self):
+    def test_a_number_alone_is_the_whole_gpu(self):
         self.assertEqual(self.resources({"nvidia.com/vgpu-number": "1"}),
                          [{"nvidia.com/vgpu-number": "1", "nvidia.com/vgpu-cores": "100"}])
 
@@ -249,7 +249,7 @@ class Way(Case):
         pod = self.mutate(self.pod(self.GPU))
         self.assertIn("patch", self.ask("mutate", pod, namespace="other"))
 
-    def test_more_memory_than_any_card_has_is_a_warning(self):
+    def test_more_memory_than_any_gpu_has_is_a_warning(self):
         self.assertNotIn("warnings", self.ask("mutate", self.pod({"nvidia.com/gpumem": "40960"})))
         answer = self.ask("mutate", self.pod({"cpu": "1"}, {"nvidia.com/gpumem": "40961"}))
         self.assertTrue(answer["allowed"])
@@ -303,7 +303,7 @@ class Change(Case):
                      side="validate")
         self.mutate(self.pod(self.GPU, annotations={"vgpu.io/memory": "1Gi", "vgpu.io/memory-max": "1Gi"}))
 
-    def test_a_part_of_a_card_grows_no_further_than_it_was_given(self):
+    def test_a_part_of_a_gpu_grows_no_further_than_it_was_given(self):
         given = json.dumps({"version": 1, "pod": "u", "node": "n", "containers": {
             "c0": [{"uuid": "GPU-1", "memory": 4096, "cores": 0}]}})
 

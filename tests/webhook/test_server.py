@@ -280,7 +280,7 @@ class Server(unittest.TestCase):
         webhook.until("a new certificate is in use")
         self.assertEqual(self.serial(webhook), 2)
 
-    def test_more_than_any_card_has_is_told(self):
+    def test_more_than_any_gpu_has_is_told(self):
         store = Store()
         store.nodes = [{"metadata": {"name": f"n{number}", "uid": f"n{number}", "annotations": {
             "nvidia.com/node-device-register": json.dumps([{

@@ -172,7 +172,7 @@ nvmlReturn_t sim_nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts(
         return NVML_SUCCESS;
 }
 
-/* Cards either retire pages (before Ampere) or remap rows. */
+/* GPUs either retire pages (before Ampere) or remap rows. */
 static nvmlReturn_t target_with_pages(nvmlDevice_t device, const void *answer, struct target *ret)
 {
         nvmlReturn_t r = target_with_ecc(device, answer, ret);

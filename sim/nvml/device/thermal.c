@@ -117,7 +117,7 @@ nvmlReturn_t sim_nvmlDeviceGetThermalSettings(nvmlDevice_t device, unsigned int 
         return NVML_SUCCESS;
 }
 
-/* Cards of servers are cooled by the chassis. */
+/* GPUs of servers are cooled by the chassis. */
 static nvmlReturn_t target_with_fan(nvmlDevice_t device, unsigned fan, const void *answer,
                                     struct target *ret)
 {

@@ -343,7 +343,7 @@ SIM_TEST(a_pageable_source_may_change_after_the_call)
         CHECK_EQ(back[BYTES - 1], 'b');
 }
 
-SIM_TEST(copies_between_cards)
+SIM_TEST(copies_between_gpus)
 {
         char sent[1000], back[1000];
         CUcontext one, two;
@@ -397,6 +397,6 @@ int main(void)
                    CASE(fills_of_each_width), CASE(uniform_pages_read_and_write_like_others),
                    CASE(what_exceeds_the_budget_is_dropped_and_counted),
                    CASE(untouched_and_uniform_memory_costs_nothing),
-                   CASE(a_pageable_source_may_change_after_the_call), CASE(copies_between_cards),
+                   CASE(a_pageable_source_may_change_after_the_call), CASE(copies_between_gpus),
                    CASE(batches_copy_each_of_their_parts));
 }

@@ -96,7 +96,7 @@ static int share_describe(const struct run_limits *limits, const struct gpu_list
                 memcpy(device->uuid, gpus->uuids[i], sizeof device->uuid);
                 device->limit_bytes = device->physical_bytes = SHARE_UNLIMITED;
                 device->flags = limits->is_context_exempt ? SHARE_CONTEXT_EXEMPT : 0;
-                device->device_bytes = gpus->cards[i].memory_bytes;
+                device->device_bytes = gpus->devices[i].memory_bytes;
                 share_memory_put(&limits->memory, device);
                 if (r == 0)
                         r = share_compute_put(&limits->compute, device, e);

@@ -24,15 +24,15 @@ static void device_print(const struct share_copy *copy, unsigned gpu, uint64_t h
                                 device->flags & SHARE_OVERSOLD || host;
         const uint64_t limit = share_memory_whole(device);
         char limit_text[QUANTITY_TEXT_BYTES], held_text[QUANTITY_TEXT_BYTES],
-                card_text[QUANTITY_TEXT_BYTES], part_text[QUANTITY_TEXT_BYTES];
+                gpu_text[QUANTITY_TEXT_BYTES], part_text[QUANTITY_TEXT_BYTES];
 
         quantity_format_bytes(limit, limit_text);
         quantity_format_bytes(held + host, held_text);
-        quantity_format_bytes(held, card_text);
+        quantity_format_bytes(held, gpu_text);
         quantity_format_bytes(device->physical_bytes, part_text);
         printf("%s: GPU %u holds %s of %s", copy->name, gpu, held_text, limit_text);
         if (is_virtual)
-                printf(", of these on the GPU %s of %s", card_text, part_text);
+                printf(", of these on the GPU %s of %s", gpu_text, part_text);
         if (held + host > limit)
                 puts("; nothing is taken away, new memory is refused until it fits");
         else

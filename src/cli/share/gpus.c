@@ -10,12 +10,12 @@
 #include "nearby.h"
 #include "nvml_prototypes.h"
 
-static int list_add(struct gpu_list *list, const char *uuid, struct gpu_device card)
+static int list_add(struct gpu_list *list, const char *uuid, struct gpu_device gpu_device)
 {
         if (list->count == SHARE_DEVICES)
                 return -E2BIG;
         snprintf(list->uuids[list->count], SHARE_UUID, "%s", uuid);
-        list->cards[list->count++] = card;
+        list->devices[list->count++] = gpu_device;
         return 0;
 }
 
@@ -48,7 +48,7 @@ static int simulated_mig(const struct machine *machine, const struct machine_gpu
 
         for (unsigned i = 0; i < sizeof gpu->instances / sizeof *gpu->instances; i++) {
                 const struct machine_gpu_instance *instance = &gpu->instances[i];
-                const struct gpu_device card = {
+                const struct gpu_device gpu_device = {
                         machine_unit(machine, instance->unit)->memory_bytes,
                         gpu->prefetch_bytes_per_s
                 };
@@ -57,7 +57,7 @@ static int simulated_mig(const struct machine *machine, const struct machine_gpu
                         if (!instance->compute[k].is_used)
                                 continue;
                         list_see(list, instance->compute[k].uuid, position++);
-                        r = list_add(list, instance->compute[k].uuid, card);
+                        r = list_add(list, instance->compute[k].uuid, gpu_device);
                 }
         }
         return r;
@@ -73,12 +73,12 @@ int gpus_simulated(const char *machine_path, struct gpu_list *ret_list, struct e
                 return r;
         for (unsigned i = 0; i < machine.file->header.gpu_count && r == 0; i++) {
                 const struct machine_gpu *gpu = machine_gpu(&machine, i);
-                const struct gpu_device card = { gpu->memory_bytes - gpu->reserved_bytes,
-                                                 gpu->prefetch_bytes_per_s };
+                const struct gpu_device gpu_device = { gpu->memory_bytes - gpu->reserved_bytes,
+                                                       gpu->prefetch_bytes_per_s };
 
                 list_see(&list, gpu->uuid, i);
                 r = gpu->mig_mode ? simulated_mig(&machine, gpu, &list)
-                                  : list_add(&list, gpu->uuid, card);
+                                  : list_add(&list, gpu->uuid, gpu_device);
         }
         for (size_t i = 0; i < sizeof machine.file->header.id; i++)
                 snprintf(list.machine + 2 * i, 3, "%02x", machine.file->header.id[i]);
@@ -130,14 +130,14 @@ static bool nvml_load(struct nvml *nvml)
 static int device_add(const struct nvml *nvml, nvmlDevice_t device, struct gpu_list *list)
 {
         char uuid[SHARE_UUID];
-        struct gpu_device card = { 0 };
+        struct gpu_device gpu_device = { 0 };
         nvmlMemory_t memory = { 0 };
 
         if (nvml->uuid(device, uuid, sizeof uuid) != NVML_SUCCESS)
                 return -EIO;
         if (nvml->memory && nvml->memory(device, &memory) == NVML_SUCCESS)
-                card = (struct gpu_device){ memory.total, SWAP_BYTES_PER_S };
-        return list_add(list, uuid, card);
+                gpu_device = (struct gpu_device){ memory.total, SWAP_BYTES_PER_S };
+        return list_add(list, uuid, gpu_device);
 }
 
 static void device_see(const struct nvml *nvml, nvmlDevice_t device, unsigned position,

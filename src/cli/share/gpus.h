@@ -12,7 +12,7 @@ enum { GPUS_SEEN = SHARE_DEVICES * 2 };
 struct gpu_list {
         unsigned count;
         char uuids[SHARE_DEVICES][SHARE_UUID];
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device devices[SHARE_DEVICES];
         /* All that NVML lists: those that are cut, too, and their MIG devices. */
         unsigned seen_count;
         struct limits_gpu seen[GPUS_SEEN];

@@ -365,7 +365,7 @@ static int share_make(const char *path, const struct share_copy *wanted,
         /* Before the share: whoever sees one finds its pages. */
         gpu_page_grant_path(path, grant);
         gpu_page_want_path(copy.region, want);
-        int r = gpu_page_create(grant, want, gpus->machine, gpus->cards, gpus->count, e);
+        int r = gpu_page_create(grant, want, gpus->machine, gpus->devices, gpus->count, e);
         if (r == 0)
                 r = region_make(&copy, e);
         return r < 0 ? r : share_create(path, &copy, e);

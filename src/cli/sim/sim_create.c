@@ -28,7 +28,7 @@ enum {
         IF_MISSING
 };
 
-/* More than any card has; beyond, addresses would not fit what a process can reserve. */
+/* More than any GPU has; beyond, addresses would not fit what a process can reserve. */
 static const uint64_t GPU_MEMORY_MOST_BYTES = UINT64_C(1) << 40;
 
 const struct cli_option sim_create_options[] = {

@@ -18,7 +18,7 @@ static const struct mig_device *part_find(const struct gpu_set *gpus, const char
 }
 
 static int device_put(const struct gpu_set *gpus, const char *uuid, struct share_copy *copy,
-                      struct gpu_device *cards, struct err *e)
+                      struct gpu_device *gpu_devices, struct err *e)
 {
         const struct mig_device *part = part_find(gpus, uuid);
         struct share_device *device = &copy->devices[copy->device_count];
@@ -31,13 +31,14 @@ static int device_put(const struct gpu_set *gpus, const char *uuid, struct share
         device->limit_bytes = device->physical_bytes = part->memory_bytes;
         device->limit_max_bytes = device->device_bytes = part->memory_bytes;
         device->cores_percent = device->cores_ceiling_percent = 0;
-        cards[copy->device_count] = (struct gpu_device){ part->memory_bytes, SWAP_BYTES_PER_S };
+        gpu_devices[copy->device_count] =
+                (struct gpu_device){ part->memory_bytes, SWAP_BYTES_PER_S };
         copy->device_count++;
         return 0;
 }
 
 static int container_put(const V1__ContainerResources *container, const struct gpu_set *gpus,
-                         struct share_copy *copy, struct gpu_device *cards, struct err *e)
+                         struct share_copy *copy, struct gpu_device *gpu_devices, struct err *e)
 {
         int r = 0;
 
@@ -46,7 +47,7 @@ static int container_put(const V1__ContainerResources *container, const struct g
 
                 for (size_t j = 0; j < devices->n_device_ids && r == 0; j++)
                         if (str_starts_with(devices->device_ids[j], "MIG-"))
-                                r = device_put(gpus, devices->device_ids[j], copy, cards, e);
+                                r = device_put(gpus, devices->device_ids[j], copy, gpu_devices, e);
         }
         return r;
 }
@@ -71,7 +72,7 @@ static const V1__ContainerResources *container_find(const V1__ListPodResourcesRe
 struct beginning {
         const struct gpu_set *gpus;
         struct share_copy *copy;
-        struct gpu_device *cards;
+        struct gpu_device *gpu_devices;
         struct err *e;
         int result;
 };
@@ -82,20 +83,22 @@ static void on_start(void *owner, const char *id)
 
         if (beginning->result == 0 && str_starts_with(id, "MIG-"))
                 beginning->result = device_put(beginning->gpus, id, beginning->copy,
-                                               beginning->cards, beginning->e);
+                                               beginning->gpu_devices, beginning->e);
 }
 
 int mig_share_make(const V1__ListPodResourcesResponse *list, const struct mig_starts *starts,
                    uint64_t now_ns, const struct mig_share_owner *owner, const struct gpu_set *gpus,
-                   struct share_copy *ret_copy, struct gpu_device ret_cards[static SHARE_DEVICES],
-                   struct err *e)
+                   struct share_copy *ret_copy,
+                   struct gpu_device ret_gpu_devices[static SHARE_DEVICES], struct err *e)
 {
         const V1__ContainerResources *container = container_find(list, owner);
         struct share_copy copy = { 0 };
-        struct beginning beginning = { .gpus = gpus, .copy = &copy, .cards = ret_cards, .e = e };
+        struct beginning beginning = {
+                .gpus = gpus, .copy = &copy, .gpu_devices = ret_gpu_devices, .e = e
+        };
 
         if (container)
-                beginning.result = container_put(container, gpus, &copy, ret_cards, e);
+                beginning.result = container_put(container, gpus, &copy, ret_gpu_devices, e);
         else
                 mig_starts_each(starts, list, owner->pod_namespace, owner->pod, now_ns, on_start,
                                 &beginning);

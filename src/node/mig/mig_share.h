@@ -17,5 +17,5 @@ struct mig_share_owner {
  * this node any more. An init container that ends is not in the list: it has what it is being started with. */
 int mig_share_make(const V1__ListPodResourcesResponse *list, const struct mig_starts *starts,
                    uint64_t now_ns, const struct mig_share_owner *owner, const struct gpu_set *gpus,
-                   struct share_copy *ret_copy, struct gpu_device ret_cards[static SHARE_DEVICES],
-                   struct err *e);
+                   struct share_copy *ret_copy,
+                   struct gpu_device ret_gpu_devices[static SHARE_DEVICES], struct err *e);

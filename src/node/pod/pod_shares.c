@@ -56,7 +56,7 @@ void pod_shares_settle(const struct pod_watch_options *options)
 /* What grew gives way to what was decided. An unconfirmed pod is not checked for fit: the watch, which
  * knows who has left it, is behind. */
 static int share_make(const struct pod_watch_options *options, const struct seen_pod *seen,
-                      const struct share_copy *content, const struct gpu_device *cards,
+                      const struct share_copy *content, const struct gpu_device *gpu_devices,
                       struct held_share **ret_held, struct err *e)
 {
         int r = 0;
@@ -64,14 +64,14 @@ static int share_make(const struct pod_watch_options *options, const struct seen
         share_growth_yield(options->fit, content, on_cut, (void *)options);
         if (!seen->learned_ns)
                 r = share_fit_admits(options->fit, content, e);
-        return r < 0 ? r : share_book_make(options->shares, content, cards, ret_held, e);
+        return r < 0 ? r : share_book_make(options->shares, content, gpu_devices, ret_held, e);
 }
 
 /* A share that is there changes only when what the pod says does: what `vgpu set` has changed since is not
  * undone by a pod's heartbeat. */
 static int share_put(const struct pod_watch_options *options, const struct seen_pod *seen,
                      const json_t *pod, const struct share_copy *content,
-                     const struct gpu_device *cards, struct err *e)
+                     const struct gpu_device *gpu_devices, struct err *e)
 {
         struct share_book *shares = options->shares;
         struct held_share *held = share_book_find(shares, content->pod_uid, content->container);
@@ -88,7 +88,7 @@ static int share_put(const struct pod_watch_options *options, const struct seen_
                 if (r == 0)
                         pod_notes_allocation(options->client, held, annotations_of(pod));
         } else {
-                r = share_make(options, seen, content, cards, &held, e);
+                r = share_make(options, seen, content, gpu_devices, &held, e);
         }
         if (r == 0)
                 log_info("share of container '%s' of pod %s/%s: %u GPUs, first with %u MiB",
@@ -146,13 +146,13 @@ static int share_begin(const struct pod_watch_options *options, const struct see
                        const struct allocation *allocation, struct err *e)
 {
         struct share_terms terms = options->terms;
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct share_copy content;
 
         terms.is_as_decided = true;
         const int r = share_content_make(pod, container, allocation, options->gpus, &terms,
-                                         &content, cards, e);
-        return r > 0 ? share_put(options, seen, pod, &content, cards, e) : r;
+                                         &content, gpu_devices, e);
+        return r > 0 ? share_put(options, seen, pod, &content, gpu_devices, e) : r;
 }
 
 static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
@@ -160,16 +160,16 @@ static void container_apply(const struct pod_watch_options *options, struct seen
                             const struct allocation *allocation)
 {
         const char *name = pod_request_name(container);
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct share_copy content;
         struct err e = { 0 };
         int r = share_content_make(pod, container, allocation, options->gpus, &options->terms,
-                                   &content, cards, &e);
+                                   &content, gpu_devices, &e);
 
         if (r > 0 && !share_book_find(options->shares, seen->uid, name))
                 r = share_begin(options, seen, pod, container, allocation, &e) < 0 ? -EINVAL : r;
         if (r > 0)
-                r = share_put(options, seen, pod, &content, cards, &e);
+                r = share_put(options, seen, pod, &content, gpu_devices, &e);
         if (r < 0)
                 refuse(options, seen, pod, name, &e);
         else

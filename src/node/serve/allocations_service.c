@@ -264,19 +264,19 @@ static void on_listed(void *owner, const V1__ListPodResourcesResponse *list, con
         const struct allocations_service *service = listing->service;
         const struct mig_share_owner who = { listing->pod_uid, listing->pod_namespace, listing->pod,
                                              listing->container };
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct held_share *held = NULL;
         struct share_copy content;
         struct err e = { 0 };
         int r = list ? mig_share_make(list, service->starts, clock_now_ns(), &who, service->gpus,
-                                      &content, cards, &e)
+                                      &content, gpu_devices, &e)
                      : 0;
 
         grpc_on_gone(listing->call, NULL, NULL);
         if (r > 0) {
                 content.compatibility =
                         service->speaks_own_pids ? COMPATIBILITY_OPEN_KERNEL + 1 : 0;
-                r = share_book_make(service->shares, &content, cards, &held, &e);
+                r = share_book_make(service->shares, &content, gpu_devices, &held, &e);
                 held = held ? held : share_book_find(service->shares, who.pod_uid, who.container);
         }
         if (held) {

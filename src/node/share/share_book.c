@@ -134,7 +134,8 @@ static int held_add(struct share_book *book, const struct share *share, const ch
 }
 
 int share_book_make(struct share_book *book, const struct share_copy *content,
-                    const struct gpu_device *cards, struct held_share **ret_held, struct err *e)
+                    const struct gpu_device *gpu_devices, struct held_share **ret_held,
+                    struct err *e)
 {
         struct share_copy copy;
         struct share share;
@@ -147,7 +148,7 @@ int share_book_make(struct share_book *book, const struct share_copy *content,
         name_make(book, content, copy.name);
         int r = share_folder_path(book->folder, copy.pod_uid, copy.container, path, e);
         if (r == 0)
-                r = share_folder_make(path, &copy, book->boot, cards, e);
+                r = share_folder_make(path, &copy, book->boot, gpu_devices, e);
         if (r == 0)
                 r = share_open(path, true, &share, e);
         if (r < 0)

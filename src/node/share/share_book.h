@@ -58,10 +58,11 @@ void share_book_each(struct share_book *book, void (*visit)(void *owner, struct 
 size_t share_book_count(const struct share_book *book);
 
 /* Makes the share of a container that has none: pages and region, then the share that names them.
- * content has the container's identity and its devices, cards a row per device; name, paths and the
+ * content has the container's identity and its devices, GPUs a row per device; name, paths and the
  * region are filled in. -EEXIST. */
 int share_book_make(struct share_book *book, const struct share_copy *content,
-                    const struct gpu_device *cards, struct held_share **ret_held, struct err *e);
+                    const struct gpu_device *gpu_devices, struct held_share **ret_held,
+                    struct err *e);
 /* Replaces the content in place: identity, name and region stay, whatever content says; so do the
  * devices, which must be the same in the same order. */
 int share_book_change(struct share_book *book, struct held_share *held,

@@ -159,7 +159,7 @@ struct terms {
 };
 
 static int device_put(const struct allocation_part *part, const struct terms *terms,
-                      struct share_copy *copy, struct gpu_device *cards, struct err *e)
+                      struct share_copy *copy, struct gpu_device *gpu_devices, struct err *e)
 {
         const struct gpu *gpu = gpu_find(terms->gpus, part->uuid);
         const unsigned index = copy->device_count;
@@ -179,7 +179,7 @@ static int device_put(const struct allocation_part *part, const struct terms *te
                 r = wishes_put(&terms->wishes.devices[index], terms->node, device, e);
         if (r < 0)
                 return r;
-        cards[index] = (struct gpu_device){ gpu->memory_bytes, SWAP_BYTES_PER_S };
+        gpu_devices[index] = (struct gpu_device){ gpu->memory_bytes, SWAP_BYTES_PER_S };
         copy->device_count++;
         return 0;
 }
@@ -252,7 +252,7 @@ static int terms_read(const json_t *pod, const json_t *container, struct terms *
 int share_content_make(const json_t *pod, const json_t *container,
                        const struct allocation *allocation, const struct gpu_set *gpus,
                        const struct share_terms *node, struct share_copy *ret_copy,
-                       struct gpu_device ret_cards[static SHARE_DEVICES], struct err *e)
+                       struct gpu_device ret_gpu_devices[static SHARE_DEVICES], struct err *e)
 {
         struct terms terms = { .gpus = gpus, .node = node };
         const char *name = pod_request_name(container);
@@ -267,7 +267,7 @@ int share_content_make(const json_t *pod, const json_t *container,
                 if (copy.device_count == 0)
                         r = terms_read(pod, container, &terms, e);
                 if (r == 0)
-                        r = device_put(part, &terms, &copy, ret_cards, e);
+                        r = device_put(part, &terms, &copy, ret_gpu_devices, e);
         }
         if (r == 0 && copy.device_count == 0)
                 return 0;

@@ -24,4 +24,4 @@ struct share_terms {           /* of the node's operator */
 int share_content_make(const json_t *pod, const json_t *container,
                        const struct allocation *allocation, const struct gpu_set *gpus,
                        const struct share_terms *terms, struct share_copy *ret_copy,
-                       struct gpu_device ret_cards[static SHARE_DEVICES], struct err *e);
+                       struct gpu_device ret_gpu_devices[static SHARE_DEVICES], struct err *e);

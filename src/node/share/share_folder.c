@@ -102,8 +102,8 @@ static int mode_set(const char *path, mode_t mode, struct err *e)
 }
 
 /* The container's processes write to these two, whoever they run as. */
-static int pages_make(const char *path, const char *boot, const struct gpu_device *cards,
-                      unsigned card_count, uint64_t *ret_inode, struct err *e)
+static int pages_make(const char *path, const char *boot, const struct gpu_device *gpu_devices,
+                      unsigned device_count, uint64_t *ret_inode, struct err *e)
 {
         char region_path[SHARE_TEXT], grant[SHARE_TEXT], want[SHARE_TEXT];
         struct region region;
@@ -111,7 +111,7 @@ static int pages_make(const char *path, const char *boot, const struct gpu_devic
         share_folder_beside(path, "region", region_path);
         share_folder_beside(path, "grant", grant);
         share_folder_beside(path, "want", want);
-        int r = gpu_page_create(grant, want, boot, cards, card_count, e);
+        int r = gpu_page_create(grant, want, boot, gpu_devices, device_count, e);
         if (r == 0)
                 r = region_open(region_path, REGION_DEVICES, &region, e);
         if (r < 0)
@@ -125,7 +125,7 @@ static int pages_make(const char *path, const char *boot, const struct gpu_devic
 }
 
 int share_folder_make(const char *path, struct share_copy *copy, const char *boot,
-                      const struct gpu_device *cards, struct err *e)
+                      const struct gpu_device *gpu_devices, struct err *e)
 {
         char folder[SHARE_TEXT];
 
@@ -138,7 +138,7 @@ int share_folder_make(const char *path, struct share_copy *copy, const char *boo
                 return r;
         files_remove(path);
         snprintf(copy->region, sizeof copy->region, "%s", CONTAINER_REGION);
-        r = pages_make(path, boot, cards, copy->device_count, &copy->region_inode, e);
+        r = pages_make(path, boot, gpu_devices, copy->device_count, &copy->region_inode, e);
         if (r == 0)
                 r = share_decided_write(path, copy, e);
         if (r == 0)
@@ -153,7 +153,7 @@ int share_folder_make(const char *path, struct share_copy *copy, const char *boo
 /* Is it of another boot, or not the one that the share names, because we were killed over making it
  * anew? Then the GPUs' sizes are read, for the next. */
 static int pages_check(const char *path, const char *boot, uint64_t region_inode,
-                       struct gpu_device *cards, bool *ret_is_old, struct err *e)
+                       struct gpu_device *gpu_devices, bool *ret_is_old, struct err *e)
 {
         struct gpu_grant_file *grants;
         struct file_identity region = { 0 };
@@ -169,14 +169,14 @@ static int pages_check(const char *path, const char *boot, uint64_t region_inode
                       strncmp(grants->machine, boot, sizeof grants->machine) != 0;
         const unsigned count = gpu_grant_count(grants);
         for (unsigned i = 0; *ret_is_old && i < count; i++)
-                cards[i] = (struct gpu_device){ grants->devices[i].device_bytes,
-                                                grants->devices[i].swap_bytes_per_s };
+                gpu_devices[i] = (struct gpu_device){ grants->devices[i].device_bytes,
+                                                      grants->devices[i].swap_bytes_per_s };
         gpu_grant_unmap(grants);
         return 0;
 }
 
 /* The share stays, with a region that nobody has written to. */
-static int pages_renew(const char *path, const char *boot, const struct gpu_device *cards,
+static int pages_renew(const char *path, const char *boot, const struct gpu_device *gpu_devices,
                        struct share *share, struct err *e)
 {
         struct share_copy copy;
@@ -187,7 +187,7 @@ static int pages_renew(const char *path, const char *boot, const struct gpu_devi
                 share_folder_beside(path, region_names[i], file);
                 unlink(file);
         }
-        const int r = pages_make(path, boot, cards, copy.device_count, &copy.region_inode, e);
+        const int r = pages_make(path, boot, gpu_devices, copy.device_count, &copy.region_inode, e);
         return r < 0 ? r : share_update(share, &copy, e);
 }
 
@@ -206,7 +206,7 @@ static int identity_check(const char *path, const struct share_copy *copy, struc
 
 int share_folder_open(const char *path, const char *boot, struct share *ret_share, struct err *e)
 {
-        struct gpu_device cards[SHARE_DEVICES] = { 0 };
+        struct gpu_device gpu_devices[SHARE_DEVICES] = { 0 };
         struct share share;
         bool is_old = false;
         int r = share_open(path, true, &share, e);
@@ -215,9 +215,10 @@ int share_folder_open(const char *path, const char *boot, struct share *ret_shar
                 return r;
         r = identity_check(path, share_current(&share), e);
         if (r == 0)
-                r = pages_check(path, boot, share_current(&share)->region_inode, cards, &is_old, e);
+                r = pages_check(path, boot, share_current(&share)->region_inode, gpu_devices,
+                                &is_old, e);
         if (r == 0 && is_old)
-                r = pages_renew(path, boot, cards, &share, e);
+                r = pages_renew(path, boot, gpu_devices, &share, e);
         if (r < 0)
                 share_close(&share);
         else

@@ -260,7 +260,7 @@ def on_a_kubelet(cluster):
         with full_stack.agent(cluster, "gtx-1050ti", 1, f"--kubeconfig={blind_kubeconfig(cluster)}",
                          f"--scheduler={PLACE}", f"--scheduler-certificate={folder}",
                          f"--scheduler-name=vgpu-scheduler.{cluster.namespace}.svc"):
-            cluster.wait("the GPU is registered", lambda: len(full_stack.cards(cluster)) == 1)
+            cluster.wait("the GPU is registered", lambda: len(full_stack.registered_gpus(cluster)) == 1)
             cluster.wait("kubelet has the vGPUs", lambda: int(
                 cluster.node(NODE)["status"]["allocatable"].get(full_stack.RESOURCES[0], "0")) >= 1)
             cluster.apply(full_stack.gpu_pod("user", memory=700, cores=30))

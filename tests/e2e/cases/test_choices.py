@@ -1,4 +1,4 @@
-"""Which cards a pod wants, and how much a namespace may have; on nodes that nobody runs."""
+"""Which GPUs a pod wants, and how much a namespace may have; on nodes that nobody runs."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from cases.test_placement import EXTENDER, allocation, bound, scheduler
 LINKS = "[[0,1,20],[1,2,112]]"
 
 
-def cards(name, types=("NVIDIA A100-SXM4-40GB",) * 4):
+def gpus(name, types=("NVIDIA A100-SXM4-40GB",) * 4):
     return json.dumps([{"id": i, "type": kind, "uuid": f"GPU-{name}-{i}", "core": 100, "memory": 40000, "number": 10,
                         "numa": i % 2, "mig": False, "busId": f"0000:0{i}:00.0", "capability": 8, "healthy": True}
                        for i, kind in enumerate(types)])
@@ -19,10 +19,10 @@ def cards(name, types=("NVIDIA A100-SXM4-40GB",) * 4):
 
 @contextlib.contextmanager
 def node(cluster, types=("NVIDIA A100-SXM4-40GB",) * 4, **annotations):
-    """One node of four cards, scheduled to by vgpu-scheduler; gives its name."""
+    """One node of four GPUs, scheduled to by vgpu-scheduler; gives its name."""
     name, = cluster.add_nodes(1, {}, prefix=cluster.namespace)
     cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
-        "nvidia.com/node-device-register": cards(name, types), **annotations}}})
+        "nvidia.com/node-device-register": gpus(name, types), **annotations}}})
     try:
         with scheduler(), cluster.scheduler_config(extenders=EXTENDER):
             yield name
@@ -37,7 +37,7 @@ def ask(cluster, name, limits, **annotations):
 
 
 def placed(cluster, name):
-    """The numbers of the cards that a pod got."""
+    """The numbers of the GPUs that a pod got."""
     entry = cluster.wait(f"{name} is bound", lambda: next(
         (entry for entry in bound(cluster) if entry["metadata"]["name"] == name), None), 60)
     return sorted(int(part["uuid"].rpartition("-")[2]) for part in allocation(entry)["containers"]["main"])
@@ -47,7 +47,7 @@ def refused(cluster, name, why):
     cluster.wait(f"{name} says why it waits", lambda: any(why in event for event in cluster.events(name)), 60)
 
 
-@case("pods get cards that are near each other, or wait where they insist", profile="light")
+@case("pods get GPUs that are near each other, or wait where they insist", profile="light")
 def near(cluster):
     two = {"nvidia.com/vgpu": "2", "nvidia.com/gpumem": "100"}
     three = {"nvidia.com/vgpu": "3", "nvidia.com/gpumem": "100"}
@@ -65,7 +65,7 @@ def near(cluster):
         refused(cluster, "local", "no NUMA-local GPUs are free together")
 
 
-@case("pods choose cards by type and UUID, and memory is in the node's units", profile="light")
+@case("pods choose GPUs by type and UUID, and memory is in the node's units", profile="light")
 def chosen(cluster):
     types = ("NVIDIA A100-SXM4-40GB", "Tesla T4", "NVIDIA L4", "Tesla T4")
     config = {"nvidia.com/node-config-info": '{"deviceSplit":10,"coresScaling":1,"memoryFactor":100,"memoryScaling":1}'}
@@ -119,7 +119,7 @@ def quota(cluster):
         placed(cluster, "fourth")
 
 
-@case("a pod that found no room follows when a node, a card or memory appears", profile="light")
+@case("a pod that found no room follows when a node, a GPU or memory appears", profile="light")
 def follows(cluster):
     limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "40000"}
     with node(cluster, types=("NVIDIA A100-SXM4-40GB",)) as name:
@@ -130,8 +130,8 @@ def follows(cluster):
             "too few GPUs with 40000 MiB and 0 cores free: 0 of 1, 1 needed" in event
             for event in cluster.events()) >= 2, 60)
         cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
-            "nvidia.com/node-device-register": cards(name, ("NVIDIA A100-SXM4-40GB",) * 2)}}})
-        cluster.wait("a second follows to the new card", lambda: len(bound(cluster)) == 2, 60)
+            "nvidia.com/node-device-register": gpus(name, ("NVIDIA A100-SXM4-40GB",) * 2)}}})
+        cluster.wait("a second follows to the new GPU", lambda: len(bound(cluster)) == 2, 60)
         first = bound(cluster)[0]["metadata"]["name"]
         cluster.delete("v1", "Pod", first, cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("the third follows to what is given back", lambda: len(bound(cluster)) == 2, 60)
@@ -143,7 +143,7 @@ def refusals(cluster):
                for entry in cluster.list("v1", "Event", cluster.namespace) if entry["reason"] == "FailedScheduling")
 
 
-@case("a pod follows to cards of which kube-scheduler heard before vgpu-scheduler", profile="light")
+@case("a pod follows to GPUs of which kube-scheduler heard before vgpu-scheduler", profile="light")
 def heard_late(cluster):
     line = chaos.Line()
     name, = cluster.add_nodes(1, {}, prefix=cluster.namespace)
@@ -155,10 +155,10 @@ def heard_late(cluster):
             with line.held():
                 before = refusals(cluster)
                 cluster.patch("v1", "Node", name, {"metadata": {"annotations": {
-                    "nvidia.com/node-device-register": cards(name)}}})
+                    "nvidia.com/node-device-register": gpus(name)}}})
                 cluster.wait("kube-scheduler has asked again", lambda: refusals(cluster) > before, 30)
             # By itself kube-scheduler would ask after five minutes.
-            expect(len(placed(cluster, "early")) == 1, "one card")
+            expect(len(placed(cluster, "early")) == 1, "one GPU")
         finally:
             late.end()
             cluster.remove_nodes([name])

@@ -159,7 +159,7 @@ def least_privilege(cluster):
         # Two victims: their PodDisruptionBudgets are asked for.
         for name in ("one", "two"):
             cluster.create(pod(name, limits={"nvidia.com/vgpu": "1"}))
-        cluster.wait("each has a card", lambda: all(cluster.pod(name)["spec"].get("nodeName") for name in ("one", "two")),
+        cluster.wait("each has a GPU", lambda: all(cluster.pod(name)["spec"].get("nodeName") for name in ("one", "two")),
                      60)
         cluster.create(pod("urgent", limits=whole, priorityClassName="system-cluster-critical"))
         cluster.wait("they are preempted for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)

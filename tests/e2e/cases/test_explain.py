@@ -34,7 +34,7 @@ def ask(cluster, name, memory, annotations=None, **spec):
 
 @case("vgpu explain pod says why a pod waits, node by node, and where it went", profile="light")
 def explains(cluster):
-    with nodes(cluster, 3, cards=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
+    with nodes(cluster, 3, gpu_count=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         for number in range(3):
             ask(cluster, f"placed-{number}", 30000, SEEN)
         cluster.wait("three are bound", lambda: len(bound(cluster)) == 3, 60)

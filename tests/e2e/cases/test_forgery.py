@@ -64,7 +64,7 @@ def by_hand(cluster):
 
 @case("what somebody writes on a pod after it was placed, in its own name, counts at once", profile="light")
 def later(cluster):
-    with nodes(cluster, 1, cards=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
+    with nodes(cluster, 1, gpu_count=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         node = f"{cluster.namespace}-0"
         made = cluster.create(pod("late", limits=LIMITS, nodeName=node))
         cluster.patch("v1", "Pod", "late", {"metadata": {"annotations": forged(
@@ -76,7 +76,7 @@ def later(cluster):
 
 @case("a pod of another scheduler is not ours: it waits, and takes no room", profile="light")
 def others(cluster):
-    with nodes(cluster, 1, cards=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
+    with nodes(cluster, 1, gpu_count=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         node = f"{cluster.namespace}-0"
         cluster.create(with_annotations(pod("other", limits=LIMITS, schedulerName="nobody"), forged(node)))
         all_fit(cluster, 4)
@@ -99,12 +99,12 @@ def refused(cluster):
                    "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": {
                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": cluster.namespace}}}}})
     try:
-        with nodes(cluster, 1, cards=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
+        with nodes(cluster, 1, gpu_count=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
             cluster.wait("the policy is in force", lambda: denied(cluster), 60)
             cluster.create(pod("refused", limits=LIMITS))
             cluster.wait("it says why it is not bound", lambda: any(
                 "not this one" in event for event in cluster.events("refused")), 60)
-            all_fit(cluster, 4)             # all of the card
+            all_fit(cluster, 4)             # all of the GPU
             cluster.delete("v1", "Pod", "honest-0", cluster.namespace, gracePeriodSeconds=0)
             cluster.delete(POLICY, "ValidatingAdmissionPolicyBinding", name)
             cluster.wait("then it is bound", lambda: cluster.pod("refused")["spec"].get("nodeName"), 60)

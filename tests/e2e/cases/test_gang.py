@@ -59,7 +59,7 @@ def member_names(cluster):
 @case("a gang's member whose Binding is refused is tried again soon: the others stay, and its share is free meanwhile",
       profile="light")
 def retried(cluster):
-    with nodes(cluster, 1, cards=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
+    with nodes(cluster, 1, gpu_count=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         with refusing(cluster, "gang-1-"):
             cluster.create(gang(4, 10000))
             cluster.wait("three have their places", lambda: len(bound(cluster)) == 3, 60)
@@ -79,5 +79,5 @@ def retried(cluster):
         for name in member_names(cluster):
             cluster.delete("v1", "Pod", name, cluster.namespace, gracePeriodSeconds=0)
         cluster.create(pod("whole", limits={"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "40000"}))
-        cluster.wait("nothing is left of them: the card is whole", lambda: cluster.pod("whole")["spec"].get("nodeName"),
+        cluster.wait("nothing is left of them: the GPU is whole", lambda: cluster.pod("whole")["spec"].get("nodeName"),
                      60)

@@ -95,8 +95,8 @@ def use_is_told(cluster):
     def told():
         done = subprocess.run([f"{BUILD}/bin/vgpu", "explain", "pod", "share", "-n", cluster.namespace, "--json",
                                "--kubeconfig", KUBECONFIG], stdout=subprocess.PIPE, text=True, check=True)
-        card = json.loads(done.stdout)["gpus"][0]
-        return card.get("memory_used_mib"), card.get("cores_used")
+        gpu = json.loads(done.stdout)["gpus"][0]
+        return gpu.get("memory_used_mib"), gpu.get("cores_used")
     cluster.wait("the pod's use is told: none", lambda: told() == (0, 0), 15)
 
 
@@ -115,7 +115,7 @@ def container_engine(cluster):
     expect(image in run(*ctr, "import", f"{BUILD}/vgpu-image.tar"), "another name")
     run(*ctr, "mount", image, folder)
     try:
-        expect("a100-40gb" in run("chroot", folder, "/usr/bin/vgpu", "sim", "list"), "no cards")
+        expect("a100-40gb" in run("chroot", folder, "/usr/bin/vgpu", "sim", "list"), "no GPUs")
     finally:
         run(*ctr, "unmount", folder)
     # Without the lines that the tests' own configuration has of the runtime.
@@ -185,7 +185,7 @@ def with_helm(cluster):
         told = helm("install", *release, f"{DEPLOY}/helm/vgpu", "--create-namespace", "--set", values, "--wait",
                     "--timeout", "4m")
         expect("is installed in das-operator" in told, told)
-        cluster.wait("the card is registered", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 4096)])
+        cluster.wait("the GPU is registered", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 4096)])
         typed(EDIT)
         cluster.wait("its memory is twice as much", lambda: registered() == [("NVIDIA GeForce GTX 1050 Ti", 8192)])
         told = typed(f"kubectl get node {NODE} -o yaml | grep node-device-register")

@@ -212,17 +212,17 @@ def follows(cluster, names, fits, free, after="50"):
 
 
 @contextlib.contextmanager
-def cut_node(cluster, *cards):
-    """vgpu-node on simulated cards, each cut into MIG devices of so many slices; what is cut is offered."""
+def cut_node(cluster, *gpus):
+    """vgpu-node on simulated GPUs, each cut into MIG devices of so many slices; what is cut is offered."""
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})
-    with agent(cluster, "a100-40gb", len(cards)) as node:
-        for gpu, slices in enumerate(cards):
+    with agent(cluster, "a100-40gb", len(gpus)) as node:
+        for gpu, slices in enumerate(gpus):
             mig.cut(os.path.join(BUILD, "lib", "sim"), node.machine, gpu, slices)
         cluster.wait("the node offers its devices", lambda: cluster.node(NODE)["status"]["allocatable"].get(
-            "nvidia.com/mig-1g.5gb") == str(sum(slices.count(1) for slices in cards)))
+            "nvidia.com/mig-1g.5gb") == str(sum(slices.count(1) for slices in gpus)))
         cluster.wait("and their memory", lambda: cluster.node(NODE)["status"]["allocatable"].get(
-            "gpu.das.com/mem") == str(40 * len(cards)))
+            "gpu.das.com/mem") == str(40 * len(gpus)))
         yield node
 
 

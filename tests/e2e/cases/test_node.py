@@ -7,7 +7,7 @@ import grpc
 import grpc_client
 from fixtures import case, expect, pod
 from paths import NODE
-from full_stack import RESOURCES, agent, cards, full_stack
+from full_stack import RESOURCES, agent, registered_gpus, full_stack
 
 # The name of memory that goes with each name of a count.
 MEMORY = ["nvidia.com/gpumem", "nvidia.com/vgpu-memory", "volcano.sh/vgpu-memory"]
@@ -46,7 +46,7 @@ def wait_ready(cluster, count):
 
 
 def small(number, name, **options):
-    """A pod with a small part of a card, in any family of names."""
+    """A pod with a small part of a GPU, in any family of names."""
     return pod(name, limits={RESOURCES[number % 3]: "1", MEMORY[number % 3]: "100"}, **options)
 
 
@@ -66,8 +66,8 @@ def advertised(cluster):
 @case("the Node tells of its GPUs in the annotations that users know, with memory scaled")
 def registered(cluster):
     with agent(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0"):
-        cluster.wait("a card of 4096 MiB is registered with 8192",
-                     lambda: [entry["memory"] for entry in cards(cluster)] == [8192])
+        cluster.wait("a GPU of 4096 MiB is registered with 8192",
+                     lambda: [entry["memory"] for entry in registered_gpus(cluster)] == [8192])
 
 
 @case("after every restart of kubelet vgpu-node's resources are back within seconds")

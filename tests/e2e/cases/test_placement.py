@@ -3,12 +3,12 @@
 from fixtures import case, expect, pod
 from placing import EXTENDER, allocation, bound, nodes, scheduler, used
 
-@case("pods share cards until they are full; the one too many says why, and follows when there is room",
+@case("pods share GPUs until they are full; the one too many says why, and follows when there is room",
       profile="light")
 def fills(cluster):
     with nodes(cluster, 3), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000", "nvidia.com/gpucores": "25"}
-        for number in range(25):            # 3 nodes × 2 cards × 4 pods, and one more
+        for number in range(25):            # 3 nodes × 2 GPUs × 4 pods, and one more
             cluster.create(pod(f"pod-{number}", limits=limits))
         cluster.wait("24 pods are bound", lambda: len(bound(cluster)) == 24, 60)
         cluster.wait("the last says why it waits", lambda: any(
@@ -45,14 +45,14 @@ def restarts(cluster):
             expect(set(sums.values()) == {(30000, 0)} and len(sums) == 4, sums)
 
 
-@case("a whole card is nobody else's", profile="light")
+@case("a whole GPU is nobody else's", profile="light")
 def whole(cluster):
     with nodes(cluster, 1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         cluster.create(pod("small", limits={"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "100"}))
         cluster.wait("the small one is bound", lambda: len(bound(cluster)) == 1, 60)
         cluster.create(pod("whole", limits={"nvidia.com/vgpu": "1", "nvidia.com/gpucores": "100"}))
-        cluster.wait("the whole card is had", lambda: len(bound(cluster)) == 2, 60)
+        cluster.wait("the whole GPU is had", lambda: len(bound(cluster)) == 2, 60)
         expect(len(used(bound(cluster))) == 2, used(bound(cluster)))
         cluster.create(pod("late", limits={"nvidia.com/vgpu": "2", "nvidia.com/gpumem": "100"}))
-        cluster.wait("two cards are too many", lambda: any(
+        cluster.wait("two GPUs are too many", lambda: any(
             "too few GPUs with 100 MiB" in event for event in cluster.events("late")), 60)

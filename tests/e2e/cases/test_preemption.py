@@ -42,7 +42,7 @@ def placed(cluster):
 
 
 def fill(cluster, pods):
-    """One after another, so that each finds its card by what is there."""
+    """One after another, so that each finds its GPU by what is there."""
     for number, entry in enumerate(pods):
         cluster.create(entry)
         cluster.wait(f"{entry['metadata']['name']} is bound", lambda: len(bound(cluster)) == number + 1, 60)
@@ -53,7 +53,7 @@ def fill(cluster, pods):
 def least(cluster):
     with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):
-        # Two cards of 40000: 30000+10000 and 20000+20000.
+        # Two GPUs of 40000: 30000+10000 and 20000+20000.
         fill(cluster, [gpu_pod("middle-30", 30000, names["middle"]), gpu_pod("low-10", 10000, names["low"]),
                        gpu_pod("low-20", 20000, names["low"]), gpu_pod("other-20", 20000, names["middle"])])
         cluster.create(gpu_pod("high", 15000, names["high"]))
@@ -67,7 +67,7 @@ def least(cluster):
 
 @case("a pod with preemptionPolicy Never waits, and so does one that is not above the others", profile="light")
 def never(cluster):
-    with nodes(cluster, 1, cards=1), priorities(cluster) as names, scheduler(), \
+    with nodes(cluster, 1, gpu_count=1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):
         fill(cluster, [gpu_pod("low", 40000, names["low"])])
         cluster.create(gpu_pod("polite", 1000, names["polite"]))
@@ -110,7 +110,7 @@ def budget(cluster):
 @case("a nomination holds against pods of the same and lower priorities until the victims are evicted",
       profile="light")
 def nominated(cluster):
-    with nodes(cluster, 1, cards=1), priorities(cluster) as names, scheduler(), \
+    with nodes(cluster, 1, gpu_count=1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):
         fill(cluster, [gpu_pod("slow", 30000, names["low"], terminationGracePeriodSeconds=600)])
         node = f"{cluster.namespace}-0"
@@ -130,7 +130,7 @@ def nominated(cluster):
 
 @case("a nomination outlives a restart of the scheduler", profile="light")
 def remembered(cluster):
-    with nodes(cluster, 1, cards=1), priorities(cluster) as names, cluster.scheduler_config(extenders=EXTENDER):
+    with nodes(cluster, 1, gpu_count=1), priorities(cluster) as names, cluster.scheduler_config(extenders=EXTENDER):
         with scheduler() as process:
             fill(cluster, [gpu_pod("slow", 30000, names["low"], terminationGracePeriodSeconds=600)])
             cluster.create(gpu_pod("high", 35000, names["high"]))
@@ -146,7 +146,7 @@ def remembered(cluster):
             cluster.wait("the high one has its place", lambda: placed(cluster) == ["high"], 60)
 
 
-@case("where CPU is short too, kube-scheduler's victims and those on the cards are one set", profile="light")
+@case("where CPU is short too, kube-scheduler's victims and those on the GPUs are one set", profile="light")
 def together(cluster):
     with nodes(cluster, 1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):
@@ -154,7 +154,7 @@ def together(cluster):
             made = gpu_pod(name, memory, names[priority])
             made["spec"]["containers"][0]["resources"]["limits"]["cpu"] = str(cpu)
             return made
-        # 64 CPUs; cards 40000 each: both full of low ones, and one without a GPU has most of the CPU.
+        # 64 CPUs; GPUs 40000 each: both full of low ones, and one without a GPU has most of the CPU.
         cpu_only = pod("cpu-only", limits={"cpu": "40"}, priorityClassName=names["low"])
         fill(cluster, [cpu_only, busy("a", 40000, 4, "low"), busy("b", 40000, 4, "middle")])
         cluster.create(busy("high", 30000, 40, "high"))
@@ -205,9 +205,9 @@ def shared_budget(cluster):
         expect(placed(cluster) == ["high", "one", "two"], placed(cluster))
 
 
-@case("where one node lacks CPU and another room on its cards, one of them is emptied and not both", profile="light")
+@case("where one node lacks CPU and another room on its GPUs, one of them is emptied and not both", profile="light")
 def once(cluster):
-    with nodes(cluster, 2, cards=1), priorities(cluster) as names, scheduler(), \
+    with nodes(cluster, 2, gpu_count=1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):
         cluster.create(pod("cpu-only", limits={"cpu": "60"}, priorityClassName=names["low"],
                            nodeSelector={"kubernetes.io/hostname": f"{cluster.namespace}-0"}))

@@ -16,7 +16,7 @@ from fixtures import Failed, case, expect, pod
 from placing import ADDRESS, EXTENDER, allocation, bound, nodes, scheduler, used
 
 REPLICAS = {"first": "127.0.0.1:9511", "second": "127.0.0.1:9512"}
-CARD = {"memory": 40000, "cores": 100, "pods": 10}     # what each GPU of placing.gpus() has
+GPU = {"memory": 40000, "cores": 100, "pods": 10}     # what each GPU of placing.gpus() has
 LIMITS = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000"}
 
 
@@ -73,10 +73,10 @@ def holder(cluster):
 
 def check_sums(cluster):
     sums = used(bound(cluster))
-    expect(all(memory <= CARD["memory"] for memory, _ in sums.values()), sums)
+    expect(all(memory <= GPU["memory"] for memory, _ in sums.values()), sums)
 
 
-@case("the leader is killed with pods on their way: the other takes over, and no card is booked twice",
+@case("the leader is killed with pods on their way: the other takes over, and no GPU is booked twice",
       profile="light")
 def killed(cluster):
     with nodes(cluster, 2), service(ADDRESS, list(REPLICAS.values())), \
@@ -135,18 +135,18 @@ def stopped(cluster):
 
 
 def overbooked(cluster):
-    """Cards that have more than they can have, by one look at all pods."""
+    """GPUs that have more than they can have, by one look at all pods."""
     return {uuid: (memory, cores) for uuid, (memory, cores) in used(bound(cluster)).items()
-            if memory > CARD["memory"] or cores > CARD["cores"]}
+            if memory > GPU["memory"] or cores > GPU["cores"]}
 
 
-@case("pods of all priorities come and go while replicas are killed: no card is ever booked twice, and in the end "
+@case("pods of all priorities come and go while replicas are killed: no GPU is ever booked twice, and in the end "
       "nobody waits below whom others sit", profile="light")
 def storm(cluster):
     chance = random.Random(5)
     with nodes(cluster, 2) as places, priorities(cluster) as names, service(ADDRESS, list(REPLICAS.values())), \
             cluster.scheduler_config(extenders=EXTENDER), contextlib.ExitStack() as stack:
-        cards = [f"GPU-{place}-{card}" for place in places for card in range(2)]
+        gpus = [f"GPU-{place}-{gpu}" for place in places for gpu in range(2)]
         running = {name: stack.enter_context(replica(cluster, name)) for name in REPLICAS}
         end = time.monotonic() + 45
         number = 0
@@ -167,10 +167,10 @@ def storm(cluster):
                 running[name] = stack.enter_context(replica(cluster, name))
             expect(not overbooked(cluster), overbooked(cluster))
         # One more that needs a GPU for itself: it gets one, unless pods of its own priority sit on all of them.
-        cluster.create(gpu_pod("last", CARD["memory"], names["high"], cores=CARD["cores"]))
+        cluster.create(gpu_pod("last", GPU["memory"], names["high"], cores=GPU["cores"]))
         with contextlib.suppress(Failed):
-            cluster.wait("nobody waits below whom others sit", lambda: not [*wronged(cluster, cards)], 90)
-        left = [*wronged(cluster, cards)]
+            cluster.wait("nobody waits below whom others sit", lambda: not [*wronged(cluster, gpus)], 90)
+        left = [*wronged(cluster, gpus)]
         expect(not left, f"these wait below whom others sit: {left}")
         expect(not overbooked(cluster), overbooked(cluster))
 
@@ -186,7 +186,7 @@ def quantity(text):
     return int(text.removesuffix("k")) * (1000 if text.endswith("k") else 1)
 
 
-def wronged(cluster, cards):
+def wronged(cluster, gpus):
     """Who waits although a GPU had space for it, were all pods of lower priority gone from there."""
     entries = cluster.list("v1", "Pod", cluster.namespace)
     seated = {}
@@ -197,9 +197,9 @@ def wronged(cluster, cards):
     for entry in entries:
         if entry["spec"].get("nodeName") or "deletionTimestamp" in entry["metadata"]:
             continue
-        for card in cards:
-            staying = [amounts(other) for other in seated.get(card, ())
+        for gpu in gpus:
+            staying = [amounts(other) for other in seated.get(gpu, ())
                        if other["spec"]["priority"] >= entry["spec"]["priority"]]
-            if all(sum(other[key] for other in staying) + need <= CARD[key] for key, need in amounts(entry).items()):
+            if all(sum(other[key] for other in staying) + need <= GPU[key] for key, need in amounts(entry).items()):
                 yield entry["metadata"]["name"]
                 break

@@ -22,7 +22,7 @@ VGPU = os.path.join(BUILD, "bin", "vgpu")
 
 
 def gpus(node):
-    """What the cards themselves say."""
+    """What the GPUs themselves say."""
     told = subprocess.run([VGPU, "sim", "stat", "--machine", node.machine, "--json"],
                           stdout=subprocess.PIPE, check=True).stdout
     return json.loads(told)["gpus"]
@@ -39,17 +39,17 @@ def busy_s(node):
 @case("seed 000: memory scaled by 2 registers 8192, and of 4 GB at most 2 are physical, the rest virtual")
 def scaled(cluster):
     with full_stack.full_stack(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0") as node:
-        expect([card["memory"] for card in full_stack.cards(cluster)] == [8192], full_stack.cards(cluster))
+        expect([gpu["memory"] for gpu in full_stack.registered_gpus(cluster)] == [8192], full_stack.registered_gpus(cluster))
         cluster.apply(gpu_pod("user", "look; look hold 3840 3600", memory=4096))
         entry = cluster.wait_phase("user", "Running", seconds=60)
         log = wait_log(cluster, "user", "holds 3840 MiB, all right")
         expect_own(entry, "main", log)
-        expect(0 < device_bytes(node) <= 2 * GIB, f"{device_bytes(node) / GIB:.2f} GiB on the card")
+        expect(0 < device_bytes(node) <= 2 * GIB, f"{device_bytes(node) / GIB:.2f} GiB on the GPU")
         log = inside(cluster, "user", "look", "hold", "1024")
         expect("refused" in log, log)
 
 
-@case("seed 000: CUDA_MEM_OVERSOLD holds 6 GiB on a card of 4, its data right, and is refused at 8")
+@case("seed 000: CUDA_MEM_OVERSOLD holds 6 GiB on a GPU of 4, its data right, and is refused at 8")
 def oversold(cluster):
     with full_stack.full_stack(cluster, "gtx-1050ti", 1) as node:
         cluster.apply(yaml.safe_load(OVERSOLD))
@@ -59,7 +59,7 @@ def oversold(cluster):
         log = inside(cluster, "gpu-example", "look", "hold", "8192", container="default")
         found = re.search(r"refused after (\d+) MiB, all right", log)
         expect(found and 6144 < int(found.group(1)) < 8192, log)
-        expect(device_bytes(node) == 0, "something is left on the card")
+        expect(device_bytes(node) == 0, "something is left on the GPU")
 
 
 def burn_pod(cluster):

@@ -16,7 +16,7 @@ import group  # noqa: E402
 
 BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
 MIB = 1 << 20
-# A context of this card takes more than the shares here have.
+# A context of this GPU takes more than the shares here have.
 EXEMPT = "--context-memory=exempt"
 
 
@@ -72,9 +72,9 @@ def on_gpu_of(cluster, name):
             if gpu["uuid"] == uuid}
 
 
-@case("a share that grows while a pod is being placed beside it: no more than the card is handed out, whoever is first")
+@case("a share that grows while a pod is being placed beside it: no more than the GPU is handed out, whoever is first")
 def growing(cluster):
-    card, wide = 40960, 30000
+    gpu, wide = 40960, 30000
     with full_stack(cluster, "a100-40gb", 1, EXEMPT):
         made = gpu_pod("grower", "sleep 3600", memory=1000)
         made["metadata"]["annotations"] = {"vgpu.io/memory-max": f"{wide}Mi"}
@@ -91,7 +91,7 @@ def growing(cluster):
                 "status"]["phase"] == "Running" or any(
                     event.startswith("FailedScheduling: ") for event in cluster.events(name)), 60)
             now = on_gpu_of(cluster, "grower.main")
-            expect(sum(now.values()) <= card, f"more than there is: {now}")
+            expect(sum(now.values()) <= gpu, f"more than there is: {now}")
             if f"placed-{turn}.main" in now:
                 expect(now[f"placed-{turn}.main"] == 20000, now)
             cut += now["grower.main"] not in (1000, wide)
@@ -107,7 +107,7 @@ def growing(cluster):
         print(f"e2e: growth gave way in {cut} of 5 rounds", flush=True)
 
 
-@case("pods on one card take turns by their cores, and go on when vgpu-node is killed")
+@case("pods on one GPU take turns by their cores, and go on when vgpu-node is killed")
 def turns(cluster):
     with full_stack(cluster, "a100-40gb", 1) as node:
         vgpu("run", "--machine", node.machine, "--kernel", "vgpu_burn=1000", "--", "true")

@@ -18,7 +18,7 @@ from fixtures import case, expect, pod
 from paths import HERE, LOGS, NODE, PYTHON
 from placing import ADDRESS, EXTENDER, bound, nodes
 from full_stack import EXTENDER as WHOLE
-from full_stack import PROFILES, STATE_FOLDER, agent, cards
+from full_stack import PROFILES, STATE_FOLDER, agent, registered_gpus
 
 TRUSTED = ("--trusted-user", "admin", "--trusted-user", "vgpu-scheduler")
 
@@ -46,7 +46,7 @@ class Judging:
 
 
 def has_room(names, uuid, limits):
-    """What the scheduler would answer for a pod that wants this very card."""
+    """What the scheduler would answer for a pod that wants this very GPU."""
     entry = pod("asks", limits=limits)
     entry["metadata"].update(uid="asks", namespace="default", annotations={"vgpu.io/use-gpu-uuid": uuid})
     link = http.client.HTTPConnection(ADDRESS, timeout=10)
@@ -58,7 +58,7 @@ def has_room(names, uuid, limits):
 
 
 def believes(cluster, free):
-    """Where the scheduler's belief is not what pods say: memory, cores and parts of every card, to the last one."""
+    """Where the scheduler's belief is not what pods say: memory, cores and parts of every GPU, to the last one."""
     names = [entry["metadata"]["name"] for entry in cluster.list("v1", "Node")]
     wrong = []
     for uuid, (memory, cores, parts) in free.items():
@@ -102,7 +102,7 @@ def told_pod(uid, node, memory, cores=10, decided=None):
 
 
 def judged(pods, shares=(), used=None):
-    """What the judge finds wrong with a card of 1000 MiB on node n."""
+    """What the judge finds wrong with a GPU of 1000 MiB on node n."""
     judge = storm_judge.Judge()
     judge.node("ADDED", {"metadata": {"name": "n", "annotations": {"nvidia.com/node-device-register": json.dumps(
         [{"uuid": "GPU-0", "memory": 1000, "core": 100, "number": 3}])}}})
@@ -136,11 +136,11 @@ def judge_sees():
         expect(text in wrong, f"{text}: {wrong}")
 
 
-@case(f"in a storm of {SECONDS} s no card hands out more than it has, and nothing is lost or leaked", profile="light")
+@case(f"in a storm of {SECONDS} s no GPU hands out more than it has, and nothing is lost or leaked", profile="light")
 def storm(cluster):
     print(f"# seed {SEED} (VGPU_STORM_SEED)", flush=True)
     line = chaos.Line()
-    with nodes(cluster, 3, cards=4), cluster.scheduler_config(extenders=EXTENDER), contextlib.closing(line):
+    with nodes(cluster, 3, gpu_count=4), cluster.scheduler_config(extenders=EXTENDER), contextlib.closing(line):
         scheduler = chaos.scheduler(cluster)
         try:
             judging = Judging()
@@ -176,7 +176,7 @@ def resting(cluster, report):
     return wrong
 
 
-@case(f"in a storm of {SECONDS} s over a node shares stay within cards, memory within shares, and no share is lost or left")
+@case(f"in a storm of {SECONDS} s over a node shares stay within GPUs, memory within shares, and no share is lost or left")
 def node_storm(cluster):
     print(f"# seed {SEED} (VGPU_STORM_SEED)", flush=True)
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"}, "handler": "vgpu"})
@@ -192,7 +192,7 @@ def node_storm(cluster):
         stack.callback(lambda: scheduler.end())
         stack.enter_context(cluster.scheduler_config(extenders=WHOLE, profiles=PROFILES))
         node = stack.enter_context(agent(cluster, "a100-40gb", 2))
-        cluster.wait("the GPUs are registered", lambda: len(cards(cluster)) == 2)
+        cluster.wait("the GPUs are registered", lambda: len(registered_gpus(cluster)) == 2)
         cluster.wait("kubelet has the vGPUs", lambda: int(
             cluster.node(NODE)["status"]["allocatable"].get("nvidia.com/vgpu", "0")) >= 2)
         judging = Judging(os.path.join(STATE_FOLDER, "shares"), node.machine)
@@ -213,10 +213,10 @@ def node_storm(cluster):
 
 
 def empty(cluster):
-    """With all pods gone every card is whole again."""
+    """With all pods gone every GPU is whole again."""
     cluster.request("DELETE", cluster.path("v1", "Pod", cluster.namespace), gracePeriodSeconds=0)
     cluster.wait("all pods are gone", lambda: not bound(cluster), 60)
     names = [entry["metadata"]["name"] for entry in cluster.list("v1", "Node")]
-    cards = [f"GPU-{name}-{i}" for name in names if name.startswith(cluster.namespace) for i in range(4)]
+    gpus = [f"GPU-{name}-{i}" for name in names if name.startswith(cluster.namespace) for i in range(4)]
     cluster.wait("nothing is leaked", lambda: all(has_room(names, uuid, {"nvidia.com/vgpu": "1", "nvidia.com/gpucores": "100"})
-                                                  for uuid in cards), 30)
+                                                  for uuid in gpus), 30)

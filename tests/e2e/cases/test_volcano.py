@@ -43,9 +43,9 @@ def volcano(cluster, *parts):
 
 
 def decision(entry):
-    """What Volcano decided: (uuid, MiB, cores) of each card, container by container."""
+    """What Volcano decided: (uuid, MiB, cores) of each GPU, container by container."""
     text = entry["metadata"].get("annotations", {}).get("volcano.sh/vgpu-ids-new", "")
-    return [[(card.split(",")[0], *map(int, card.split(",")[2:])) for card in part.split(":") if card]
+    return [[(gpu.split(",")[0], *map(int, gpu.split(",")[2:])) for gpu in part.split(":") if gpu]
             for part in text.split(";")]
 
 
@@ -66,7 +66,7 @@ def volcano_node(cluster, gpus=1):
         cluster.patch("v1", "Node", NODE, {"status": {"capacity": names, "allocatable": names}}, sub="status")
 
 
-@case("Volcano's scheduler reads vgpu-node's registration and decides on its cards, until they are full")
+@case("Volcano's scheduler reads vgpu-node's registration and decides on its GPUs, until they are full")
 def decides(cluster):
     with volcano_node(cluster), volcano(cluster, "volcano-controllers"):
         annotations = cluster.node(NODE)["metadata"]["annotations"]
@@ -139,7 +139,7 @@ def shares(cluster):
             expect("vgpu.io/allocation" not in entry["metadata"]["annotations"], "two decided")
 
 
-@case("vgpu-scheduler and Volcano's scheduler see what the other gave, and share a card between them")
+@case("vgpu-scheduler and Volcano's scheduler see what the other gave, and share a GPU between them")
 def beside(cluster):
     with admitted(cluster), volcano(cluster, "volcano-controllers"), volcano_node(cluster), scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER, profiles=PROFILES):
@@ -159,7 +159,7 @@ def beside(cluster):
             "late" not in event and "fit" in event.lower() or "Unschedulable" in event
             for event in cluster.events("late") + cluster.events(
                 f"podgroup-{cluster.pod('late')['metadata']['uid']}")), 60)
-        expect(not cluster.pod("late")["spec"].get("nodeName"), "the card was given twice")
+        expect(not cluster.pod("late")["spec"].get("nodeName"), "the GPU was given twice")
         cluster.create(share_pod("small", 5000))
         cluster.wait_phase("small", "Running", seconds=60)
 

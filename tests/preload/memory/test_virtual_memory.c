@@ -35,8 +35,8 @@ SIM_TEST(one_allocation_may_be_all_there_is)
         FULL(cuMemAlloc_v2(&more, 1));
         GOOD(cuMemFree_v2(all));
         CHECK_EQ(guest_held(), 0);
-        GOOD(cuMemAlloc_v2(&all, CARD));
-        CHECK_EQ(guest_device_bytes(0), CARD);
+        GOOD(cuMemAlloc_v2(&all, DEVICE));
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
 }
 
 /* Taking all memory first must not keep a program from loading what uses it. */
@@ -60,12 +60,12 @@ SIM_TEST(small_allocations_stay_on_the_gpu_while_it_has_free_memory)
 
         for (unsigned i = 0; i < 6; i++)
                 GOOD(cuMemAlloc_v2(&small, MIB));
-        CHECK_EQ(guest_device_bytes(0), CARD + 6 * MIB);
-        CHECK_EQ(guest_held(), CARD + 6 * MIB);
+        CHECK_EQ(guest_device_bytes(0), DEVICE + 6 * MIB);
+        CHECK_EQ(guest_held(), DEVICE + 6 * MIB);
         GOOD(cuMemAlloc_v2(&small, 2 * MIB));
         GOOD(cuMemAlloc_v2(&small, 1000));
-        CHECK_EQ(guest_device_bytes(0), CARD + 8 * MIB);
-        CHECK_EQ(guest_held(), CARD + 8 * MIB + (64 << 10));
+        CHECK_EQ(guest_device_bytes(0), DEVICE + 8 * MIB);
+        CHECK_EQ(guest_held(), DEVICE + 8 * MIB + (64 << 10));
         GOOD(cuMemFree_v2(small));
         GOOD(cuMemFree_v2(gpu));
         CHECK_EQ(guest_held(), 8 * MIB);
@@ -77,14 +77,14 @@ SIM_TEST(oversold_goes_on_beyond_the_limit_up_to_the_host_s_part)
         size_t total_bytes = 0, free_bytes;
 
         begin_oversold("100m");
-        GOOD(cuMemAlloc_v2(&address, CARD));
+        GOOD(cuMemAlloc_v2(&address, DEVICE));
         GOOD(cuMemAlloc_v2(&more, 1024 * MIB)); /* the GPU's size again */
         GOOD(cuMemAlloc_v2(&address, 8 * MIB)); /* the remainder of the GPU */
         FULL(cuMemAlloc_v2(&address, 1));
         GOOD(cuMemGetInfo_v2(&free_bytes, &total_bytes));
         CHECK_EQ(total_bytes, 100 * MIB);
         CHECK_EQ(free_bytes, 0);
-        CHECK_EQ(guest_device_bytes(0), CARD);
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
         GOOD(cuMemFree_v2(more));
         CHECK_EQ(guest_held(), 100 * MIB);
 }
@@ -142,7 +142,7 @@ SIM_TEST(nvml_shows_the_limit_and_what_is_held_on_gpu_and_host)
         GOOD(cuMemAlloc_v2(&there, 80 * MIB));
         nvmlMemory_t memory = nvml_memory();
         CHECK_EQ(memory.total, 200 * MIB);
-        CHECK_EQ(memory.used, CARD + 80 * MIB);
+        CHECK_EQ(memory.used, DEVICE + 80 * MIB);
         CHECK_EQ(memory.free, 200 * MIB - memory.used);
 }
 
@@ -186,9 +186,9 @@ SIM_TEST(it_goes_with_its_context)
         begin_full();
         GOOD(cuCtxCreate_v2(&context, 0, 0));
         GOOD(cuMemAlloc_v2(&there, 80 * MIB));
-        CHECK_EQ(guest_held(), CARD + 80 * MIB);
+        CHECK_EQ(guest_held(), DEVICE + 80 * MIB);
         GOOD(cuCtxDestroy_v2(context));
-        CHECK_EQ(guest_held(), CARD);
+        CHECK_EQ(guest_held(), DEVICE);
         GOOD(cuMemAlloc_v2(&there, 100 * MIB));
 }
 
@@ -202,7 +202,7 @@ SIM_TEST(what_a_stream_has_freed_goes_with_its_context)
         GOOD(cuMemAlloc_v2(&there, 80 * MIB));
         GOOD(cuMemFreeAsync(there, NULL));
         GOOD(cuCtxDestroy_v2(context));
-        CHECK_EQ(guest_held(), CARD);
+        CHECK_EQ(guest_held(), DEVICE);
         GOOD(cuMemAlloc_v2(&there, 100 * MIB));
 }
 
@@ -243,7 +243,7 @@ SIM_TEST(pools_handles_and_graphs_stay_on_the_gpu)
         FULL(cuMemAllocFromPoolAsync(&address, 20 * MIB, pool, NULL));
         GOOD(cuDeviceSetMemPool(0, pool));
         FULL(cuMemAllocAsync(&address, 20 * MIB, NULL));
-        CHECK_EQ(guest_device_bytes(0), CARD);
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
 }
 
 /* It belongs to the device it was asked for on, and comes onto no other. */
@@ -289,9 +289,9 @@ SIM_TEST(a_forked_child_holds_no_virtual_memory)
                 _exit(cuMemFree_v2(there) == CUDA_SUCCESS);
         waitpid(pid, &status, 0);
         CHECK_EQ(status, 0);
-        CHECK_EQ(guest_held(), CARD + 50 * MIB);
+        CHECK_EQ(guest_held(), DEVICE + 50 * MIB);
         GOOD(cuMemFree_v2(there));
-        CHECK_EQ(guest_held(), CARD);
+        CHECK_EQ(guest_held(), DEVICE);
 }
 
 int main(void)

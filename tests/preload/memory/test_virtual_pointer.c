@@ -12,15 +12,15 @@ SIM_TEST(pitched_memory_has_its_pitch_on_the_host_too)
         begin_full();
         GOOD(cuMemAllocPitch_v2(&pitched, &pitch, 1000, ROWS, 4));
         CHECK_EQ(pitch, 1024);
-        CHECK_EQ(guest_device_bytes(0), CARD);
-        CHECK(guest_held() >= CARD + ROWS * 1024);
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
+        CHECK(guest_held() >= DEVICE + ROWS * 1024);
         /* Rows are where the pitch says. */
         GOOD(cuMemsetD2D8_v2(pitched, pitch, 7, 1000, ROWS));
         unsigned char last = 0;
         GOOD(cuMemcpyDtoH_v2(&last, pitched + (ROWS - 1) * pitch + 999, 1));
         CHECK_EQ(last, 7);
         GOOD(cuMemFree_v2(pitched));
-        CHECK_EQ(guest_held(), CARD);
+        CHECK_EQ(guest_held(), DEVICE);
         CHECK_EQ(cuMemAllocPitch_v2(&nothing, &pitch, 1000, ROWS, 5), CUDA_ERROR_INVALID_VALUE);
         FULL(cuMemAllocPitch_v2(&gpu, &pitch, 1 << 20, 109, 4));
 }
@@ -55,7 +55,7 @@ SIM_TEST(copies_and_fills_reach_it)
         GOOD(cuMemGetAddressRange_v2(&base, &bytes, there + 5 * MIB));
         CHECK_EQ(base, there);
         CHECK_EQ(bytes, 10 * MIB);
-        CHECK_EQ(guest_device_bytes(0), CARD);
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
 }
 
 SIM_TEST(it_passes_for_device_memory)
@@ -224,7 +224,7 @@ SIM_TEST(device_memory_takes_no_advice)
         CHECK_EQ(cuMemPrefetchBatchAsync(&there, &size, 1, &to, &start, 1, 0, NULL),
                  CUDA_ERROR_INVALID_VALUE);
         GOOD(cuCtxSynchronize());
-        CHECK_EQ(guest_device_bytes(0), CARD);
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
 }
 
 /* The driver's answers for the one are those for the other, to every question about managed memory. */

@@ -25,7 +25,7 @@ static inline void begin_oversold(const char *limit)
 }
 
 /* A sixteenth of the physical part, in whole granules, is left to those who cannot do without the GPU. */
-#define CARD (92 * MIB)
+#define DEVICE (92 * MIB)
 
 /* Fills the physical part of a share of 200 MiB and ratio 2 as far as that goes. */
 static inline CUdeviceptr begin_full(void)
@@ -33,7 +33,7 @@ static inline CUdeviceptr begin_full(void)
         CUdeviceptr gpu;
 
         begin("200m", "2");
-        GOOD(cuMemAlloc_v2(&gpu, CARD));
-        CHECK_EQ(guest_device_bytes(0), CARD);
+        GOOD(cuMemAlloc_v2(&gpu, DEVICE));
+        CHECK_EQ(guest_device_bytes(0), DEVICE);
         return gpu;
 }

@@ -36,7 +36,7 @@ static void tenant_make(struct bench *bench, int tenant)
 {
         char share[128], grant[128], want[128];
         struct share_copy copy = { .device_count = 1, .name = "test" };
-        const struct gpu_device card = { 0 };
+        const struct gpu_device gpu_device = { 0 };
         struct err e = { 0 };
 
         bench->count = tenant + 1;
@@ -48,7 +48,7 @@ static void tenant_make(struct bench *bench, int tenant)
         path_in(bench, tenant, "region", copy.region);
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = SHARE_UNLIMITED;
-        assert_int_equal(gpu_page_create(grant, want, "here", &card, 1, &e), 0);
+        assert_int_equal(gpu_page_create(grant, want, "here", &gpu_device, 1, &e), 0);
         assert_int_equal(share_create(share, &copy, &e), 0);
         assert_int_equal(gpu_timeslice_open(grant, want, 0, &bench->turns[tenant], &e), 0);
         assert_int_equal(arbiter_add(bench->arbiter, share, &e), 0);

@@ -8,7 +8,7 @@
 #include "resource.h"
 #include "unit.h"
 
-#define CARD(id)                                                                                 \
+#define GPU(id)                                                                                  \
         "{\"id\":" id ",\"type\":\"A100\",\"uuid\":\"GPU-" id "\",\"core\":100,\"memory\":1000," \
         "\"number\":10,\"numa\":0,\"mig\":false,\"busId\":\"0\",\"capability\":8,\"healthy\":"   \
         "true}"
@@ -19,12 +19,12 @@ struct way {
         enum explain_verdict verdict;
 };
 
-/* Two nodes: "a" with a card of 1000 MiB, "bare" without. */
+/* Two nodes: "a" with a GPU of 1000 MiB, "bare" without. */
 static struct way way_new(void)
 {
         struct way way = { .nodes = json_pack("[s,s]", "a", "bare") };
         json_t *node = json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
-                                 "nvidia.com/node-device-register", "[" CARD("0") "]");
+                                 "nvidia.com/node-device-register", "[" GPU("0") "]");
 
         CHECK_EQ(node_read(&way.cluster, "a", node, NULL), 0);
         json_decref(node);
@@ -122,10 +122,10 @@ TEST(a_pod_that_is_on_a_node)
         CHECK(strstr(json_string_value(json_object_get(way.explanation, "sentence")),
                      "ErrImagePull"));
         CHECK_STR(station(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Running\""), "running");
-        const json_t *card = json_array_get(json_object_get(way.explanation, "gpus"), 0);
+        const json_t *gpu = json_array_get(json_object_get(way.explanation, "gpus"), 0);
 
-        CHECK_STR(json_string_value(json_object_get(card, "uuid")), "GPU-0");
-        CHECK_EQ(json_integer_value(json_object_get(card, "memory_mib")), 600);
+        CHECK_STR(json_string_value(json_object_get(gpu, "uuid")), "GPU-0");
+        CHECK_EQ(json_integer_value(json_object_get(gpu, "memory_mib")), 600);
         CHECK_STR(station(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Succeeded\""), "ended");
         way_done(&way);
 }

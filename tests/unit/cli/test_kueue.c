@@ -16,14 +16,14 @@ static json_t *json(const char *text)
         return root;
 }
 
-static void node_add(struct kueue_plan *plan, const char *allocatable, const char *cards)
+static void node_add(struct kueue_plan *plan, const char *allocatable, const char *gpus)
 {
         char text[2048];
 
         snprintf(text, sizeof text,
                  "{\"metadata\":{\"annotations\":{\"nvidia.com/node-device-register\":\"%s\"}},"
                  "\"status\":{\"allocatable\":{%s}}}",
-                 cards, allocatable);
+                 gpus, allocatable);
         json_t *node = json(text);
 
         CHECK_EQ(kueue_plan_add_node(plan, node), 0);
@@ -33,7 +33,7 @@ static void node_add(struct kueue_plan *plan, const char *allocatable, const cha
 #define MIG_NODE                                                                \
         "\"cpu\":\"1900m\",\"memory\":\"8Gi\",\"nvidia.com/mig-1g.5gb\":\"4\"," \
         "\"mig.das.com/1g.5gb\":\"4\",\"nvidia.com/mig-3g.20gb\":\"1\""
-#define CARD                                                                                 \
+#define GPU                                                                                  \
         "[{\\\"id\\\":0,\\\"type\\\":\\\"A\\\",\\\"uuid\\\":\\\"GPU-1\\\",\\\"core\\\":100," \
         "\\\"memory\\\":40960,\\\"number\\\":10,\\\"numa\\\":0,\\\"mig\\\":false,"           \
         "\\\"healthy\\\":true}]"
@@ -113,7 +113,7 @@ TEST(shares_count_in_total_whatever_their_family)
         struct err e = { 0 };
 
         kueue_plan_init(&plan);
-        node_add(&plan, "\"nvidia.com/vgpu\":\"10\",\"volcano.sh/vgpu-number\":\"10\"", CARD);
+        node_add(&plan, "\"nvidia.com/vgpu\":\"10\",\"volcano.sh/vgpu-number\":\"10\"", GPU);
         CHECK_EQ(kueue_plan_check(&plan, &e), 0);
         prints(&plan, false, "- name: \"vgpu.io/total-number\"\n        nominalQuota: \"10\"",
                true);

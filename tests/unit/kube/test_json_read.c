@@ -37,19 +37,19 @@ TEST(annotations_are_found_where_there_are_some)
 
 TEST(what_does_not_fit_leaves_the_result_alone)
 {
-        autojson json_t *card = object_of("{\"uuid\":\"GPU-1\",\"memory\":7,\"cores\":1.5}");
+        autojson json_t *gpu = object_of("{\"uuid\":\"GPU-1\",\"memory\":7,\"cores\":1.5}");
         char uuid[6] = "old", small[5] = "old";
         int64_t number = -1;
 
-        CHECK(json_read_copy(card, "uuid", uuid, sizeof uuid));
+        CHECK(json_read_copy(gpu, "uuid", uuid, sizeof uuid));
         CHECK_STR(uuid, "GPU-1");
-        CHECK(!json_read_copy(card, "uuid", small, sizeof small));
+        CHECK(!json_read_copy(gpu, "uuid", small, sizeof small));
         CHECK_STR(small, "old");
-        CHECK(!json_read_number(card, "memory", 0, 6, &number));
-        CHECK(!json_read_number(card, "memory", 8, 9, &number));
-        CHECK(!json_read_number(card, "cores", 0, 9, &number));
+        CHECK(!json_read_number(gpu, "memory", 0, 6, &number));
+        CHECK(!json_read_number(gpu, "memory", 8, 9, &number));
+        CHECK(!json_read_number(gpu, "cores", 0, 9, &number));
         CHECK_EQ(number, -1);
-        CHECK(json_read_number(card, "memory", 7, 7, &number));
+        CHECK(json_read_number(gpu, "memory", 7, 7, &number));
         CHECK_EQ(number, 7);
 }
 

@@ -62,7 +62,7 @@ static void part_is(const struct allocation *allocation, size_t index, const cha
         CHECK_EQ(part->cores, cores);
 }
 
-TEST(a_decision_names_cards_container_by_container)
+TEST(a_decision_names_gpus_container_by_container)
 {
         struct allocation allocation;
         struct err e = { 0 };
@@ -95,7 +95,7 @@ TEST(an_init_container_has_no_entry)
         json_decref(pod);
 }
 
-TEST(memory_alone_is_one_card)
+TEST(memory_alone_is_one_gpu)
 {
         struct allocation allocation;
         struct err e = { 0 };
@@ -187,8 +187,8 @@ TEST(what_is_written_for_volcano_reads_back)
 
 int main(void)
 {
-        return RUN(CASE(a_decision_names_cards_container_by_container),
-                   CASE(an_init_container_has_no_entry), CASE(memory_alone_is_one_card),
+        return RUN(CASE(a_decision_names_gpus_container_by_container),
+                   CASE(an_init_container_has_no_entry), CASE(memory_alone_is_one_gpu),
                    CASE(without_annotations_nobody_decided), CASE(what_is_damaged_is_refused),
                    CASE(other_numbers_than_asked_for_are_refused),
                    CASE(a_decision_for_another_node_is_none_for_this_one),

@@ -1,4 +1,4 @@
-/* Which cards a pod gets, and that it gets them whenever there are any. */
+/* Which GPUs a pod gets, and that it gets them whenever there are any. */
 #include "placement.h"
 
 #include <errno.h>
@@ -7,17 +7,17 @@
 
 #include "unit.h"
 
-static struct placement_card card_of(uint64_t memory_mib)
+static struct placement_device device_of(uint64_t memory_mib)
 {
-        return (struct placement_card){
+        return (struct placement_device){
                 .memory_mib = memory_mib, .cores = 100, .slots = 10, .is_usable = true
         };
 }
 
-static struct placement_node node_of(const struct placement_card *cards, unsigned count)
+static struct placement_node node_of(const struct placement_device *devices, unsigned count)
 {
-        return (struct placement_node){ .cards = cards,
-                                        .card_count = count,
+        return (struct placement_node){ .devices = devices,
+                                        .device_count = count,
                                         .allowed = ~UINT64_C(0) };
 }
 
@@ -45,60 +45,60 @@ static uint64_t chosen(const struct placement_node *node, struct placement_pod p
 
 TEST(binpack_takes_the_fullest_spread_the_emptiest)
 {
-        struct placement_card cards[3] = { card_of(1000), card_of(1000), card_of(1000) };
-        const struct placement_node node = node_of(cards, 3);
+        struct placement_device devices[3] = { device_of(1000), device_of(1000), device_of(1000) };
+        const struct placement_node node = node_of(devices, 3);
         struct placement_pod pod = pod_of((struct placement_need){ .count = 1, .memory_mib = 300 });
 
-        cards[0].used.memory_mib = 200;
-        cards[1].used.memory_mib = 600;
+        devices[0].used.memory_mib = 200;
+        devices[1].used.memory_mib = 600;
         pod.policy = PLACEMENT_BINPACK;
         CHECK_EQ(chosen(&node, pod), 2);
         pod.policy = PLACEMENT_SPREAD;
         CHECK_EQ(chosen(&node, pod), 4);
         pod.policy = PLACEMENT_ANY;
         CHECK_EQ(chosen(&node, pod), 1);
-        cards[1].used.memory_mib = 701;
+        devices[1].used.memory_mib = 701;
         pod.policy = PLACEMENT_BINPACK;
         CHECK_EQ(chosen(&node, pod), 1);
 }
 
-TEST(every_bound_of_a_card_holds)
+TEST(every_bound_of_a_gpu_holds)
 {
-        struct placement_card card = card_of(1000);
-        const struct placement_node node = node_of(&card, 1);
+        struct placement_device device = device_of(1000);
+        const struct placement_node node = node_of(&device, 1);
         const struct placement_pod pod =
                 pod_of((struct placement_need){ .count = 1, .memory_mib = 500, .cores = 50 });
 
         CHECK_EQ(chosen(&node, pod), 1);
-        card.used = (struct placement_use){ .memory_mib = 501, .slots = 1 };
+        device.used = (struct placement_use){ .memory_mib = 501, .slots = 1 };
         CHECK_EQ(chosen(&node, pod), 0);
-        card.used = (struct placement_use){ .cores = 51, .slots = 1 };
+        device.used = (struct placement_use){ .cores = 51, .slots = 1 };
         CHECK_EQ(chosen(&node, pod), 0);
-        card.used = (struct placement_use){ .slots = 10 };
+        device.used = (struct placement_use){ .slots = 10 };
         CHECK_EQ(chosen(&node, pod), 0);
-        card.used = (struct placement_use){ .cores = 0, .slots = 1, .exclusive = 1 };
+        device.used = (struct placement_use){ .cores = 0, .slots = 1, .exclusive = 1 };
         CHECK_EQ(chosen(&node, pod), 0);
-        card.used = (struct placement_use){ 0 };
-        card.is_usable = false;
+        device.used = (struct placement_use){ 0 };
+        device.is_usable = false;
         CHECK_EQ(chosen(&node, pod), 0);
 }
 
-TEST(a_whole_card_is_had_alone)
+TEST(a_whole_gpu_is_had_alone)
 {
-        struct placement_card card = card_of(1000);
-        const struct placement_node node = node_of(&card, 1);
+        struct placement_device device = device_of(1000);
+        const struct placement_node node = node_of(&device, 1);
         const struct placement_pod pod =
                 pod_of((struct placement_need){ .count = 1, .memory_percent = 100, .cores = 100 });
 
         CHECK_EQ(chosen(&node, pod), 1);
-        card.used.slots = 1; /* somebody without a limit of compute */
+        device.used.slots = 1; /* somebody without a limit of compute */
         CHECK_EQ(chosen(&node, pod), 0);
 }
 
-TEST(cards_of_a_need_are_distinct)
+TEST(gpus_of_a_need_are_distinct)
 {
-        const struct placement_card cards[2] = { card_of(1000), card_of(1000) };
-        const struct placement_node node = node_of(cards, 2);
+        const struct placement_device devices[2] = { device_of(1000), device_of(1000) };
+        const struct placement_node node = node_of(devices, 2);
         struct placement_pod pod = pod_of((struct placement_need){ .count = 2, .memory_mib = 100 });
 
         CHECK_EQ(chosen(&node, pod), 3);
@@ -109,8 +109,8 @@ TEST(cards_of_a_need_are_distinct)
 /* The applications may have what an init container had. */
 TEST(init_containers_run_before)
 {
-        const struct placement_card card = card_of(1000);
-        const struct placement_node node = node_of(&card, 1);
+        const struct placement_device device = device_of(1000);
+        const struct placement_node node = node_of(&device, 1);
         struct placement_pod pod = {
                 .needs = { { .phase = POD_INIT, .count = 1, .memory_mib = 900 },
                            { .phase = POD_APP, .count = 1, .memory_mib = 400 },
@@ -137,14 +137,14 @@ TEST(init_containers_run_before)
 
 TEST(numa_and_links)
 {
-        struct placement_card cards[4] = { card_of(1000), card_of(1000), card_of(1000),
-                                           card_of(1000) };
+        struct placement_device devices[4] = { device_of(1000), device_of(1000), device_of(1000),
+                                               device_of(1000) };
         static const uint8_t links[16] = { 0, 0, 9, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0 };
-        struct placement_node node = node_of(cards, 4);
+        struct placement_node node = node_of(devices, 4);
         struct placement_pod pod = pod_of((struct placement_need){ .count = 2, .memory_mib = 100 });
 
-        cards[0].numa = 1;
-        cards[3].numa = 1;
+        devices[0].numa = 1;
+        devices[3].numa = 1;
         pod.topology = PLACEMENT_NUMA;
         CHECK_EQ(chosen(&node, pod), 9);
         node.links = links;
@@ -168,27 +168,29 @@ static bool brute_fits(const struct placement_node *node, const struct placement
                 return true;
         const struct placement_need *need = &pod->needs[index];
 
-        for (uint64_t set = 0; set < UINT64_C(1) << node->card_count; set++) {
+        for (uint64_t set = 0; set < UINT64_C(1) << node->device_count; set++) {
                 bool is_free = (unsigned)__builtin_popcountll(set) == need->count;
-                struct placement_use before[PLACEMENT_CARDS];
+                struct placement_use before[PLACEMENT_DEVICES];
 
                 memcpy(before, now, sizeof before);
-                for (unsigned i = 0; is_free && i < node->card_count; i++) {
-                        const struct placement_card *card = &node->cards[i];
-                        const struct placement_use use = placement_use_of(need, card);
+                for (unsigned i = 0; is_free && i < node->device_count; i++) {
+                        const struct placement_device *device = &node->devices[i];
+                        const struct placement_use use = placement_use_of(need, device);
 
                         if (!(set >> i & 1))
                                 continue;
-                        is_free = card->is_usable && card->used.exclusive + now[i].exclusive == 0 &&
-                                  !(use.exclusive && card->used.slots + now[i].slots > 0);
+                        is_free = device->is_usable &&
+                                  device->used.exclusive + now[i].exclusive == 0 &&
+                                  !(use.exclusive && device->used.slots + now[i].slots > 0);
                         now[i].memory_mib += use.memory_mib;
                         now[i].cores += use.cores;
                         now[i].slots++;
                         now[i].exclusive = (uint16_t)(now[i].exclusive + use.exclusive);
-                        is_free = is_free &&
-                                  card->used.memory_mib + now[i].memory_mib <= card->memory_mib &&
-                                  card->used.cores + now[i].cores <= card->cores &&
-                                  card->used.slots + now[i].slots <= card->slots;
+                        is_free =
+                                is_free &&
+                                device->used.memory_mib + now[i].memory_mib <= device->memory_mib &&
+                                device->used.cores + now[i].cores <= device->cores &&
+                                device->used.slots + now[i].slots <= device->slots;
                 }
                 if (is_free && brute_fits(node, pod, index + 1, phase, now))
                         return true;
@@ -199,20 +201,20 @@ static bool brute_fits(const struct placement_node *node, const struct placement
 
 static void random_case(unsigned seed)
 {
-        struct placement_card cards[4];
-        struct placement_use now[PLACEMENT_CARDS] = { 0 };
+        struct placement_device devices[4];
+        struct placement_use now[PLACEMENT_DEVICES] = { 0 };
         struct placement_pod pod = { .need_count = 1 + seed % 3 };
-        struct placement_node node = node_of(cards, 1 + seed / 3 % 4);
+        struct placement_node node = node_of(devices, 1 + seed / 3 % 4);
         struct placement placement;
 
         srandom(seed);
-        for (unsigned i = 0; i < node.card_count; i++) {
-                cards[i] = card_of((uint64_t)(500 + random() % 3 * 250));
-                cards[i].slots = (uint16_t)(1 + random() % 3);
-                cards[i].is_usable = random() % 8 != 0;
-                cards[i].used.slots = (uint16_t)(random() % 2);
-                cards[i].used.memory_mib = cards[i].used.slots * (uint64_t)(random() % 500);
-                cards[i].used.cores = cards[i].used.slots * (unsigned)(random() % 60);
+        for (unsigned i = 0; i < node.device_count; i++) {
+                devices[i] = device_of((uint64_t)(500 + random() % 3 * 250));
+                devices[i].slots = (uint16_t)(1 + random() % 3);
+                devices[i].is_usable = random() % 8 != 0;
+                devices[i].used.slots = (uint16_t)(random() % 2);
+                devices[i].used.memory_mib = devices[i].used.slots * (uint64_t)(random() % 500);
+                devices[i].used.cores = devices[i].used.slots * (unsigned)(random() % 60);
         }
         for (unsigned i = 0; i < pod.need_count; i++)
                 pod.needs[i] = (struct placement_need){
@@ -225,10 +227,10 @@ static void random_case(unsigned seed)
         const bool is_possible = brute_fits(&node, &pod, 0, POD_APP, now);
 
         CHECK_EQ(find(&node, &pod, &placement) == 0, is_possible);
-        for (unsigned i = 0; is_possible && i < node.card_count; i++) {
-                CHECK(cards[i].used.memory_mib + placement.peak[i].memory_mib <=
-                      cards[i].memory_mib);
-                CHECK(cards[i].used.cores + placement.peak[i].cores <= cards[i].cores);
+        for (unsigned i = 0; is_possible && i < node.device_count; i++) {
+                CHECK(devices[i].used.memory_mib + placement.peak[i].memory_mib <=
+                      devices[i].memory_mib);
+                CHECK(devices[i].used.cores + placement.peak[i].cores <= devices[i].cores);
         }
 }
 
@@ -241,13 +243,13 @@ TEST(a_pod_that_fits_is_placed)
 /* Hopeless puzzles end. */
 TEST(work_is_bounded)
 {
-        struct placement_card cards[PLACEMENT_CARDS];
-        const struct placement_node node = node_of(cards, PLACEMENT_CARDS);
+        struct placement_device devices[PLACEMENT_DEVICES];
+        const struct placement_node node = node_of(devices, PLACEMENT_DEVICES);
         struct placement_pod pod = { .need_count = PLACEMENT_NEEDS };
         struct placement placement;
 
-        for (unsigned i = 0; i < PLACEMENT_CARDS; i++)
-                cards[i] = card_of(1000);
+        for (unsigned i = 0; i < PLACEMENT_DEVICES; i++)
+                devices[i] = device_of(1000);
         for (unsigned i = 0; i < PLACEMENT_NEEDS; i++)
                 pod.needs[i] = (struct placement_need){ .count = 32, .memory_mib = 63 };
         CHECK_EQ(find(&node, &pod, &placement), -ENOSPC);
@@ -258,7 +260,7 @@ TEST(work_is_bounded)
 int main(void)
 {
         return RUN(CASE(binpack_takes_the_fullest_spread_the_emptiest),
-                   CASE(every_bound_of_a_card_holds), CASE(a_whole_card_is_had_alone),
-                   CASE(cards_of_a_need_are_distinct), CASE(init_containers_run_before),
+                   CASE(every_bound_of_a_gpu_holds), CASE(a_whole_gpu_is_had_alone),
+                   CASE(gpus_of_a_need_are_distinct), CASE(init_containers_run_before),
                    CASE(numa_and_links), CASE(a_pod_that_fits_is_placed), CASE(work_is_bounded));
 }

@@ -7,42 +7,42 @@
 
 #include "unit.h"
 
-enum { CARDS_MOST = 4, VICTIMS_MOST = 9 };
+enum { DEVICES_MOST = 4, VICTIMS_MOST = 9 };
 
 /* A node and who is on it. */
 struct scene {
-        struct placement_card cards[CARDS_MOST];
+        struct placement_device devices[DEVICES_MOST];
         struct placement_node node;
         struct preemption_hold holds[VICTIMS_MOST][2];
         struct preemption_victim victims[VICTIMS_MOST];
         unsigned victim_count;
 };
 
-static void scene_init(struct scene *scene, unsigned card_count)
+static void scene_init(struct scene *scene, unsigned device_count)
 {
-        *scene = (struct scene){
-                .node = { .cards = scene->cards, .card_count = card_count, .allowed = ~UINT64_C(0) }
-        };
-        for (unsigned i = 0; i < card_count; i++)
-                scene->cards[i] = (struct placement_card){
+        *scene = (struct scene){ .node = { .devices = scene->devices,
+                                           .device_count = device_count,
+                                           .allowed = ~UINT64_C(0) } };
+        for (unsigned i = 0; i < device_count; i++)
+                scene->devices[i] = (struct placement_device){
                         .memory_mib = 1000, .cores = 100, .slots = 10, .is_usable = true
                 };
 }
 
-static struct preemption_victim *victim_add(struct scene *scene, int priority, unsigned card,
+static struct preemption_victim *victim_add(struct scene *scene, int priority, unsigned device,
                                             uint64_t memory_mib, unsigned cores)
 {
         struct preemption_victim *victim = &scene->victims[scene->victim_count];
         struct preemption_hold *hold = scene->holds[scene->victim_count++];
 
-        hold[0] = (struct preemption_hold){ .card = card,
+        hold[0] = (struct preemption_hold){ .device = device,
                                             .use = { .memory_mib = memory_mib,
                                                      .cores = cores,
                                                      .slots = 1,
                                                      .exclusive = cores == 100 } };
         *victim =
                 (struct preemption_victim){ .priority = priority, .holds = hold, .hold_count = 1 };
-        placement_use_add(&scene->cards[card].used, &hold[0].use);
+        placement_use_add(&scene->devices[device].used, &hold[0].use);
         return victim;
 }
 
@@ -115,7 +115,7 @@ TEST(nobody_goes_where_the_pod_fits_or_never_will)
         CHECK_EQ(chosen(&scene, &large), -1);
 }
 
-TEST(whole_cards_are_emptied)
+TEST(whole_gpus_are_emptied)
 {
         struct scene scene;
         const struct placement_pod pod = pod_of(2, 1000, 100);
@@ -136,19 +136,19 @@ static bool brute_find(const struct scene *scene, const struct placement_pod *po
 
         for (unsigned set = 0; set < 1u << scene->victim_count; set++) {
                 struct preemption_cost cost = { .highest = INT32_MIN, .started_s = INT64_MAX };
-                struct placement_card cards[CARDS_MOST];
+                struct placement_device devices[DEVICES_MOST];
                 struct placement_node node = scene->node;
                 struct placement placement;
 
-                memcpy(cards, scene->cards, sizeof cards);
-                node.cards = cards;
+                memcpy(devices, scene->devices, sizeof devices);
+                node.devices = devices;
                 for (unsigned i = 0; i < scene->victim_count; i++) {
                         const struct preemption_victim *victim = &scene->victims[i];
 
                         if (!(set >> i & 1))
                                 continue;
                         for (unsigned h = 0; h < victim->hold_count; h++)
-                                placement_use_take(&cards[victim->holds[h].card].used,
+                                placement_use_take(&devices[victim->holds[h].device].used,
                                                    &victim->holds[h].use);
                         if (victim->priority > cost.highest)
                                 cost.started_s = INT64_MAX;
@@ -173,26 +173,26 @@ static void scene_fill(struct scene *scene)
 {
         const unsigned count = 1 + (unsigned)(random() % VICTIMS_MOST);
 
-        scene_init(scene, 1 + (unsigned)(random() % CARDS_MOST));
+        scene_init(scene, 1 + (unsigned)(random() % DEVICES_MOST));
         for (unsigned i = 0; i < count; i++) {
-                const unsigned card = (unsigned)random() % scene->node.card_count;
+                const unsigned device = (unsigned)random() % scene->node.device_count;
                 struct preemption_victim *victim = victim_add(
-                        scene, (int)(random() % 3), card, (uint64_t)(100 + random() % 5 * 100),
+                        scene, (int)(random() % 3), device, (uint64_t)(100 + random() % 5 * 100),
                         random() % 9 ? (unsigned)(random() % 40) : 100);
 
                 victim->started_s = random() % 3;
-                if (scene->node.card_count == 1 || random() % 4)
+                if (scene->node.device_count == 1 || random() % 4)
                         continue;
-                scene->holds[i][1] = scene->holds[i][0]; /* some have two cards */
-                scene->holds[i][1].card = (card + 1) % scene->node.card_count;
+                scene->holds[i][1] = scene->holds[i][0]; /* some have two GPUs */
+                scene->holds[i][1].device = (device + 1) % scene->node.device_count;
                 victim->hold_count = 2;
-                placement_use_add(&scene->cards[scene->holds[i][1].card].used,
+                placement_use_add(&scene->devices[scene->holds[i][1].device].used,
                                   &scene->holds[i][1].use);
         }
         if (random() % 4 == 0)
-                scene->cards[random() % scene->node.card_count].is_usable = false;
-        for (unsigned i = 0; i < scene->node.card_count; i++)
-                scene->cards[i].numa = (int16_t)(i % 2);
+                scene->devices[random() % scene->node.device_count].is_usable = false;
+        for (unsigned i = 0; i < scene->node.device_count; i++)
+                scene->devices[i].numa = (int16_t)(i % 2);
 }
 
 TEST(never_more_than_the_least)
@@ -235,27 +235,27 @@ TEST(never_more_than_the_least)
         CHECK(found > 1000);
 }
 
-/* Many pods on many cards: it ends, and nobody goes who could be spared. */
+/* Many pods on many GPUs: it ends, and nobody goes who could be spared. */
 TEST(work_is_bounded)
 {
         static struct preemption_hold holds[PREEMPTION_VICTIMS];
         static struct preemption_victim victims[PREEMPTION_VICTIMS];
         static struct preemption preemption;
-        struct placement_card cards[PLACEMENT_CARDS];
-        const struct placement_node node = { .cards = cards,
-                                             .card_count = PLACEMENT_CARDS,
+        struct placement_device devices[PLACEMENT_DEVICES];
+        const struct placement_node node = { .devices = devices,
+                                             .device_count = PLACEMENT_DEVICES,
                                              .allowed = ~UINT64_C(0) };
         const struct placement_pod pod = pod_of(32, 500, 0);
 
-        for (unsigned i = 0; i < PLACEMENT_CARDS; i++)
-                cards[i] = (struct placement_card){
+        for (unsigned i = 0; i < PLACEMENT_DEVICES; i++)
+                devices[i] = (struct placement_device){
                         .memory_mib = 1000, .cores = 100, .slots = 10, .is_usable = true
                 };
         for (unsigned i = 0; i < PREEMPTION_VICTIMS; i++) {
-                holds[i] = (struct preemption_hold){ .card = i % PLACEMENT_CARDS,
+                holds[i] = (struct preemption_hold){ .device = i % PLACEMENT_DEVICES,
                                                      .use = { .memory_mib = 125, .slots = 1 } };
                 victims[i] = (struct preemption_victim){ .holds = &holds[i], .hold_count = 1 };
-                placement_use_add(&cards[holds[i].card].used, &holds[i].use);
+                placement_use_add(&devices[holds[i].device].used, &holds[i].use);
         }
         CHECK_EQ(preemption_find(&node, &pod, victims, PREEMPTION_VICTIMS, &preemption), 0);
         CHECK_EQ(preemption.cost.count, 128);
@@ -266,7 +266,6 @@ int main(void)
         return RUN(CASE(one_large_victim_before_two_small_ones),
                    CASE(two_lowly_ones_before_one_of_rank),
                    CASE(among_equals_the_one_who_began_last_goes),
-                   CASE(nobody_goes_where_the_pod_fits_or_never_will),
-                   CASE(whole_cards_are_emptied), CASE(never_more_than_the_least),
-                   CASE(work_is_bounded));
+                   CASE(nobody_goes_where_the_pod_fits_or_never_will), CASE(whole_gpus_are_emptied),
+                   CASE(never_more_than_the_least), CASE(work_is_bounded));
 }

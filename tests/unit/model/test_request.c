@@ -56,7 +56,7 @@ static void sizes_are(const struct request *request, uint64_t count, uint64_t me
         CHECK_EQ(request->values[RESOURCE_CORES], cores);
 }
 
-TEST(a_number_alone_is_whole_cards)
+TEST(a_number_alone_is_whole_gpus)
 {
         const struct request request = read_well(PAIRS({ "nvidia.com/vgpu-number", 2 }));
 
@@ -135,7 +135,7 @@ TEST(names_that_are_not_ours)
 
 int main(void)
 {
-        return RUN(CASE(a_number_alone_is_whole_cards), CASE(memory_or_cores_alone_are_one_gpu),
+        return RUN(CASE(a_number_alone_is_whole_gpus), CASE(memory_or_cores_alone_are_one_gpu),
                    CASE(cores_of_zero_are_no_limit), CASE(aliases_that_agree_are_one),
                    CASE(profiles_add_up), CASE(what_cannot_be), CASE(names_that_are_not_ours));
 }

@@ -136,7 +136,7 @@ TEST(a_holder_without_a_sign_of_life_is_given_up_whatever_its_deadline)
         int a, b;
 
         two_tenants(&a, &b);
-        timeslices.card_bytes = 1000;
+        timeslices.device_bytes = 1000;
         timeslices.swap_bytes_per_s =
                 50 * 1000; /* 10 ms: time slices of 90, patience of 32 + 160 */
         say(b, (struct timeslices_report){ .wants = true, .resident_bytes = 750 });
@@ -312,7 +312,7 @@ TEST(resident_sets_that_do_not_fit_make_timeslices_longer)
         int a, b;
 
         two_tenants(&a, &b);
-        timeslices.card_bytes = 1000;
+        timeslices.device_bytes = 1000;
         timeslices.swap_bytes_per_s = 10000;
         say(a, (struct timeslices_report){ .wants = true, .resident_bytes = 750 });
         settle(0);

@@ -41,7 +41,7 @@ static inline struct held_share *book_bench_put(struct book_bench *bench, const 
                                                 const char *container, uint64_t limit_mib,
                                                 unsigned cores)
 {
-        const struct gpu_device card = { 4096 * MIB, 0 };
+        const struct gpu_device gpu_device = { 4096 * MIB, 0 };
         struct share_copy copy = { .device_count = 1 };
         struct held_share *held = NULL;
         struct err e = { 0 };
@@ -55,7 +55,7 @@ static inline struct held_share *book_bench_put(struct book_bench *bench, const 
         copy.devices[0].limit_max_bytes = limit_mib * MIB;
         copy.devices[0].cores_percent = cores;
         copy.devices[0].cores_ceiling_percent = cores;
-        if (share_book_make(bench->book, &copy, &card, &held, &e) < 0)
+        if (share_book_make(bench->book, &copy, &gpu_device, &held, &e) < 0)
                 fail_msg("%s", e.text);
         return held;
 }

@@ -24,7 +24,7 @@ TEST(every_new_trouble_begins_the_while_anew)
         CHECK(gpu_health_is_good(&health, 60, 110));
 }
 
-TEST(what_a_program_did_is_not_the_cards_fault)
+TEST(what_a_program_did_is_not_the_gpus_fault)
 {
         CHECK(gpu_health_xid_is_programs(31));
         CHECK(!gpu_health_xid_is_programs(48));
@@ -36,5 +36,5 @@ int main(void)
 {
         return RUN(CASE(a_gpu_is_well_until_it_has_trouble_and_again_after_a_while),
                    CASE(every_new_trouble_begins_the_while_anew),
-                   CASE(what_a_program_did_is_not_the_cards_fault));
+                   CASE(what_a_program_did_is_not_the_gpus_fault));
 }

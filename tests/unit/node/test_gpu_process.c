@@ -6,7 +6,7 @@
 
 #include "unit.h"
 
-/* Handles: 1 and 2 are cards, 21 … are the parts of the second. */
+/* Handles: 1 and 2 are GPUs, 21 … are the parts of the second. */
 static nvmlDevice_t device_of(uintptr_t number)
 {
         return (nvmlDevice_t)number;
@@ -75,7 +75,7 @@ static void read_all(struct gpu_set *set, struct vec *ret_processes)
         gpu_process_read(&nvml, set, ret_processes);
 }
 
-TEST(processes_of_a_card_that_is_cut_are_those_of_its_parts)
+TEST(processes_of_a_gpu_that_is_cut_are_those_of_its_parts)
 {
         struct vec all = VEC_OF(struct gpu_process);
         static struct gpu_set set;
@@ -98,5 +98,5 @@ TEST(processes_of_a_card_that_is_cut_are_those_of_its_parts)
 
 int main(void)
 {
-        return RUN(CASE(processes_of_a_card_that_is_cut_are_those_of_its_parts));
+        return RUN(CASE(processes_of_a_gpu_that_is_cut_are_those_of_its_parts));
 }

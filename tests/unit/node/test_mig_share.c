@@ -21,7 +21,7 @@ static void gpus_make(struct gpu_set *gpus)
 
 TEST(a_container_has_all_of_the_device_that_kubelet_chose)
 {
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct gpu_set gpus = { 0 };
         struct pod_list made = { 0 };
         struct share_copy copy;
@@ -29,14 +29,14 @@ TEST(a_container_has_all_of_the_device_that_kubelet_chose)
 
         gpus_make(&gpus);
         CHECK_EQ(mig_share_make(pod_list(&made, "nvidia.com/mig-1g.5gb", "MIG-2"), &starts, 0,
-                                &owner, &gpus, &copy, cards, &e),
+                                &owner, &gpus, &copy, gpu_devices, &e),
                  1);
         CHECK_EQ(copy.device_count, 1);
         CHECK_STR(copy.devices[0].uuid, "MIG-2");
         CHECK_EQ(copy.devices[0].limit_bytes, 5000);
         CHECK_EQ(copy.devices[0].physical_bytes, 5000);
         CHECK_EQ(copy.devices[0].cores_percent, 0);
-        CHECK_EQ(cards[0].memory_bytes, 5000);
+        CHECK_EQ(gpu_devices[0].memory_bytes, 5000);
         CHECK_STR(copy.pod_uid, "uid-1");
         CHECK_STR(copy.container, "main");
         CHECK_EQ(share_check(&copy, &e), 0);
@@ -47,7 +47,7 @@ TEST(who_holds_none_has_no_such_share)
         static const struct mig_share_owner others[] = { { "u", "other", "pod", "main" },
                                                          { "u", "space", "other", "main" },
                                                          { "u", "space", "pod", "other" } };
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct gpu_set gpus = { 0 };
         struct pod_list made = { 0 };
         struct share_copy copy;
@@ -56,19 +56,19 @@ TEST(who_holds_none_has_no_such_share)
         gpus_make(&gpus);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
                 CHECK_EQ(mig_share_make(pod_list(&made, "nvidia.com/mig-1g.5gb", "MIG-2"), &starts,
-                                        0, &others[i], &gpus, &copy, cards, &e),
+                                        0, &others[i], &gpus, &copy, gpu_devices, &e),
                          0);
         CHECK_EQ(mig_share_make(pod_list(&made, "nvidia.com/vgpu", "vgpu-1"), &starts, 0, &owner,
-                                &gpus, &copy, cards, &e),
+                                &gpus, &copy, gpu_devices, &e),
                  0);
         CHECK_EQ(mig_share_make(pod_list(&made, NULL, NULL), &starts, 0, &owner, &gpus, &copy,
-                                cards, &e),
+                                gpu_devices, &e),
                  0);
 }
 
 TEST(a_device_that_is_gone_is_an_error)
 {
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct gpu_set gpus = { 0 };
         struct pod_list made = { 0 };
         struct share_copy copy;
@@ -76,7 +76,7 @@ TEST(a_device_that_is_gone_is_an_error)
 
         gpus_make(&gpus);
         CHECK_EQ(mig_share_make(pod_list(&made, "nvidia.com/mig-1g.5gb", "MIG-3"), &starts, 0,
-                                &owner, &gpus, &copy, cards, &e),
+                                &owner, &gpus, &copy, gpu_devices, &e),
                  -ENODEV);
         CHECK_STR(e.text, "MIG device MIG-3 is not on this node");
 }
@@ -88,7 +88,7 @@ TEST(an_init_container_has_what_it_is_started_with)
         static const struct mig_share_owner other = { "uid-2", "space", "other", "init" };
         static char *own[] = { (char *)"MIG-2" }, *others[] = { (char *)"MIG-1" };
         const char resource[] = "nvidia.com/mig-1g.5gb";
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct gpu_set gpus = { 0 };
         struct pod_list made = { 0 };
         struct share_copy copy;
@@ -100,16 +100,18 @@ TEST(an_init_container_has_what_it_is_started_with)
         mig_starts_init(&begun);
         const V1__ListPodResourcesResponse *list = pod_list(&made, resource, "MIG-2");
         mig_starts_note(&begun, resource, others, 1, 0);
-        CHECK_EQ(mig_share_make(list, &begun, 0, &init, &gpus, &copy, cards, &e), 0);
+        CHECK_EQ(mig_share_make(list, &begun, 0, &init, &gpus, &copy, gpu_devices, &e), 0);
         mig_starts_note(&begun, resource, own, 1, 5);
-        CHECK_EQ(mig_share_make(list, &begun, 6, &other, &gpus, &copy, cards, &e), 0);
-        CHECK_EQ(mig_share_make(list, &begun, 6, &init, &gpus, &copy, cards, &e), 1);
+        CHECK_EQ(mig_share_make(list, &begun, 6, &other, &gpus, &copy, gpu_devices, &e), 0);
+        CHECK_EQ(mig_share_make(list, &begun, 6, &init, &gpus, &copy, gpu_devices, &e), 1);
         CHECK_EQ(copy.device_count, 1);
         CHECK_STR(copy.devices[0].uuid, "MIG-2");
         CHECK_STR(copy.container, "init");
-        CHECK_EQ(mig_share_make(list, &begun, 5 + MIG_START_NS, &init, &gpus, &copy, cards, &e), 0);
+        CHECK_EQ(mig_share_make(list, &begun, 5 + MIG_START_NS, &init, &gpus, &copy, gpu_devices,
+                                &e),
+                 0);
         mig_starts_forget(&begun, "MIG-2"); /* it has started; the next init container has none */
-        CHECK_EQ(mig_share_make(list, &begun, 6, &init, &gpus, &copy, cards, &e), 0);
+        CHECK_EQ(mig_share_make(list, &begun, 6, &init, &gpus, &copy, gpu_devices, &e), 0);
         mig_starts_done(&begun);
 }
 
@@ -119,7 +121,7 @@ TEST(an_init_container_may_have_more_than_those_that_follow)
         static const struct mig_share_owner init = { "uid-1", "space", "pod", "init" };
         static char *both[] = { (char *)"MIG-1", (char *)"MIG-2" };
         const char resource[] = "nvidia.com/mig-1g.5gb";
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct gpu_set gpus = { 0 };
         struct pod_list made = { 0 };
         struct share_copy copy;
@@ -131,7 +133,7 @@ TEST(an_init_container_may_have_more_than_those_that_follow)
         mig_starts_init(&begun);
         mig_starts_note(&begun, resource, both, 2, 0);
         CHECK_EQ(mig_share_make(pod_list(&made, resource, "MIG-2"), &begun, 1, &init, &gpus, &copy,
-                                cards, &e),
+                                gpu_devices, &e),
                  1);
         CHECK_EQ(copy.device_count, 2);
         mig_starts_done(&begun);

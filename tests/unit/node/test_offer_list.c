@@ -54,7 +54,7 @@ static unsigned count_of(const struct vec *offers, const char *resource)
         return offer ? slots_count(&offer->slots) : 0;
 }
 
-TEST(whole_cards_are_vgpus_and_memory_belongs_to_its_card)
+TEST(whole_gpus_are_vgpus_and_memory_belongs_to_its_gpu)
 {
         const struct node_options options = options_of(MIG_STRATEGY_MIXED);
         struct gpu_set set = { 0 };
@@ -102,7 +102,7 @@ TEST(parts_are_offered_by_their_profiles_under_both_names)
         offer_list_done(&offers);
 }
 
-TEST(equal_parts_of_all_cards_take_the_place_of_vgpus_if_asked)
+TEST(equal_parts_of_all_gpus_take_the_place_of_vgpus_if_asked)
 {
         const struct node_options options = options_of(MIG_STRATEGY_SINGLE);
         struct gpu_set set = { 0 };
@@ -140,7 +140,7 @@ TEST(what_is_not_wanted_is_not_offered)
         offer_list_done(&offers);
 }
 
-/* What NVML says of the cards, and the GB in the name of the profile that is all of each. */
+/* What NVML says of the GPUs, and the GB in the name of the profile that is all of each. */
 TEST(memory_rounds_as_the_names_of_profiles_do)
 {
         static const struct {
@@ -162,9 +162,9 @@ TEST(memory_rounds_as_the_names_of_profiles_do)
 
 int main(void)
 {
-        return RUN(CASE(whole_cards_are_vgpus_and_memory_belongs_to_its_card),
+        return RUN(CASE(whole_gpus_are_vgpus_and_memory_belongs_to_its_gpu),
                    CASE(parts_are_offered_by_their_profiles_under_both_names),
-                   CASE(equal_parts_of_all_cards_take_the_place_of_vgpus_if_asked),
+                   CASE(equal_parts_of_all_gpus_take_the_place_of_vgpus_if_asked),
                    CASE(what_is_not_wanted_is_not_offered),
                    CASE(memory_rounds_as_the_names_of_profiles_do));
 }

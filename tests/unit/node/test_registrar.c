@@ -118,7 +118,7 @@ TEST(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it)
         book_bench_close(&desk.bench);
 }
 
-TEST(where_the_node_lets_it_the_card_is_the_ceiling)
+TEST(where_the_node_lets_it_the_gpu_is_the_ceiling)
 {
         struct desk desk;
         int raised;
@@ -164,7 +164,7 @@ TEST(a_throttled_share_is_not_raised_by_whoever_it_was_taken_from_nor_is_its_roo
         book_bench_close(&desk.bench);
 }
 
-TEST(a_share_is_changed_by_hand_within_its_ceilings_and_the_card)
+TEST(a_share_is_changed_by_hand_within_its_ceilings_and_the_gpu)
 {
         struct desk desk;
         struct share_copy copy;
@@ -224,6 +224,6 @@ int main(void)
                 CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
                 CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
                 CASE(a_throttled_share_is_not_raised_by_whoever_it_was_taken_from_nor_is_its_room_anybody_elses),
-                CASE(where_the_node_lets_it_the_card_is_the_ceiling),
-                CASE(a_share_is_changed_by_hand_within_its_ceilings_and_the_card));
+                CASE(where_the_node_lets_it_the_gpu_is_the_ceiling),
+                CASE(a_share_is_changed_by_hand_within_its_ceilings_and_the_gpu));
 }

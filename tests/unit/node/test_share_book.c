@@ -14,7 +14,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define UID "6f1b2c3d-0000-4000-8000-000000000001"
 
-static const struct gpu_device cards[2] = { { 4096 * MIB, 1 }, { 4096 * MIB, 1 } };
+static const struct gpu_device gpu_devices[2] = { { 4096 * MIB, 1 }, { 4096 * MIB, 1 } };
 
 /* A folder of the test's own, empty. */
 static const char *fresh_folder(void)
@@ -64,7 +64,7 @@ static struct held_share *put(struct share_book *book, const char *pod_namespace
         struct held_share *held = NULL;
         struct err e = { 0 };
 
-        if (share_book_make(book, &copy, cards, &held, &e) < 0)
+        if (share_book_make(book, &copy, gpu_devices, &held, &e) < 0)
                 fail_msg("%s", e.text);
         return held;
 }
@@ -261,7 +261,7 @@ TEST(a_name_that_leads_elsewhere_is_refused)
                 struct held_share *held;
                 struct err e;
 
-                CHECK_EQ(share_book_make(book, &copy, cards, &held, &e), -EINVAL);
+                CHECK_EQ(share_book_make(book, &copy, gpu_devices, &held, &e), -EINVAL);
         }
         share_book_close(book);
         folder_remove(folder);

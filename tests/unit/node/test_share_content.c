@@ -26,7 +26,7 @@ static int made(const char *annotations, const char *container, const char *deci
                 const struct share_terms *terms, struct share_copy *ret_copy, struct err *e)
 {
         const struct gpu_set set = gpus();
-        struct gpu_device cards[SHARE_DEVICES];
+        struct gpu_device gpu_devices[SHARE_DEVICES];
         struct allocation allocation;
         char text[1024];
 
@@ -41,9 +41,10 @@ static int made(const char *annotations, const char *container, const char *deci
         snprintf(text, sizeof text,
                  "{\"version\":1,\"pod\":\"u-1\",\"node\":\"n\",\"containers\":{%s}}", decision);
         CHECK_EQ(allocation_parse(text, &allocation, e), 0);
-        const int r = share_content_make(pod, one, &allocation, &set, terms, ret_copy, cards, e);
+        const int r =
+                share_content_make(pod, one, &allocation, &set, terms, ret_copy, gpu_devices, e);
         if (r > 0)
-                CHECK_EQ(cards[0].memory_bytes, 4096 * MIB);
+                CHECK_EQ(gpu_devices[0].memory_bytes, 4096 * MIB);
         allocation_done(&allocation);
         json_decref(pod);
         json_decref(one);
@@ -285,7 +286,7 @@ TEST(of_two_variables_with_one_name_the_last_counts)
         CHECK_EQ(copy.devices[0].flags, 0);
 }
 
-TEST(a_card_of_another_node_is_none_of_ours)
+TEST(a_gpu_of_another_node_is_none_of_ours)
 {
         struct share_copy copy;
         struct err e = { 0 };
@@ -322,6 +323,6 @@ int main(void)
                    CASE(urgent_is_priority_zero_by_resource_or_environment),
                    CASE(a_slip_of_the_pen_in_the_environment_is_told),
                    CASE(of_two_variables_with_one_name_the_last_counts),
-                   CASE(a_card_of_another_node_is_none_of_ours),
+                   CASE(a_gpu_of_another_node_is_none_of_ours),
                    CASE(the_origin_changes_with_what_is_said_and_only_then));
 }

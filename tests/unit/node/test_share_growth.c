@@ -135,7 +135,7 @@ TEST(an_agent_that_was_started_again_knows_what_was_decided)
         stage_close(&stage);
 }
 
-TEST(when_all_pods_were_told_of_cards_that_are_too_full_are_settled)
+TEST(when_all_pods_were_told_of_gpus_that_are_too_full_are_settled)
 {
         struct stage stage;
 
@@ -263,7 +263,7 @@ int main(void)
                 CASE(growth_gives_way_to_a_pod_that_was_placed_by_as_much_as_it_lacks),
                 CASE(the_largest_growth_goes_first_and_what_was_decided_never),
                 CASE(an_agent_that_was_started_again_knows_what_was_decided),
-                CASE(when_all_pods_were_told_of_cards_that_are_too_full_are_settled),
+                CASE(when_all_pods_were_told_of_gpus_that_are_too_full_are_settled),
                 CASE(what_a_throttled_share_grew_by_does_not_come_back),
                 CASE(nobody_grows_into_what_was_decided_for_one_that_has_no_share_yet_or_less_at_the_moment),
                 CASE(an_init_container_and_the_applications_after_it_have_the_same_room),

@@ -7,7 +7,7 @@
 #include "err.h"
 #include "vec.h"
 
-struct node_card {
+struct node_device {
         unsigned index;
         char uuid[96], type[96];
         uint64_t memory_mib; /* scaling included */
@@ -18,8 +18,8 @@ struct node_card {
         uint32_t memory_factor; /* MiB that a unit of nvidia.com/vgpu-memory is */
 };
 
-/* Fills a vec of struct node_card. -EPROTO: the text is no registration. */
-int node_cards_parse(const char *text, struct vec *ret_cards, struct err *e);
-/* The node's settings, nvidia.com/node-config-info: the memory factor of its cards. NULL or no such text:
+/* Fills a vec of struct node_gpu. -EPROTO: the text is no registration. */
+int node_devices_parse(const char *text, struct vec *ret_devices, struct err *e);
+/* The node's settings, nvidia.com/node-config-info: the memory factor of its GPUs. NULL or no such text:
  * it stays 1. */
-void node_cards_configure(struct vec *cards, const char *text);
+void node_devices_configure(struct vec *devices, const char *text);
