@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A front of short rules over meson; `make help` lists them.
 BUILD ?= build
 PREFIX ?= /usr/local

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # find_new_lib.sh LIBCUDA LIBNVML: prints what these driver libraries have that the tables lack.
 set -eu
 

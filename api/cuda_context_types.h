@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types of contexts: affinity, creation parameters, device resources for green contexts. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types of the CUDA driver API for streams, events and launches. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The types that the CUDA driver API borrows from OpenGL, EGL and VDPAU. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA driver API's types for arrays, textures, surfaces and tensors. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Types of modules, libraries, linking and core dumps. */
 #pragma once
 

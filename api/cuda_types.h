@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core types of the CUDA driver API: results, handles, attributes, flags. */
 #pragma once
 

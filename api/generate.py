@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Views of a symbol table: generate.py VIEW[=OUTPUT]... TABLE TYPES...
 
 Several at once cost one reading; a view without OUTPUT is printed.

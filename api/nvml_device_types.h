@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The structures of NVML that describe a device. A structure that grew has one declaration per
  * version, and the sizes are asserted: a caller's smaller one must never be overrun. */
 #pragma once

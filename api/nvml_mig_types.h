@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The structures of NVML for GPU instances and compute instances, one declaration per version. */
 #pragma once
 

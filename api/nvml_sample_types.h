@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The structures of NVML that carry readings: processes, samples, fields, events, system state. */
 #pragma once
 

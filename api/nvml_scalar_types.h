@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The enumerations of NVML: what its functions are asked for and answer with. */
 #pragma once
 

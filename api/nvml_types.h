@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The core types of NVML: results, handles, scalars. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_clock: medians, shared by the measuring programs. */
 #pragma once
 

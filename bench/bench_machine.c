@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_machine: what is left of a call is the simulator's own work. */
 #include "bench_machine.h"
 

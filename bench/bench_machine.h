@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_machine: a machine whose time runs so fast that no call ever waits for the GPU. */
 #pragma once
 

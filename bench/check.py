@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is this tree slower than another revision? Both are measured by turns in one run, and compared call by call.
 
 What disturbs a turn disturbs both, so it is their difference in each turn that counts, and the median of all turns. A

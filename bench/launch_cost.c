@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* launch_cost: what a launch costs a program, in nanoseconds, where kernels take their time (1 µs) and
  * the container has enough of it: run bare, and with libvgpu.so preloaded under a limit.
  *

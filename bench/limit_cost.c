@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit_cost: what calls cost a program, in nanoseconds: run bare, and with libvgpu.so preloaded, the
  * difference is the library's.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """node_cost BUILD: what vgpu-node costs a node of 8 GPUs and 100 containers: memory of all its processes, and
 a core's time while nothing happens. One line per figure."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """picture: small SVG drawings of what was measured."""
 
 import html

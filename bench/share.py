@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How near a container's part of a GPU's time is to its limit, judged by the simulated machine's own
 counters, never by our account. Time runs as it does."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_load: work for a GPU whose time is shared, and who got how much of it, by the machine's own
  * counters.
  *

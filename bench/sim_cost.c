@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sim_cost [ROUNDS]: what a call of the simulated driver costs the host, in nanoseconds.
  *
  * The machine's time runs a thousand times faster, so that no call ever waits for the GPU: what is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """starts: what vgpu-runtime adds to the start of a container, where containers can be made."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tenants BUILD: several containers on one GPU: who gets how much, by the simulator's own counters.
 
 Prints "metric value" lines and draws BUILD/bench/*.svg. `bench/run` calls it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """webhook: how long vgpu-webhook takes for a request, by its own figures, and how much memory it holds."""
 
 import http.client

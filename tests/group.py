@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """group: puts a process into another one's control groups, as if it had been started in its container."""
 
 import pathlib

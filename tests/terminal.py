@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """terminal: runs a full-screen program on a pseudo terminal and keeps what it draws."""
 
 import fcntl

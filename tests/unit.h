@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit: a test is a sentence and one behaviour: TEST(a_failed_read_leaves_nothing) { … } */
 #pragma once
 

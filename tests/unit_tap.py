@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """unit_tap: runs unittest cases and prints one TAP line for each."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # apt.sh: for scripts that take packages from this machine's mirror and unpack them instead of installing
 # them: apt with lists, state and archives of its own. Nothing of the machine's own apt changes.
 

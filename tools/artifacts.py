@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """artifacts: what is inside the files of a release: Debian packages, archives of sources, container images.
 
 A Member is one entry of such a file. Two builds are equal if their files are; where they are not, differences() names the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cache: the folder of what is fetched and made once; tools/cache.sh has the same rule for the shell."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """debian: what a Debian package has beside the files that are installed: copyright, changelog, configuration, scripts."""
 
 import email.utils

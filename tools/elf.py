@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """elf: what a program says of itself: its processor, and the libraries that it is linked with.
 
 A build for another processor is looked at with the libraries of its sysroot (tools/arm64), where this

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """licences: the copyright files of other people's code that goes out with ours.
 
 Code goes in as a library that is copied beside our programs, or as an archive that is linked into one of them. Debian's

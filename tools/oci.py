@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """oci: container images out of files of this machine, without a container engine.
 
 An image is a Tree of files, one layer of them, and settings; it is for the processor that its programs are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """roots: bare root folders of distributions, made by debootstrap and kept in the cache.
 
 A root is what debootstrap's variant minbase gives, with make and git: what README asks of a reader's machine.

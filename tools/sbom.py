@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sbom: the list of all components of a release, in the form of SPDX 2.3 (JSON).
 
 Our packages, image and sources with the checksums of their files, and the Debian packages that our programs are linked with

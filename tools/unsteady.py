@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of tests/unsteady: which tests may be run once more when they fail, and why. All others have failed then.
 
 test-report (for `make test`) and tests/e2e/suite.py (for `make e2e`) ask here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """loader: many objects, quickly. What only has to be there is put into etcd as the API server would have
 stored it, a hundred to a transaction; what is measured is made through the API server itself."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """measure NODES PODS RATE_PODS RESULT: in the sandbox of a cluster of profile scale; writes what it finds to RESULT."""
 
 import contextlib

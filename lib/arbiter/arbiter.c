@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter: tenants, their GPUs, and a step of each; see arbiter.h. */
 #include "arbiter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter: gives the containers (tenants) of each GPU their time slices. Used by whichever process has
  * the role: one of the `vgpu run` programs of a user, or vgpu-node. It keeps its state in its own
  * memory, so that it can be killed at any moment: the next one begins anew from the pages.

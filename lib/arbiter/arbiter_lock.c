@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock file: who holds it, who claims it, and whether the holder still works. */
 #include "arbiter_lock.h"
 

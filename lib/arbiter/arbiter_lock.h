@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arbiter_lock: elects the arbiter among the `vgpu run` programs of one user by a file lock. The holder is
  * the arbiter. The others wait, and the kernel passes the lock on when the holder dies. A holder that is
  * stopped keeps the lock and answers nobody, so it is killed; it has no state to lose (arbiter.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The set of words changes hands by one flag: armed, it is the thread's. */
 #include "futex_relay.h"
 

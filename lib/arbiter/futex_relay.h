@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* futex_relay: a thread that waits for as many words as the kernel takes in one call, and rings one word when
  * any of them changes. One sleeper can so wait for more words than one call takes. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One system call for up to 128 words, with a relay for every 127 more; before Linux 5.16 a thread for each word. */
 #include "futex_set.h"
 

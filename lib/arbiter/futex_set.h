@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* futex_set: sleeps until one of many futex words changes, none of which is ours. */
 #pragma once
 

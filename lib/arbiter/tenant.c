@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tenant as the arbiter sees it. */
 #include "tenant.h"
 

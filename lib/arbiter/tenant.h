@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tenant as the arbiter sees it: its share and its pages. The files may be a user's who has no rights and
  * writes to them while we read: each value is copied once into here, checked here, used from here. */
 #pragma once

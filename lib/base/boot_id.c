@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's own name for this boot. */
 #include "boot_id.h"
 

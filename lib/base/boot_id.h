@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* boot_id: which run of this machine's kernel it is. */
 #pragma once
 

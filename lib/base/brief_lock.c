@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* brief_lock: waiting, and the end of being alone. */
 #include "brief_lock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* brief_lock: for a few dozen instructions among the threads of one process. Not to be nested.
  *
  * Given back by a plain store: nobody is woken, those who wait look again. That saves a locked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options on a command line. */
 #include "cli_option.h"
 

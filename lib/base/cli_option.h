@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options on a command line, as rows: parsing, help and completion read the same ones. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock: the time that only goes forward. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* err: writes and prefixes the sentence of an error. */
 #include "err.h"
 

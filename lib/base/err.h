@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* err: an error code and one sentence for a person, in caller's storage; never allocates. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fd: read and write all of it, whatever the kernel interrupts or cuts short. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file: whole files by name. */
 #include "file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_identity: by the system call itself, as the C library's stat() would need a newer one. */
 #include "file_identity.h"
 

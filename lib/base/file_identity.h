@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file_identity: is the file at a path still the one that was opened? */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* futex: sleep until a word that processes share changes. */
 #pragma once
 

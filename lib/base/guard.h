@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* guard: files that somebody else may cut short while we have them mapped. Looking beyond the end of
  * one would end the process (SIGBUS); under guard it is a page of zeroes instead. */
 #pragma once

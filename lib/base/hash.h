@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hash: things by name. A link is embedded in the thing; the table owns only its slots. */
 #pragma once
 

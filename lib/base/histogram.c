@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times, counted in steps. */
 #include "histogram.h"
 

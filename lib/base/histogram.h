@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* histogram: how long things took, counted in steps of 1, 2, 5; and as text for Prometheus. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of a library that may not be there. */
 #include "linkage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* linkage: functions of a library that may not be there, found at run time by rows of names. */
 #pragma once
 

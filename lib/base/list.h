@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* list: a ring of items that hold their own links. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log: formats a line into a fixed buffer and writes it once. */
 #include "log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log: one line per event on stderr, in one write(2); no stdio stream, no malloc, errno kept. */
 #pragma once
 

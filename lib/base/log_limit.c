@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log_limit: a count per minute; nothing is remembered of the lines themselves. */
 #include "log_limit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log_limit: lines of one kind that others can cause without end: the first ones of each minute, and how many
  * more there were. Zeroed begins. */
 #pragma once

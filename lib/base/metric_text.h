@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metric_text: figures as Prometheus reads them (text format 0.0.4). All samples of one name stand
  * together, after their head. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nearby: see nearby.h. */
 #include "nearby.h"
 

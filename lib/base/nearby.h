@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nearby: what comes with the program that runs, in the build's folders or where both were installed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's libraries. A file of its own: a program that loads none does without the loader. */
 #include <limits.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What did they mean? The word of a list that is nearest to a mistyped one. */
 #include "nearest.h"
 

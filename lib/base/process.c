@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process: what /proc says of a process. */
 #include "process.h"
 

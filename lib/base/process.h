@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process: is a process there, and is it still the same one? */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scope: what a variable owns is released when it goes out of scope; steal() hands it on. */
 #pragma once
 

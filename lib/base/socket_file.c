@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* socket_file: see socket_file.h. */
 #include "socket_file.h"
 

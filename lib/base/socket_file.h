@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* socket_file: the file of a listening unix socket goes with the program that made it, and with no other:
  * the next one's may lie in its place already. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* str: a growing string, and the few questions about text that everybody asks. */
 #pragma once
 

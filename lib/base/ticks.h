@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ticks: the processor's own counter, read in a third of the time that the clock takes. For "certainly not
  * yet": whoever needs to know the time reads the clock.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vec: a growing array of equal items. */
 #pragma once
 

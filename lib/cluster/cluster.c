@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every node's GPUs and what pods hold of them. */
 #include "cluster.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cluster: every node's GPUs and what pods hold of them. Made of what the API server tells, and of
  * decisions that are on their way to it; nothing else, so that a restart makes it again. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes to try things on. */
 #include "cluster_copy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_internal: what the parts of the cluster share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nominations, and against which pods they hold. */
 #include "cluster_nomination.h"
 

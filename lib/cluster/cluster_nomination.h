@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_nomination: what is set aside on a node for a pod that waits until its victims are evicted. The pod does
  * not hold it: the victims may still be there. The annotation vgpu.io/nominated-node restores it after a restart. */
 #pragma once

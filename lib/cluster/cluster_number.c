@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers and versions of nodes. */
 #include "cluster_number.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a pod's object to its request for GPUs. */
 #include "gpu_request.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_request: what a pod requests of a node's GPUs, read once from its object. */
 #pragma once
 

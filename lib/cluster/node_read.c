@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a Node's annotations to its GPUs. */
 #include "node_read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_read: reads a Node's object into the cluster. */
 #pragma once
 

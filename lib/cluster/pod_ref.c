@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a pod's object to its identity. */
 #include "pod_ref.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_ref: a pod's identity, and its priority beside others. */
 #pragma once
 

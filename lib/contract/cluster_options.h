@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the commands that ask the API server: rows that vgpu and vgpu-cluster share. */
 #pragma once
 

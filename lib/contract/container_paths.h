@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_paths: paths in a container, and what the parties to its start call them. */
 #pragma once
 

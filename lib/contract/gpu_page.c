@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU pages: make and map the files. */
 #include "gpu_page.h"
 

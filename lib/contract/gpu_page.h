@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU pages: what a container (a tenant) and the arbiter of a GPU say to each other. Two pages for
  * each tenant and GPU, in two files so that they can be mounted differently:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tenant's side of time slices. */
 #include "gpu_timeslice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process's part in its container's time slices on one GPU: the tenant's side of gpu_page.h.
  *
  *     gpu_timeslice_begin()   before the first work is submitted: waits for the time slice

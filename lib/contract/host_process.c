@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_process: /proc, ours and the host's. */
 #include "host_process.h"
 

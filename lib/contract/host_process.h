@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_process: what /proc tells about the pids that the driver speaks. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits by environment. Everything that is set is read and must mean something, whether it limits
  * anything here or not: a slip of the pen is told at once. */
 #include "limits_environment.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits by environment, in the form of a share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The region: operations on a device's word. See region_layout.h for why this is exact. */
 #include "region.h"
 

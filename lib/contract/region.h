@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The region, in which a container's processes keep what they hold: open it, join it, charge it. */
 #pragma once
 

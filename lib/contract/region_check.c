@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region_check: reads only; nobody is stopped for it. */
 #include "region_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region_check: does the region still make sense? A tenant can delete its region or write into it;
  * then it is no longer what its processes hold. */
 #pragma once

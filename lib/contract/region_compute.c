@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU time of a container: the debt word and the record of use. */
 #include "region_compute.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU time of a container on one device: what it owes, what it used, and when.
  *
  * The debt is one word, {the time at which all is paid, the rate at which it is paid}, so that a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The region: what a container is charged for device memory, shared by its processes.
  *
  * One word per device holds what is used and the last operation that changed it: {units, slot,

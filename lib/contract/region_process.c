@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of a region: joining, leaving, and reaping those that died. */
 #include "region_process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region_view: a container's region, mapped by somebody else on the host to be read as a whole.
  * Nothing is written, nothing is made; the container may write anything into it, and cut it short, at any
  * moment. */

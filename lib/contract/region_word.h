@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region_word: the words of the region, taken apart and put together. For the region's own files. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The registry, asked from inside a container. */
 #include "registry.h"
 

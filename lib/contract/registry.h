@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The registry: a process of a container asks the node's agent by which pid the host, and so the
  * driver, knows it. One packet each way on a unix socket; the agent has the answer from SO_PEERCRED,
  * which nobody can forge, and the container needs no /proc of the host's. With the same packet it may ask

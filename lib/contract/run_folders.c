@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Users' folders of shares: found, and opened. */
 #include "run_folders.h"
 

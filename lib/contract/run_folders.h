@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_folders: the shares of all users of this machine who run programs by `vgpu run`, as root sees them.
  *
  * What lies in a user's folder is that user's to write, to cut short and to replace at any moment. So it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings by environment: the names. */
 #include "setting.h"
 

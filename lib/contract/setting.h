@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of a container by environment: our names and those of the systems users come from. One
  * row per setting, read by every program. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings by environment: what their texts mean. Nonsense is an error with a sentence, never a
  * default: a limit with a slip of the pen must not become no limit. */
 #include <errno.h>

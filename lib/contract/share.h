@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The share file: make, change, read. */
 #pragma once
 

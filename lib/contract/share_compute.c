@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The compute of a share as options ask for it. */
 #include "share_compute.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The compute of a share as options ask for it: how much of a GPU's time, and how soon. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The share file: what one container may have. Written by its owner (vgpu-node or `vgpu run`), mapped
  * read-only by libvgpu in the container, changed in place while it is in use.
  *

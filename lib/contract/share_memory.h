@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of a share as options ask for it: a limit, and virtual memory beyond the GPU's part. */
 #pragma once
 

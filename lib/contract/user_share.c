@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One share in a user's folder: read, changed, asked whether somebody has it. */
 #include <errno.h>
 #include <fcntl.h>

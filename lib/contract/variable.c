@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* variable: a limit under a name that nobody reads would be no limit, so names are judged, too. */
 #include "variable.h"
 

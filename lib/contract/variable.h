@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names in an environment: whose is this variable, or whose was it meant to be? */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* variable_known: lists. A variable that a program of ours begins to read belongs here (a test checks). */
 #include "variable_known.h"
 

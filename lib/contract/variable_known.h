@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of variables that are no settings of a container: those that our programs read, those that NVIDIA
  * documents, and those that Kubernetes makes for Services. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* {"version":1,"pod":UID,"node":NAME,"containers":{NAME:[{"uuid":…,"memory":MiB,"cores":…}]}} */
 #include "allocation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocation: what the scheduler decided for a pod, as it stands in the pod's annotation; set by the
  * Binding, so that decision and node are one write. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exponential delays with jitter. */
 #include "backoff.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backoff: how long to wait before the next try: twice as long each time, never all at once. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine_name: files of Docker's and of Podman's. */
 #include "engine_name.h"
 

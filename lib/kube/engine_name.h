@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine_name: how a container engine calls a container, as its users do. The OCI configuration does not have
  * it: Docker and Podman keep it in a file of theirs, which changes when the container is renamed; nerdctl
  * writes an annotation. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_read: members of JSON objects that somebody else wrote. */
 #include "json_read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_read: members of JSON objects that somebody else wrote. A member that is absent, or of another type,
  * reads as nothing. What is returned is the object's. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A scanner that knows strings and brackets, and nothing else of JSON: what it cuts out is parsed by
  * somebody who knows the rest. */
 #include "json_stream.h"

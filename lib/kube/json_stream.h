@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_stream: JSON values out of a stream of bytes, one at a time, so that a list of thousands costs
  * the memory of its largest object. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What JSON's own rules, or our reader's, leave no room for: replaced, byte by byte. */
 #include "json_tame.h"
 

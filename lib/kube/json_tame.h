@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_tame: JSON of others' making, made such that our reader takes it. */
 #pragma once
 

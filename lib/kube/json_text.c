@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON by brackets and strings. */
 #include "json_text.h"
 

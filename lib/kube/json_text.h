@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_text: finds its way in JSON without making a tree of it. Brackets and strings are all that is
  * understood: what is kept is parsed by somebody who knows the rest. */
 #pragma once

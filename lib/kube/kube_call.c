@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request to the API server, tried until it has an answer or there is no point. */
 #include <errno.h>
 #include <stdio.h>

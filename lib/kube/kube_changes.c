@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What changed, by comparison with what was told before. */
 #include "kube_changes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_changes: objects as they are, in lists and events, turned into what changed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection to the API server, and who we are on it. */
 #include "kube_client.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_client: requests to the API server, tried again where that is safe, over one HTTP/2
  * connection. The token is read again as it changes. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kubeconfig files, and what a pod is given. */
 #include "kube_config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_config: where the API server is and who we are to it. */
 #pragma once
 

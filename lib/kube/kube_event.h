@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_event: an Event on a pod, for whoever runs kubectl describe. */
 #pragma once
 

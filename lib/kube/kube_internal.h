@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_internal: what the parts of the API-server client share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_known: which objects a watch has told of, and in which state, so that a new list can tell what
  * changed and what is gone. Holds names, not objects. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_object: jansson reads it; what it refuses is tamed, or looked at by brackets and strings. */
 #include "kube_object.h"
 

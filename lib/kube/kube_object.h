@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_object: the text of one object, or event, made a tree; and as much as can be seen of one that cannot. */
 #pragma once
 

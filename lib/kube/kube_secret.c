@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A Secret that is made once and read by all. */
 #include "kube_secret.h"
 

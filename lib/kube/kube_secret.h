@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_secret: a Secret that replicas share: whoever comes first makes it, everybody takes what is there. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_time: times as the API server writes them: "2026-01-31T12:00:00Z", with microseconds or without. */
 #pragma once
 

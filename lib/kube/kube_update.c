@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Read, change, write; and once more if somebody else wrote in between. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* List, watch, and list again. */
 #include "kube_watch.h"
 

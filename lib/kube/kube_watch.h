@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kube_watch: tells of every object of a kind and of every change, for as long as it lives: lists,
  * watches from there, and begins anew where the API server has forgotten. */
 #pragma once

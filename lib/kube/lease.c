@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the Lease, does what the rules say, waits, again. */
 #include "lease.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lease: one of several replicas leads, by a Lease of the API server (coordination.k8s.io/v1). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lease_rules: who leads, by what stands in a Lease and by our own clock. Pure: the time is a parameter.
  *
  * As client-go does it: nobody compares clocks. Whoever does not hold the lease watches whether it changes,

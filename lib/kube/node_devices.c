@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* [{"id":0,"type":…,"uuid":…,"core":100,"memory":8192,"number":10,"numa":0,"mig":false,…}] */
 #include "node_devices.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a node says of its GPUs in the annotation nvidia.com/node-device-register. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links between GPUs, as a node tells of them. */
 #include "node_links.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a node says in the annotation vgpu.io/node-links: how fast two of its GPUs reach each other. */
 #pragma once
 

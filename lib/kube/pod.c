@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The containers of a pod and the choices of its annotations, as JSON. */
 #include "pod.h"
 

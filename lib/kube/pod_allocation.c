@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was decided for a pod. */
 #include "pod_allocation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was decided for a pod that is on its node, whoever decided it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU request of one container, read. */
 #include "pod_request.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU request of one container, as it stands in a pod or template. */
 #pragma once
 

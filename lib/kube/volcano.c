@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Volcano's decision on a pod, read and written. */
 #include "volcano.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Volcano: what its scheduler reads on Nodes and writes on pods, so that it can stand beside ours.
  *
  * Its decision is a text: for each container of the pod that asks by Volcano's names, in the pod's order,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML by libyaml's events, JSON by jansson. */
 #include "yaml_json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_json: a YAML document as JSON. Plain words are strings unless YAML says true, false, null or a
  * whole number. No anchors, no tags: configuration files need none, and both can be abused. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A Kubernetes quantity that must be a whole number: "1", "2000m", "1k", "1e1", "1Ki". */
 #pragma once
 

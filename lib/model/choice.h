@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* choice: what a pod's annotations choose of scheduling and compute. One row per choice: the annotations that
  * make it, and the values that it takes. */
 #pragma once

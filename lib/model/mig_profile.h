@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of MIG profiles: "1g.5gb", "1c.3g.20gb", "1g.10gb+me", and as they stand in resource names:
  * "mig-1g.10gb.me", "1g.10gb-plus-me". */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placement of a pod on the GPUs of one node. */
 #include "placement.h"
 

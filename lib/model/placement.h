@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placement: which GPUs of one node the containers of a pod get. Pure: no clock, no heap.
  *
  * A need of N GPUs takes N distinct GPUs and the same of each. What a pod takes of a GPU is its peak,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of GPUs, the better ones first. */
 #include "placement_set.h"
 

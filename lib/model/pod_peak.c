@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How init containers, sidecars and applications of a pod add up. */
 #include "pod_peak.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_peak: what the containers of a pod take together at the pod's peak. Pure.
  *
  * Applications and sidecars run at the same time: they add up. An init container runs beside the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whom to preempt: branch and bound, the most important one spared first; GPU by GPU where that is
  * exact, and fast. */
 #include "preemption_search.h"

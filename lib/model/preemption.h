@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preemption: whom to evict so that a pod fits on one node's GPUs. Pure: no clock, no heap.
  *
  * The order among sets of victims is kube-scheduler's: the lowest highest priority first, then the least

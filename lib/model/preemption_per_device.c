@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Victims GPU by GPU: each GPU has few pods, so that all sets of them can be tried. */
 #include "preemption_search.h"
 

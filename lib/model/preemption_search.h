@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preemption_search: what the two searches for victims share. */
 #pragma once
 

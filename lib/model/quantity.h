@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities as people write them: sizes, percentages, spans of time. Units are 1024-based. */
 #pragma once
 

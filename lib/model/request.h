@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one container asks for: its resources, read by the rules that all families share.
  *
  *   N GPUs are distinct; memory and cores are of each.

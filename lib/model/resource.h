@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The resource names by which a pod asks for GPUs. Each alias is one row. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a time slice costs. */
 #include "timeslice_cost.h"
 

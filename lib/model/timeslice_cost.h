@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a time slice costs: virtual time, balance, and the memory that changes hands with it. timeslices.c's. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeslices: the states of the token; see timeslices.h. What they cost is timeslice_cost.c's. */
 #include "timeslices.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeslices: who may use a GPU, and for how long. Pure: time is a parameter, nothing is read or written
  * but the caller's structure; the arbiter (lib/arbiter) and the simulations in the tests drive it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unix and TCP sockets by one name. */
 #include "address.h"
 

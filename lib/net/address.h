@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* address: where to listen and whom to call: "unix:/run/x.sock", "127.0.0.1:443", "[::1]:443". */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses by name. A file of its own: a program without names does without the resolver. */
 #include "address.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A connection: connecting → handshake → open → closed. */
 #include "conn.h"
 

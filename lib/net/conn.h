@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* conn: one connected socket on the loop, plain or TLS. Knows no protocol: bytes come in, and bytes
  * to write are asked for when the socket can take them, so that nothing piles up here. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fields, one after the other: there are few, and a search is cheaper than a table. */
 #include "fields.h"
 

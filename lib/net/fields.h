@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fields: the names and values of a message's head, HTTP/1 or HTTP/2, up to a size. Names are in
  * small letters; what HTTP/1 has in its first line is here as :method, :path, :authority, :status. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call, and the loop until it has ended. */
 #include "grpc_ask.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grpc_ask: one gRPC call, waited for. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gRPC from the asking side. */
 #include "grpc_client.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grpc_client: gRPC calls over an HTTP client: unary, or one request and a stream of answers. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gRPC methods over the HTTP server. */
 #include "grpc_server.h"
 

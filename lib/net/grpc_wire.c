@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gRPC over HTTP/2: frames, statuses, timeouts. */
 #include "grpc_wire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grpc_wire: what gRPC adds to HTTP/2, as pure functions: frames, statuses, timeouts. */
 #pragma once
 

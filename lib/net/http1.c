@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP/1.1: the head of a request, and chunked bodies. */
 #include "http1.h"
 

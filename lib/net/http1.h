@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http1: what HTTP/1.1 requests look like in bytes. Pure: no sockets. Strict where two readers could
  * disagree about where a request ends. */
 #pragma once

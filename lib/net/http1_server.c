@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP/1.1 as a wire of the HTTP server: one exchange at a time, kept alive. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http2_fields: our fields as nghttp2 wants them. */
 #pragma once
 

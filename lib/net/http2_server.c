@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP/2 as a wire of the HTTP server, by nghttp2. */
 #include <errno.h>
 #include <nghttp2/nghttp2.h>

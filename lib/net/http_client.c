@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP/2 from the asking side, by nghttp2. */
 #include "http_client.h"
 

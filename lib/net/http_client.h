@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http_client: requests to one server over HTTP/2, all on one connection, which is made when it is
  * needed and given up when nothing comes from the other end any more. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One request and its answer. It lives until its owner ended it and the wire let it go. */
 #include <errno.h>
 #include <stdlib.h>

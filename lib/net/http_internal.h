@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http_internal: what the parts of the HTTP server share: the exchange, its connection, the wires. */
 #pragma once
 

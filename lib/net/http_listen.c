@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A listening socket of the HTTP server. */
 #include <errno.h>
 #include <netinet/in.h>

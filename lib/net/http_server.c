@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP server: its connections, what they may cost, and how it ends. */
 #include "http_server.h"
 

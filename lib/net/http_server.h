@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http_server: HTTP/1.1 and HTTP/2 on the same sockets, plain or TLS. A request is handed over whole,
  * within limits, as an exchange; the answer may come at once, later, or as a stream of messages. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* loop: one thread waits for everything: descriptors, timers, signals, children.
  *
  * One event per turn: a callback may remove and free whatever it likes, itself included, because

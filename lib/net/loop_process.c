@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Signals by signalfd, children by pidfd: neither interrupts anything. */
 #include "loop_process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* loop_process: signals to us and the end of our children, as events of the loop. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* message: protobuf messages from bytes that we did not write, and back. */
 #pragma once
 

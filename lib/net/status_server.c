@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pages, and the socket that they are on. */
 #include "status_server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* status_server: /metrics, /healthz and /readyz over HTTP. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A binary heap of pointers; each timer knows its place, so that clearing needs no search. */
 #include "timer.h"
 

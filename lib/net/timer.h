@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timer: things to do at a time, earliest first. The time is a parameter. */
 #pragma once
 

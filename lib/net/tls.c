@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TLS sessions and what they authenticate with. */
 #include "tls.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tls: GnuTLS behind a few functions: who we are, whom we believe, and one session per connection.
  *
  * A context can be changed while it is in use: sessions that exist keep what they began with. */

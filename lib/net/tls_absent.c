@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tls_absent: no TLS, in the place of tls.c, for programs that speak with the agent over its unix socket
  * alone: loading GnuTLS takes longer than all else that a start of vgpu-runtime, or `vgpu ps`, does. */
 #include "tls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making certificates with GnuTLS. */
 #include "tls_authority.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tls_authority: certificates of our own making, where nobody else hands them out: an authority, and
  * what it signs. All as PEM texts. */
 #pragma once

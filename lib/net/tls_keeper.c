@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Certificates that change while they are in use. */
 #include "tls_keeper.h"
 

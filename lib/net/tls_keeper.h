@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tls_keeper: keeps a server's certificate good without a restart: reads mounted files again when they
  * changed, or makes a new one of our own when two thirds of the old one's time are over. */
 #pragma once

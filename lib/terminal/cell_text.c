@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cells of a terminal, character by character. */
 #define _XOPEN_SOURCE 700 /* wcwidth() */
 #include "cell_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text as the cells of a terminal: of known width, and harmless. Names are their owners' to choose: control
  * characters, bytes that are no UTF-8 and characters without a width of their own become '?'. */
 #pragma once

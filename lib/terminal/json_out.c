@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes JSON on stdout: commas, quotes and indentation are its business. */
 #include "json_out.h"
 

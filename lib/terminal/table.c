@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of text on stdout: widths, and what gives way where the terminal is narrow. */
 #include "table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of text on stdout: aligned columns on a terminal, cut and chosen so that lines do not run over;
  * tab-separated and whole elsewhere. */
 #pragma once

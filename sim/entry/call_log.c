@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* call_log: appends one line per call to the file that VGPU_SIM_LOG names. */
 #include "call_log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* call_log: which functions were called, in order; the main instrument of the tests.
  * One line per call, `pid seq name result`, appended with one write(2). */
 #pragma once

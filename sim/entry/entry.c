@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* entry: the slow path of a call into a simulated library. */
 #include "entry.h"
 

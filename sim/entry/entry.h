@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* entry: the door of a simulated library: every exported function passes here before its body.
  *
  * A quiet call costs two loads and a branch. Everything that is not a plain call (before

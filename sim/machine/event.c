@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events, faults on demand and lost GPUs. */
 #include "event.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to GPUs: Xid and ECC events, loss, faults on demand. */
 #pragma once
 

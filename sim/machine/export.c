@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, pools and events that one process offers to others. A row counts from the moment its kind
  * is written, which is done last. Detail 2 of memory is the number of the EXPORT_FILE that holds it. */
 #include "export.h"

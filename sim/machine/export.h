@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, pools and events that one process offers to others. */
 #pragma once
 

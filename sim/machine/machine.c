@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine file: opening it, its clock and its locks. */
 #include "machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated machine: make, open and describe it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts a machine's clock and locks, at its making and after a reboot of the host. */
 #include "machine_boot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A machine file outlives a reboot; its clock, locks and processes do not. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a machine file: GPUs from a preset, identities from a seed. */
 #include <errno.h>
 #include <fcntl.h>

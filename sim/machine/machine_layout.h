@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine file: what every process that uses one simulated machine maps and agrees on.
  *
  * Rules that keep it right when a process dies at any instruction:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a machine file without taking part in it. */
 #include "machine_view.h"
 

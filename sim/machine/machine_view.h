@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine_view: a machine's figures for those who only read. The file is read, never mapped and never
  * locked: it may be another user's, who can write anything into it and cut it short at any moment. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cutting a GPU into instances: rules of placement, and the making and unmaking of units. */
 #include "mig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MIG: the ways a GPU can be cut into instances, and the instances it is cut into.
  *
  * A GPU instance owns memory slices and compute slices and is a unit of its own (units[gpu × 8 + k],

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU instances that each model of GPU can be divided into: figures of real hardware. */
 #include <string.h>
 

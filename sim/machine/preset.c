@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPUs the simulator can be: figures of real hardware, as its driver reports them. */
 #include "preset.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of a machine: attaching, and freeing what the dead held. */
 #include "slot.h"
 

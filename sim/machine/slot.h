@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of a machine: who is attached, and what the dead leave behind. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The queues of the time axis: submitting work, waiting for it, asking about it. */
 #include "timeline.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The time axis of a unit: work that processes submit, and when it runs.
  *
  * Each process has a channel per unit with one queue per engine. Nobody "runs" the GPU: whoever

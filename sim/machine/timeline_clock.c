@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves a unit's clock: who runs, for how long, what completes. One step at a time, each through
  * the journal, so that a process killed in a step costs nobody a nanosecond. */
 #include <errno.h>

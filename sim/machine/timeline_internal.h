@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the two halves of the time axis share: queues (timeline.c) and clock (timeline_clock.c). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of a unit. Order of writes: the slot first, then the sum; an heir makes the sum again. */
 #include "unit_memory.h"
 

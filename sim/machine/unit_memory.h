@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of a unit (a GPU or a MIG GPU instance), shared by all processes. */
 #pragma once
 

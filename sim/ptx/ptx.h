@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The PTX interpreter: parses PTX text into modules and runs their kernels on host memory. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec: what tests of streams, events, launches and graphs share: kernels of known length. */
 #pragma once
 

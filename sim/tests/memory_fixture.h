@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_fixture: a small GPU and a current context, for the tests of memory. */
 #pragma once
 

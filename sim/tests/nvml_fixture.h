@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_fixture: an open library, and other processes that hold and use GPUs, for the tests of NVML. */
 #pragma once
 

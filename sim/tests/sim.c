@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sim: a machine and a fresh process for each case. */
 #include "sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sim: what a test of the simulated driver needs: a machine of its own, and a fresh process per case.
  *
  * SIM_TEST(a_full_gpu_refuses)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One GPU under load: allocate, find the size of a launch, launch, compare. */
 #include "burn.h"
 

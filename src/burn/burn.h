@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One GPU under load: what to do, and how it goes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU driver as vgpu-burn uses it: found at run time. */
 #include "burn_driver.h"
 

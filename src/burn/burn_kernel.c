@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of vgpu-burn, and what they must compute. */
 #include "burn_kernel.h"
 

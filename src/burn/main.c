@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-burn: keeps GPUs busy and checks what they compute. Options as gpu_burn has them. */
 #include <pthread.h>
 #include <signal.h>

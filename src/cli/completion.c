@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu completion: the completion scripts of shells, and the lists that they ask for as they run. */
 #include "completion.h"
 

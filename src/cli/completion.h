@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Completion scripts of shells, made from the table of commands. */
 #pragma once
 

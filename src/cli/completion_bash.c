@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The completion script of bash. */
 #include <stdio.h>
 #include <string.h>

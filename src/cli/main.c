@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu: the command line. */
 #include <stdio.h>
 #include <stdlib.h>

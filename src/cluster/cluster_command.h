@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of vgpu-cluster, which vgpu runs for those that ask the API server. */
 #pragma once
 

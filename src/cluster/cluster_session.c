@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An API server that is asked one thing after another. */
 #include "cluster_session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_session: an API server that is asked one thing after another. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pod's stations: admission, gates, the scheduler, its node. */
 #include "explain.h"
 

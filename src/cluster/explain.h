@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Explain: where a pod is on its way to its GPUs, and why it is not further. Pure: facts in, JSON out. */
 #pragma once
 

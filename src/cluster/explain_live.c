@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a running pod holds and uses: asked of the vgpu-node beside it, through the API server. */
 #include "explain_live.h"
 

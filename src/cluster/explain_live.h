@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Explain, live: adds to an explanation of a running pod what its containers hold and use now, or says why that
  * is not known ("use_unknown"). */
 #pragma once

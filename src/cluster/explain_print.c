@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An explanation as text. */
 #include <ctype.h>
 #include <stdio.h>

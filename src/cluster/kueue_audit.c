@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Does what Kueue was told fit what admission does and what nodes have? */
 #include "kueue_audit.h"
 

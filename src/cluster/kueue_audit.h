@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kueue_audit: does what Kueue was told fit what admission does and what nodes have? No I/O. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu kueue check: does Kueue count this cluster's GPUs, once each? */
 #include <errno.h>
 #include <stdio.h>

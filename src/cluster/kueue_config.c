@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu kueue config: what Kueue must be told to queue for this cluster's GPUs. */
 #include <errno.h>
 #include <stdio.h>

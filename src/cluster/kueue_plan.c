@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Kueue must be told: gathered from nodes and names. */
 #include "kueue_plan.h"
 

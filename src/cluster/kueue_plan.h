@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kueue_plan: what Kueue must be told so that it counts this cluster's GPUs: a ResourceFlavor, a
  * ClusterQueue, a LocalQueue, and a part of Kueue's own configuration. No I/O. */
 #pragma once

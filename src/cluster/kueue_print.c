@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML of a plan. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Does admission add GB of MIG profiles? */
 #include "kueue_probe.h"
 

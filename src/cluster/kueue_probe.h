@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kueue_probe: does admission add GB of MIG profiles? A pod and a Job are offered to the API server and
  * not made (dryRun): the answer is what they would have become. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which resources a queue counts. */
 #include "kueue_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kueue_rows: which resources a queue counts, and what becomes of those that pods ask for. */
 #pragma once
 

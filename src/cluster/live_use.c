@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of Prometheus' text: NAME{label="value",…} NUMBER. */
 #include "live_use.h"
 

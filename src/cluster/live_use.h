@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live use: what a pod's containers hold of their GPUs and use of them now, out of vgpu-node's metrics. Pure. */
 #pragma once
 

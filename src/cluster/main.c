@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-cluster: the commands of vgpu that ask the API server; vgpu becomes this program for them. */
 #include <errno.h>
 #include <signal.h>

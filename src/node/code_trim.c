@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks our own mappings. Code alone: it is never written to, so that its file has all of it;
  * read-only data may have been written while it was relocated. */
 #include "code_trim.h"

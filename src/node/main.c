@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-node: shares the GPUs of a node. */
 #include <errno.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* agent: one call at a time, again until it is answered. */
 #include "agent.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* agent: asks vgpu-node which share a container has. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cdi: a share as a CDI device. What completes a container's configuration is made for an empty
  * one, and said in the other language. */
 #include "cdi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cdi: `vgpu-runtime cdi`, which makes a share and prints it as a device of the Container Device
  * Interface, for engines that inject such devices themselves. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cdi_inject: container edits of the Container Device Interface, version 0.6. */
 #include "cdi_inject.h"
 

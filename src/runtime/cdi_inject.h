@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cdi_inject: devices by their CDI names ("vendor/class=name"), from the specifications in /etc/cdi
  * and /var/run/cdi, put into a container's configuration. */
 #pragma once

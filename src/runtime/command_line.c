@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command_line: runc, crun and those in their place share it, but not every option. So the command
  * is the first word that is one; a word in between is the value of an option that we do not know. */
 #include "command_line.h"

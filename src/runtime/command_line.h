@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command_line: what an OCI runtime is told to do, as far as it concerns us. */
 #pragma once
 

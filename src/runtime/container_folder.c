@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_folder: folders of containers, below the state folder. */
 #include "container_folder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_folder: the folder of what one container is given: made before it starts, removed with
  * it.
  *

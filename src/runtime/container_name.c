@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_name: see container_name.h. */
 #include "container_name.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_name: how the container's engine calls it, noted for vgpu-node. */
 #pragma once
 

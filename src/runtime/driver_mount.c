@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* driver_mount: by where it goes, what it is called and what it is. Engines mount the driver file by file, each
  * into a folder where the loader or a shell looks; a user's folders of data, and files elsewhere, may be
  * called as they like. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* driver_mount: mounts of a container's configuration that bring a GPU or its driver in, told from those that
  * its user asked for. */
 #pragma once

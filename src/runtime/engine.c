@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine: containerd's and CRI-O's configuration. */
 #include "engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* engine: tells a container engine of the runtime that was installed in a folder. Who is told already is left
  * alone. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec_process: the file of a process, completed as the process of config.json is. */
 #include "exec_process.h"
 

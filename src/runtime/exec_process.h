@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec_process: a program that is started in a container that runs already (`exec --process FILE`).
  *
  * It is told of the share what the container's first program was told. Without --process there is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failure: one line, as runc writes its own. */
 #include "failure.h"
 

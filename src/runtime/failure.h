@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failure: why a container does not start, in one sentence, where its user looks: standard error,
  * and the runtime's log file, out of which containerd, CRI-O and Docker take what `kubectl
  * describe` shows. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_names: the driver's folder in /proc, or a simulated machine. */
 #include "gpu_names.h"
 

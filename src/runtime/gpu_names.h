@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_names: the GPUs of this node by UUID, without the driver's library: a container should not
  * wait for it. */
 #pragma once

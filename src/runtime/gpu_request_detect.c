@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_request_detect: requests for a GPU in config.json, found and removed. */
 #include "gpu_request_detect.h"
 

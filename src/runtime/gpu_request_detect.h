@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_request_detect: does config.json ask for a GPU? All such requests are removed: what a container has of a
  * GPU comes from its share, never from its image or its pod's author. */
 #pragma once

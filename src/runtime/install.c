@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* install: a release is a folder of its own, TO/VERSION-DIGEST with sbin/ and lib/, made whole or not at
  * all; TO/current leads to the newest. Containers that run keep the files they have mounted: nothing is
  * ever written over. */

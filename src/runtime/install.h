@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-runtime install: puts this program and its library on a node, for the container engine. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_splice: a scanner that knows where values begin and end, and nothing else. */
 #include "json_splice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_splice: changes one value in the text of a JSON document and leaves every other byte as it
  * is.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-runtime: an OCI runtime that hands containers their shares, and leaves everything else to
  * the runtime behind it. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mount_source: the files in a container's folder that its mounts need. */
 #include "mount_source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mount_source: the files in a container's folder (container_folder.h) that its mounts need. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_identity: the annotations of containerd and of CRI-O. */
 #include "pod_identity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_identity: which container of which pod this is, as the CRI wrote it into the configuration. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preload_library: where libvgpu.so is on this node. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prepare: who is it, does it want a GPU, has it a share?
  *
  *                        agent: a share    agent: none          no answer

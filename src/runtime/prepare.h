@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prepare: what a container that is about to start is given, and whether it may start at all. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* real_runtime: find it, become it. */
 #include "real_runtime.h"
 

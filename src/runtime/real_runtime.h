@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* real_runtime: the OCI runtime behind us. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resolver_stub: replaces lib/net/address_host.c. The agent is a unix socket, and a static program has no
  * resolver of the C library. */
 #include "address.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rootfs: what the image has at our places. */
 #include "rootfs.h"
 

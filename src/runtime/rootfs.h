@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rootfs: the container's root folder before it starts. What an image brings is not to be believed:
  * a symbolic link in the place of /etc would lead a mount of ours elsewhere, or the host's files
  * inside. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_options: the file is read as a command line, each line one word of it. */
 #include "runtime_options.h"
 

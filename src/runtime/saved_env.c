@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* saved_env: variables put into an environment, and saved. */
 #include "saved_env.h"
 

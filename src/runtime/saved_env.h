@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* saved_env: the variables of a share. Saved in the container's folder ("saved_env", a JSON list of
  * NAME=value): an engine makes the environment of a later `exec` from its own copy of the
  * configuration. */

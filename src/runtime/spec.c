@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec: jansson reads it, json_splice writes it. */
 #include "spec.h"
 

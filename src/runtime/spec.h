@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec: a container's config.json (OCI runtime specification), of which a few parts are changed and
  * the rest stays as it was written, byte by byte. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec_edit: variables, mounts and devices of a container's configuration. */
 #include "spec_edit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec_inject: the order of things in a container that has a share. */
 #include "spec_inject.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spec_inject: puts a share into config.json: what the answer of vgpu-node says, and what makes it hold. */
 #pragma once
 

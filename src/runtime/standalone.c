@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* standalone: from variables to a share. */
 #include "standalone.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* standalone: a share for a container without Kubernetes and without an agent: the limits are in
  * its own environment, as its user gave them (`docker run -e VGPU_MEMORY_LIMIT=2g`). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify: no link on the way, and the right file at its end. */
 #include "verify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verify: a hook of the container's start. When everything is mounted and nothing runs yet, it
  * looks whether the share lies where the library will look for it.
  *

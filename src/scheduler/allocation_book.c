@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts as they stand on the pods: they are read again by the few who ask. */
 #include "allocation_book.h"
 

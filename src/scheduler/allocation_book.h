@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The book of allocations: which container has what, by pod and by the UUIDs that the webhook gave. It is kept
  * only where it is asked for. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which share has this container? From the cache, on any replica. */
 #include "allocations.h"
 

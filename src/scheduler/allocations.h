@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocations: vgpu.v1.Allocations/Get over gRPC, to clients with a certificate of ours: what was decided for
  * a container, for nodes whose own watch has not told them yet. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* {"Pod":{…},"Nodes":null,"NodeNames":["a","b"]} */
 #include "args.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Args: what kube-scheduler asks of filter and prioritize, cut into its parts. Names of thousands of
  * nodes stay text: a tree of them would cost more than all that is done with them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The oldest first, one at a time: they are rare. */
 #include "assumption.h"
 

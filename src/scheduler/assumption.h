@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Assumptions: decisions that are written, or may be, and that the watch has not told of yet. One that it does
  * not tell of in time is looked up: what the pod says then is what holds. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides where on the node, sets it aside, posts the Binding; gives it back if that fails. */
 #include "binding.h"
 

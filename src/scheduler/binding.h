@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: the decision is made, set aside, and written with the pod's node in one request. */
 #pragma once
 

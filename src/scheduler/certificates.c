@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mounted, or made. */
 #include "certificates.h"
 

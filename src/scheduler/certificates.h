@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Certificates: who we are to kube-scheduler and to nodes: mounted ones, or of an authority of our own that
  * replicas share in a Secret. Both are exchanged without a restart. */
 #pragma once

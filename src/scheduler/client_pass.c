@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at the Secret now and then, and writes it where it is not good any more. */
 #include "client_pass.h"
 

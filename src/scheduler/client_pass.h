@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client's pass: a certificate for those who may ask for allocations, in a Secret (tls.crt, tls.key, ca.crt)
  * that nodes mount; made, and renewed long before it ends. */
 #pragma once

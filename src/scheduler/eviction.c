@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* POST …/pods/NAME/eviction, for one victim after another: first all for show, then all in earnest. For show
  * nobody has gone, so what PDBs say of all of them together is reckoned before. */
 #include "eviction.h"

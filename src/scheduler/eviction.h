@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Eviction: victims are asked to go, one after another, by the API server's leave: PodDisruptionBudgets
  * are honoured. All are tried without effect first, so that nobody goes in vain. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Extender: the HTTP side, as kube-scheduler calls it. */
 #pragma once
 

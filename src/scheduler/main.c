@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-scheduler: from a pod's request to the best GPU. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The node that is nominated for a pod. */
 #include "nomination.h"
 

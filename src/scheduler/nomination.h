@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nomination: the node where a pod waits for evictions, as its status and our annotation name it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PodDisruptionBudgets as the API server reads them when a pod is evicted. */
 #include "pdb.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pdb: which pods may not be evicted together. The API server judges one eviction at a time, and a dry run changes
  * nothing: of two pods under one PodDisruptionBudget each may be allowed to go, and not both. Pure. */
 #pragma once

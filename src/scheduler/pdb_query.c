@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GET …/poddisruptionbudgets, for each namespace; then, where there are some, each pod. */
 #include "pdb_query.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pdb_query: asks the API server for the PodDisruptionBudgets of pods that are to be evicted together, and
  * for the pods as they are. Asked when it is needed, not watched: at each eviction the API server has the last
  * word in any case, and a watch would be older than that. */

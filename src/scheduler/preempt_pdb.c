@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NumPDBViolations of victims that were added. */
 #include "preempt_pdb.h"
 

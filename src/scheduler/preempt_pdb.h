@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preempt_pdb: kube-scheduler prefers nodes on which fewer PodDisruptionBudgets are violated, and counts
  * them for the victims that it chose; here they are counted for those that the GPUs need besides. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who goes for whom: one run per pod that preempts. */
 #include "preempting.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preempting: evicts pods of lower priority for one that fits on no GPU. kube-scheduler
  * does that only where its own resources are short: memory and cores of a GPU it does not know. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of nodes, remembered by request. */
 #include "request_cache.h"
 

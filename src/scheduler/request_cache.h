@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* request_cache: equal requests form a class, which remembers each node's answer. Pods of one Deployment
  * request alike: a node is judged again only when something on it has changed. */
 #pragma once

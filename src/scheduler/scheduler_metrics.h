@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What vgpu-scheduler tells of itself at /metrics. */
 #pragma once
 

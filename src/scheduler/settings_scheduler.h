@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings_scheduler: how vgpu-scheduler was told to be. */
 #pragma once
 

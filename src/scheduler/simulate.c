@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster of the question's own, in which pods are placed. */
 #include "simulate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simulate: would these pods find GPUs, and where? On nodes that are there, as they are, and on nodes that are
  * not yet. Nothing is remembered. */
 #pragma once

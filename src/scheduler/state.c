@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cluster as the API server tells it. */
 #include "state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* State: the cluster as the API server tells it, and the pods that wait to be placed. */
 #pragma once
 

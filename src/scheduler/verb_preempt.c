@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* {"Pod":…,"NodeNameToMetaVictims":{NODE:{"Pods":[{"UID":…}],"NumPDBViolations":0}}} */
 #include "verb_preempt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The extender's verb preempt: kube-scheduler has chosen victims by what it knows; ours are added. */
 #pragma once
 

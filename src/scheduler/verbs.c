@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filter and prioritize. Keys are Go's: "Pod", "NodeNames". */
 #include "verbs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The extender's verbs that change nothing: JSON of kube-scheduler in, JSON out. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* victims: whom a pod would preempt on a node, as the cluster stands. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Annotations on pods: which a user may write, and what may stand in them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our authority: in a Secret, and in the webhook configurations. */
 #include "enrolment.h"
 

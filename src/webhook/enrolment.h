@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Enrolment: who we are to the API server where nobody hands us a certificate: an authority and a seal's key in
  * a Secret that all replicas share, made by whoever comes first; and that authority in the webhook
  * configurations, so that the API server believes us. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The largest GPU of the cluster. */
 #include "fleet.h"
 

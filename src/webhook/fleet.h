@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fleet: the largest GPU of the cluster, from what nodes tell of theirs, so that a pod that asks for more
  * is told so at once. Nodes are looked over every few minutes, some at a time, and nothing of them is kept: a
  * watch would keep all their names. Where they may not be listed, nobody is told anything. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu-webhook: admission of GPU pods. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes what a pod or a template asks for explicit. */
 #include "mutate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON patch in the making: each change is made to the object at hand and noted, so that later rules
  * see it and what nobody touched is never written anew. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An AdmissionReview in, one out. */
 #include "review.h"
 

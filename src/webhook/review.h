@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An AdmissionReview (admission.k8s.io/v1) in, one out. */
 #pragma once
 

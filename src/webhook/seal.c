@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UUIDs of containers, and their seal: "SECONDS.HMAC". */
 #include "seal.h"
 

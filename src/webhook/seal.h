@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A UUID per GPU container, by which the node asks whose share it is, and a seal on them: the API
  * server may call us again for the same pod, and then ours must stay while a user's are replaced. */
 #pragma once

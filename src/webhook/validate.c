@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at a pod after all mutations, and at every change of it later. */
 #include "validate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at a pod once all mutating webhooks are done, and at every change of it later. */
 #pragma once
 

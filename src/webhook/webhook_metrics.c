@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What vgpu-webhook tells of itself. */
 #include "webhook_metrics.h"
 

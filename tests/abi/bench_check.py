@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench_check FOLDER: `make bench CHECK=REV` calls a figure worse where it is, and only there."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """commands SOURCE BIN: every command line of vgpu's programs on a page or in an example is one they take."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs SOURCE: what the pages say is there is there, and what the code reads is on a page."""
 
 import pathlib

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # find_new FIND_NEW_LIB LIBCUDA LIBNVML: what the table lacks is named, and only that; and build.sh beside it builds.
 set -u
 find_new=$1 libcuda=$2 libnvml=$3

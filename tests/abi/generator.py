@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """generator: what generate.py makes of a small table, and what it says of a bad one."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """getproc LIBRARY TABLE [oracle]: cuGetProcAddress answers every name at every version and flag.
 
 With `oracle`, LIBRARY is the real driver 535: the same check proves the table itself.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """layers SOURCE: includes point downstream only, folder by folder."""
 
 import pathlib

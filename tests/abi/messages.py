@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """messages SOURCE_ROOT: what programs say states something, or names what is missing. It never asks."""
 
 import pathlib

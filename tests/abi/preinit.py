@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """preinit LIBRARY TABLE [oracle]: before initialisation each function answers as recorded.
 
 Each call is made with every argument zero, in a child of its own. With `oracle`, LIBRARY is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """preload LIBVGPU: a guest that any container can load: old C libraries, nothing started by itself."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """programs MANUALS PROGRAM…: each says what it can do, which release it is, and what is wrong with its options."""
 
 import pathlib

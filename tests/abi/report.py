@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report TOOL UNSTEADY BUILD: tools/test-report counts what it should, and runs again what may fail by noise."""
 
 import json

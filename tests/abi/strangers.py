@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """strangers TABLE TYPES...: every NVML function that can tell of a process is intercepted, or there is a reason.
 
 A function can if one of its parameters is a pid, or points to something with a pid in it; of types that

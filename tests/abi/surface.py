@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """surface LIBRARY TABLE SONAME: a simulated library shows exactly what the real one shows."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tap: says what was checked, in the form that meson and tools/test-report count."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """words SOURCE_ROOT: names that were retired (docs/decisions/renames.md) do not come back."""
 
 import fnmatch

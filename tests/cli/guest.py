@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client of the driver that does as it is told: one command per line, one answer per line.
 
     alloc BYTES     prints the CUresult; keeps the memory

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: a child that first asks who its parent is takes so long that the parent may be gone. */
 #include <stdbool.h>
 #include <sys/syscall.h>

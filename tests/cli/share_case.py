@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of shares have in common: a program that allocates on command."""
 
 import json

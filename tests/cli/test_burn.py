@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-burn on simulated machines: test_burn.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-burn under a limit of compute: test_burn_limit.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import re

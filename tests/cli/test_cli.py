@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu's words, machines and faults as a user meets them: test_cli.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import contextlib

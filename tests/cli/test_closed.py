@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Nobody who set a limit runs without one: test_closed.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 from cli_case import main, vgpu

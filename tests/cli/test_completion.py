@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Completion as bash, zsh and fish themselves do it: test_completion.py VGPU VGPU_BURN SOURCE_ROOT.
 
 bash and zsh run on a terminal, are given a line and the keys that insert all matches, and print what is then on the

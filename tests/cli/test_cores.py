@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu run --cores and vgpu set --cores, judged by the machine: test_cores.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import time

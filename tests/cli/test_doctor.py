@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu doctor: what is wrong is found and named: test_doctor.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu run --memory and vgpu set, as programs under them see it: test_limit.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu ps: who holds what: test_ps.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu run as a program and its user meet it: test_run.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import ctypes

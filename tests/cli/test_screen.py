@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu top and vgpu ps on real terminals: test_screen.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import fcntl

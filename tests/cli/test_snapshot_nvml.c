@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs and programs as `vgpu ps` and `vgpu top` are told of them by libnvidia-ml.so.1. */
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu top: what the shares use: test_top.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import json

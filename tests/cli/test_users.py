@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Root sees and changes the shares of all users: test_users.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Virtual memory by vgpu run, set and ps: test_virtual.py VGPU VGPU_BURN SOURCE_ROOT."""
 
 from cli_case import main

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_calls: no client called a function that sim/docs/unsupported.md lists, but for those it names."""
 
 import collections

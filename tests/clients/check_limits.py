@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_limits: real clients under `vgpu run --memory`: they see the limit, run, and are refused at it."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_machines: the same clients on every kind of GPU, on MIG instances and on chosen devices."""
 
 import os

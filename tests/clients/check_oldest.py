@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_oldest: libvgpu.so, as it was built here, in a root file system with an old C library.
 
 The simulated driver is built again for that C library, from the same sources, as the real driver would

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_programs: nvtop, gpustat, hashcat, pycuda, cuBLAS, mumax3, lstopo, llama.cpp."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_samples: CUDA's own samples, built with the static and the shared runtime of two releases."""
 
 import contextlib

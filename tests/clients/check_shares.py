@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_shares: real clients under `vgpu run --cores`: they run at that part of their unlimited rate. Bounds
 are wide enough for a busy host; the figures are printed, and `make bench` has the exact ones."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """check_smi: nvidia-smi's views, alone and with a second process at work."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """harness: a simulated machine, the environment in which real clients run on it, and the report."""
 
 import contextlib

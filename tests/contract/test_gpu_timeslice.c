@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the tenant's side of time slices: it waits when told to, and never for somebody who is gone. */
 #include "gpu_timeslice.h"
 

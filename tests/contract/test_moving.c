@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of files that somebody else writes to while they are opened and read: what was checked is what is
  * used. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the region: exact between processes, however they die. */
 #include "region_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a container's GPU time: debt that is kept, rates that change, use counted once. */
 #include "region_compute.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of slots in the region: they stay where they are, and there are thousands. */
 #include "region.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Users' shares, as root finds them; and what a user may put there instead. */
 #include "run_folders.h"
 

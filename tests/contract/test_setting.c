@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of settings: every name is found, the right one wins, and each value means what it says. */
 #include "setting.h"
 

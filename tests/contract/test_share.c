@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the share file: whole at any time, refused when it cannot be right. */
 #include "share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of names in an environment: a limit under a name that nobody reads is refused, and whatever is
  * somebody else's is left alone. */
 #include "variable.h"

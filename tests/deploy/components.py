@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """components: the SBOM of a build's packages and image, held against SPDX's rules and against dpkg."""
 
 import copy

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a build is handed out as: the container image and the Debian packages. packages.py SOURCE_ROOT BUILD
 
 They are made twice, for the same bytes; then unpacked or installed where nothing else is, and started there.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What images and packages say of the processor they are for. platforms.py SOURCE_ROOT BUILD
 
 Without a build for another processor: a program is a head that says so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what the chart repeats of our tables, a line per row. */
 #include <stdio.h>
 

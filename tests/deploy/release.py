@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tools/release in a small tree of its own: what it hands out, refuses, and notices. release.py SOURCE_ROOT
 
 The tree has our tools and a Makefile that packs one text; it takes the place of ours, which takes minutes to build.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """spdx_rules: what SPDX 2.3 asks of a list of components, as far as a reader's tools depend on it."""
 
 import hashlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The chart and the scheduler's options repeat names of our tables: tables.py SOURCE_ROOT PRINT_TABLES VGPU_SCHEDULER"""
 
 import json

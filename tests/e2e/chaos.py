@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """chaos: what happens in a storm. Faults are the real ones: the API server's own 409, 410 and 429, connections
 that break, programs that are killed."""
 

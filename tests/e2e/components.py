@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """components: what the cluster consists of, as a table, and how it is configured."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """daemons: our own programs beside the cluster, for the time of a block."""
 
 import contextlib

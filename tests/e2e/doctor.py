@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """doctor: what this machine has of what a cluster needs, found by trying."""
 
 import importlib.util

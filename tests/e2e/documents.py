@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """documents: manifests of users' own documents, word for word."""
 
 OVERSOLD = """

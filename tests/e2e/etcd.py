@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """etcd: the store behind the API server, asked directly."""
 
 import base64

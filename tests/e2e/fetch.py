@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fetch: fills the cache with the programs of the cluster; what is there already is left alone.
 
 Debian packages are unpacked, never installed, from the mirror that this machine itself uses; apt gets

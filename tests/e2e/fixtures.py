@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fixtures: what a case works with. A case is a sentence and a function that proves it:
 
     @case("a pod runs and its log is read")

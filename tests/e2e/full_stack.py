@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """full_stack: webhook, scheduler, agent and runtime together, as on a node in service."""
 
 import contextlib

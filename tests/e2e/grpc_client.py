@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """grpc_client: kubelet's gRPC interfaces, spoken by libraries that are not ours (grpcio, protobuf).
 
 The messages are tables of "number name type", in the order of the interface's own definition. They are

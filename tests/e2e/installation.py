@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """installation: the product as an operator installs it, out of deploy/, for the time of a block."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kube: a small client of the API server: objects are dictionaries, as in their YAML."""
 
 import http.client

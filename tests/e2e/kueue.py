@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kueue: Kueue's own installation, with the process of the harness in the place of its pod."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """lifecycle: a cluster comes up and goes away, seen from outside of its sandbox."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """paths: where the test cluster keeps what it downloads, builds, runs and writes."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pki: the cluster's certificate authority, certificates and kubeconfigs."""
 
 import datetime

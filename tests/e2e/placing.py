@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """placing: vgpu-scheduler beside kube-scheduler, and nodes that nobody runs but that have GPUs."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """process: components are started, watched, stopped and killed, by their process numbers."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ready: when a component can be used."""
 
 import http.client

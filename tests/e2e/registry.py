@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """registry: a read-only OCI registry on loopback, with the images that the tests name.
 
 An image is a row of IMAGES: files of this machine and of the build. What a program is linked with comes

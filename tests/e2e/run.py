@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """run: the cases of all profiles, each profile on a cluster of its own, side by side; and counts.
 
 Most of a case is waiting, so that two clusters have room on two cores. Each has a state folder below ours, and by its

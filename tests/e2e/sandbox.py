@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sandbox: namespaces of its own for a cluster: processes, mounts, network, host name.
 
 All that the cluster starts, mounts and listens on is inside. When the sandbox's first process ends,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """servers: throwaway HTTPS servers for a case: what they are asked is kept, what they answer is given."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """storm: judges a storm by what is so, never by what our programs say of themselves.
 
     storm.py REPORT [SHARES MACHINE]     until SIGTERM; then REPORT holds what was wrong, and the exit status is 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """suite PROFILE PATTERN: the cases of one profile, on a cluster of their own.
 
 Outside, it brings the cluster up and takes it down; in its sandbox, it runs the cases. The two meet in a

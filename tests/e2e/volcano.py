@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """volcano: what Volcano's scheduler and controllers find in the cluster when they start."""
 
 import json

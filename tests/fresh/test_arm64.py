@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tools/arm64-namespace where arm64 programs cannot run: one sentence says why, and nothing is run."""
 
 import os

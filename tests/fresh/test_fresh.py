@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs rows of tools/fresh in a root of busybox: what is counted, what a run leaves, what a kill leaves."""
 
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz: changes inputs at random, keeps those that reach new code, reports what crashes or hangs.
  *
  * usage: fuzz_NAME SECONDS [SEED FILE]…        prints TAP

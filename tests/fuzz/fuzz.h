@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz: a target is one function; the engine feeds it bytes that nobody wrote.
  *
  * void fuzz_one(const uint8_t *bytes, size_t count) { … }     in fuzz_NAME.c, and a row in meson.build

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: quantities of Kubernetes, and the names of resources. An amount is whole and not negative,
  * and reads back as it is printed; a profile reads back in each of its spellings. */
 #include <inttypes.h>

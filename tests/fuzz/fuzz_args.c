@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: what is sent to the scheduler's verbs. Names that are cut out are among the bytes. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: a CDI specification, JSON or YAML. Its device is put into a container, or refused
  * with a sentence; the container's configuration can be written either way. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: /proc/PID/cgroup, whose paths others choose. What is found is a name of the text. */
 #include <stdlib.h>
 #include <string.h>

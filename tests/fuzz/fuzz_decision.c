@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: what stands on pods about decisions, and the questions that are read as a tree. An allocation
  * that is read is written as the same; whatever is asked of preempt and simulate gets an answer. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: an environment, a variable per line. What a misspelt name was meant to be is a name that is
  * read, and what was read and checked against two GPUs has no limit beyond them. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: gRPC frames, the texts of its fields, and every message that we read. What is read and
  * written again reads the same. */
 #include <stdlib.h>

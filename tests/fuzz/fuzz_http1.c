@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the head of an HTTP/1.1 request, then a chunked body. Pieces of any size give the same
  * body as all at once. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the HTTP and gRPC clients, as one server's bytes drive them. Every call ends exactly
  * once, unless it was cancelled. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the HTTP server, HTTP/1.1 and HTTP/2, as one client's bytes drive it. Requests are
  * answered at once, later, in parts, or when the client is gone; none may be forgotten. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: images that a program loads as a module: PTX, fat binaries, linked containers. What
  * is accepted must be whole: names, parameters within their bytes, registers that are not 0. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: what an image is known to take, read in the program's own process: nothing outside of it may
  * be touched, and no figure be larger than any GPU. */
 #include <stdlib.h>

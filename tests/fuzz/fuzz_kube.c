@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: kubeconfig files, lists and watches. A stream in pieces gives the same values as the
  * stream at once, and each value goes the way of an event and of an object. */
 #include <stdlib.h>

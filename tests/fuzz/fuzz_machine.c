@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the beginning of a machine file. It opens or is refused with a sentence. */
 #include <stdio.h>
 #include <stdlib.h>

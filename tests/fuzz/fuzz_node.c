@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: vgpu-node's file of settings and its list of excluded devices. What one node is given, it
  * is given again, and the words of a key are the same letters. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: pods as vgpu-node reads them, and kubelet's list of who holds which devices. What becomes a
  * share is one that can be right, and of devices that are there. */
 #include <jansson.h>

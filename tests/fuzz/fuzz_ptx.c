@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: PTX text, and, within a small budget, the kernels of what the parser accepts. */
 #include <stdint.h>
 #include <stdlib.h>

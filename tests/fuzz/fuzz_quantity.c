@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: quantities as people write them. Whole MiB that are printed read back as the same. */
 #include <stdlib.h>
 #include <string.h>

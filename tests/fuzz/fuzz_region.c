@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: a region that anybody wrote into. It opens or is refused with a sentence; whatever is in
  * it, nothing crashes, hangs or goes round.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: a container's region as vgpu-node reads it: a file that the container can write and cut
  * short. Figures come out as they may, in bounds. */
 #include <fcntl.h>

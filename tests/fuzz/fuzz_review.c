@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: AdmissionReviews. Whatever comes in, what goes out is an AdmissionReview that allows or
  * refuses with a sentence, or nothing but a sentence. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: a share file. It opens or is refused with a sentence; one that opens keeps its promises:
  * no more devices than there are places, texts that end, a physical part within the limit. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: a container's config.json. It is refused with a sentence, or it can be changed; what
  * is written then reads back as the same changes, and what was not to be changed is the same. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: certificate and key files. */
 #include <stdlib.h>
 #include <string.h>

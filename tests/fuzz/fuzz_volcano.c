@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: decisions on pods, Volcano's and ours. What is read reads back as the same. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_token TENANTS FAILING: every state that the token can get into, in every order of steps: no two ever
  * hold it, and whoever waits can get on without anybody's failure. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The token as a finite machine; see token.h. */
 #include "token.h"
 

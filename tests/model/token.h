@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The token as a finite machine: the tenants' side (lib/contract/gpu_timeslice.c) and the arbiter's
  * (lib/arbiter, lib/model/timeslices.c), one memory access a step, with time as free choice: whatever a
  * clock may decide, some run decides. Processes may be killed, stopped and continued between any two

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fake_api: an API server that misbehaves on demand, over HTTP/2. Only for faults: what a real one does
 is tried with a real one."""
 

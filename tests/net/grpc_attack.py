@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """grpc_attack PEER DESCRIPTORS measured|sanitized: what a hostile client may cost: nothing that stays."""
 
 import os

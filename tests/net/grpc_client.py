@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """grpc_client PEER DESCRIPTORS: our gRPC client, answered by grpcio."""
 
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """grpc_server PEER DESCRIPTORS: our gRPC server, asked by grpcio."""
 
 import os

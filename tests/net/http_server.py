@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """http_server PEER measured|sanitized: our HTTP server, asked by curl and h2load, over TLS and without."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kube_client PEER: our client of the API server, under every fault that it must live with."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kube_real PEER: our client of the API server against a real one, if kube-apiserver and etcd are in
 PATH: pages, watches, conflicts, a server that is killed and comes back."""
 

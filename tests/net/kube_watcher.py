@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kube_watcher: a running `peer_kube watch`, line by line."""
 
 import queue

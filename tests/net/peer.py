@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """peer: what the tests of the network share: our program as a process, messages by another protobuf."""
 
 import atexit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_grpc: our gRPC, to be tried by somebody else's.
  *
  * usage: peer_grpc serve ADDRESS [FOLDER]         until SIGTERM; prints "ready PORT"

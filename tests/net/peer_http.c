@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_http: our HTTP server, to be tried by somebody else's clients.
  *
  * usage: peer_http plain ADDRESS                    until SIGTERM; prints "ready PORT"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peer_kube: our client of the API server, to be tried by a server that misbehaves, or by a real one.
  *
  * usage: peer_kube watch KUBECONFIG PATH QUERY PAGE      a line per change, until SIGTERM

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """attack BIN DESCRIPTORS measured|sanitized|soak: vgpu-node under hostile clients of its sockets: refused,
 memory flat, and whoever behaves is served. soak: with the big counts."""
 

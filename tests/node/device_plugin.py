@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """device_plugin BIN DESCRIPTORS measured|sanitized: vgpu-node and kubelet: they find each other, however
 either comes and goes."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fake_cluster: the API server's side of a node with pods, for tests of vgpu-node that need no kubelet:
 answers what vgpu-node asks, keeps what it writes, and delivers pods as they come and go."""
 

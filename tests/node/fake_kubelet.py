@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fake_kubelet: kubelet's side of the device plugin interface, by grpcio, in the order in which the
 real one does things: it calls the plugin back before it answers Register."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """health BIN LIB DESCRIPTORS: a GPU that is unhealthy takes its own slots away and no others; a driver that
 hangs does not hang vgpu-node."""
 

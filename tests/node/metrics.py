@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """metrics BIN LIB DESCRIPTORS LOAD measured|sanitized: metrics and readiness of vgpu-node over HTTP."""
 
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mig: cuts the GPUs of a simulated machine, as nvidia-smi would: through NVML.
 
 mig.py LIB cut GPU SLICES… | devices GPU, with the machine in VGPU_SIM: as a process of its own, because a

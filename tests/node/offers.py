@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """offers BIN LIB DESCRIPTORS: MIG devices and GB of memory, as kubelet gets them."""
 
 import os

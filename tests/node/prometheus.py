@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prometheus: reads the text format 0.0.4 as strictly as Prometheus does, and says what is wrong with it."""
 
 import re

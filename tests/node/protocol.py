@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """protocol: what vgpu-node and kubelet owe each other, as a table that does not care who plays kubelet:
 grpcio does in make test (protocol_grpcio.py), the real kubelet in make e2e (cases/test_protocol.py).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """protocol_grpcio BIN LIB DESCRIPTORS: the table of protocol.py, with grpcio as kubelet."""
 
 import pathlib

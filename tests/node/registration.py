@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """registration BIN: what vgpu-node writes on its Node, and when."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """shares BIN LIB DESCRIPTORS measured|sanitized: from pods that the API server tells of to shares that
 vgpu-runtime is given; through kills and outages."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* guest: machine, region, context. */
 #include "guest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* guest: a process under libvgpu.so (preloaded by the test's environment) with a limit of its own. */
 #pragma once
 

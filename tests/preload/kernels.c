@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels: by the PTX interpreter. */
 #include "kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels: data that kernels write, pass on and add up, so that what became of it can be told. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker: machine, contexts, clocks. */
 #include "worker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker: a process whose compute is limited, and what the machine itself counted of its work. */
 #pragma once
 

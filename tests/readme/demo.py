@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `make demo` shows is what it says.   demo.py SOURCE_ROOT BUILD
 
 Runs tools/demo and judges its figures: memory and errors exactly, compute within two points of what was given. On a busy

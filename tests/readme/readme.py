@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """README and the first steps type what they show, and see what they promise.   readme.py SOURCE_ROOT BUILD [--write]
 
 Runs the commands of a page's blocks in order, in one shell on a terminal, and compares what each prints with what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """beside: vgpu-node --standalone beside vgpu-runtime, and containers that are talked to."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fixtures: containers that runc starts behind vgpu-runtime, and a vgpu-node of grpcio's in front of it."""
 
 import concurrent.futures

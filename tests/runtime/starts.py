@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What vgpu-runtime adds to a container's start: starts.py VGPU BURN SOURCE_ROOT; prints "metric value".
 
 By turns: runc alone, and behind vgpu-runtime a container without a share, one with, and a command that is

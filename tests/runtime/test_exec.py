@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Programs that are started in a container that runs: test_exec.py VGPU BURN SOURCE_ROOT.
 
 An engine makes the environment of such a program from its own copy of the configuration, in which nothing is of

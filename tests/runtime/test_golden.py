@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What vgpu-runtime writes into config.json, byte by byte: test_golden.py VGPU BURN SOURCE_ROOT.
 
 golden/NAME.in.json is what an engine wrote, golden/NAME.CASE.json what becomes of it. @…@ stand for what

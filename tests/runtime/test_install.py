@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-runtime install: a release on a node, and the container engine's configuration."""
 
 import os

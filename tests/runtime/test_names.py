@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whose a share is and what it is called: test_names.py VGPU BURN SOURCE_ROOT.
 
 Containers by the names that Docker, Podman and nerdctl gave them, by id and by the beginning of an id; shares that

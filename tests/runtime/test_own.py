@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Containers without Kubernetes behind vgpu-runtime: test_own.py VGPU BURN SOURCE_ROOT.
 
 Limits by their own variables, as Docker's users give them; shares as CDI devices; and everything that is

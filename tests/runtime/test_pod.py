@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Containers of pods, started by runc behind vgpu-runtime: test_pod.py VGPU BURN SOURCE_ROOT.
 
 What a container has is looked at from inside. The agent is a server of grpcio's.

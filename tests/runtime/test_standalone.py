@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-node --standalone beside vgpu-runtime: test_standalone.py VGPU BURN SOURCE_ROOT.
 
 Containers of runc's, without Kubernetes: their processes register, `vgpu ps` and `vgpu set` see and change

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """binding BIN: what becomes of decisions whose Binding fails, is lost, or is never seen."""
 
 import http.client

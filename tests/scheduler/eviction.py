@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """eviction BIN: whom a pod of higher priority preempts where PodDisruptionBudgets have a word."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """explain BIN: what `vgpu explain pod` tells of a pod that runs: what it holds and uses now, or why that is not
 known; and what it asks of the API server for that."""
 

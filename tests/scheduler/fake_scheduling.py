@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """fake_scheduling: the API server's and kube-scheduler's sides of vgpu-scheduler, for what a real cluster does
 only by accident: answers that are lost, decisions that nobody sees, PDBs that change between two questions."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which container has what. */
 #include "allocation_book.h"
 

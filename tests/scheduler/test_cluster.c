@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the scheduler believes of nodes and pods, and what it answers. */
 #include <errno.h>
 #include <stdio.h>

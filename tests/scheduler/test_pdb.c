@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who may not go together with whom. */
 #include "pdb.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers that are remembered are those that would be given anew; arguments are cut as JSON has them. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Would these pods find GPUs, and where? */
 #include "simulate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by how they reach each other, and memory in the node's units: from annotations to a placement. */
 #include <errno.h>
 #include <stdio.h>

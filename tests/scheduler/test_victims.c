@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of victims, and of the nomination of the pod that preempts them. */
 #include "verb_preempt.h"
 

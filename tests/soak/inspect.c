@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What must be true of a machine after all its processes were killed. */
 #include <dirent.h>
 #include <inttypes.h>

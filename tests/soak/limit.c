@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit [--tap] race PROCESSES SECONDS | kill KILLS | crowd PROCESSES
  *
  * Run with libvgpu.so preloaded. What is checked is the GPU's own figure, not ours. */

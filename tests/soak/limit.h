@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limit: the soak of the memory limit. Processes of one container, under libvgpu.so, on one GPU. */
 #pragma once
 

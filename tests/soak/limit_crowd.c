@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A crowd: thousands of processes of one container hold memory at the same time. */
 #include <inttypes.h>
 #include <stdio.h>

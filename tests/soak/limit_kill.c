@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limited processes are killed at random moments; a bystander of the same container never waits long,
  * and no byte is lost. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many processes race at the limit; the GPU never shows a byte more. */
 #include <inttypes.h>
 #include <stdio.h>

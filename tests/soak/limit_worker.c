@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the processes do: take and give memory of every kind, and contexts. */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* say: the counts are shared between processes. */
 #include "say.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* say: TAP lines of a program that is many processes. */
 #pragma once
 

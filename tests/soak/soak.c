@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* soak [--tap] [KILLS [SEED]]: kills processes at random moments, then looks at what they left.
  *
  * Four processes at a time use one machine, two of them through the driver, two directly; each is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* soak: processes are killed at any instruction while they use one machine; it must stay whole. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* step [--tap] [KILLS]: kills a process after every single instruction of what it does to a machine.
  *
  * The process is traced: it runs freely up to an act, then one instruction at a time, and is killed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What processes do to a machine, one act after the other: directly, or through the driver. */
 #include "step_acts.h"
 

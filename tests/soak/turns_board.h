@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the workers of the soak of turns tell it: one file that all have mapped. */
 #pragma once
 

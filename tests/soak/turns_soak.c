@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* turns_soak [--tap] VGPU COUNT: kills and stops holders of a GPU's token, its arbiter, and everyone
  * but one, COUNT times, and sees that the rest go on and that no two ever hold it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tenant of the soak of turns: it takes turns as libvgpu.so does, and its work is to sleep. */
 #include <stdbool.h>
 #include <stdio.h>

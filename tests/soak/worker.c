@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that use the driver as programs do, until they are killed. */
 #include <stdlib.h>
 #include <string.h>

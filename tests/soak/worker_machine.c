@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that use the machine directly, in tight loops: most of their time is spent inside its
  * locks, so that most of their deaths happen there. */
 #include <stdlib.h>

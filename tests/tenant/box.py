@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """box: a container with a share, as a node would start it, and a tenant's shell in it."""
 
 import os

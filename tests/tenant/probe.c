@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe: a GPU program inside a container that does as it is told, one command per line:
  *
  *      alloc MIB       prints the CUresult; the memory is kept

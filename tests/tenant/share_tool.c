@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_tool PATH MACHINE MIB REGION [POD_UID CONTAINER GPU]: makes a share of the machine's first GPU, or
  * of another, as a node would.
  * share_tool --gpu MACHINE: prints what that GPU itself says is used, in bytes. */

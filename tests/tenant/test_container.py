@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A tenant who is root in its container cannot raise its limit: test_container.py VGPU BURN SOURCE_ROOT.
 
 The container is a real one: mount and pid namespaces, a root of its own, the capabilities that container

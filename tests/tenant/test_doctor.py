@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu doctor inside a container: what the node gave wrongly is found: test_doctor.py VGPU BURN SOURCE_ROOT."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A container finds its own processes in the driver's lists: test_identity.py VGPU BURN SOURCE_ROOT.
 
 The simulated driver speaks the host's pids, as NVIDIA's closed kernel modules do, or those of the

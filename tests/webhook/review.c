@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* review mutate|validate: an AdmissionReview from stdin through the rules, the answer on stdout. The
  * clock is VGPU_TEST_NOW seconds. Exit 2: no AdmissionReview, the sentence is on stderr. */
 #include "review.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What admission makes of pods and templates: test_rules.py REVIEW."""
 
 import base64

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-webhook as the API server meets it: test_server.py WEBHOOK."""
 
 import base64

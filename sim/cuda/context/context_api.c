@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuCtx*: contexts that a program makes, the thread's stack, limits and flags. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events of a whole context: cuCtxRecordEvent and cuCtxWaitEvent, and the same of green contexts. */
 #include "scope.h"
 #include "sim_cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a context: charged to the GPU, made usable, and ended with all it held. */
 #include "context_life.h"
 

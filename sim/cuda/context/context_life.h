@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a context: for the calls that make and end one. */
 #pragma once
 

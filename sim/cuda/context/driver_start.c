@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuInit: once per process; a forked child starts without. */
 #include <errno.h>
 #include <stdlib.h>

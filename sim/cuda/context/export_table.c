@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGetExportTable: the tables of functions that CUDA runtimes and libraries take from the driver
  * beside its public API. Nothing else in the simulator knows them.
  *

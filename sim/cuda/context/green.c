@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Green contexts: a part of a device's SMs, beside its primary context. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Primary contexts: one per device, shared by all that retain it. */
 #include "context_life.h"
 #include "sim_cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device attributes: what all simulated GPUs share, as a table; what a GPU's figures decide. */
 #include "context.h"
 #include "sim_cuda.h"

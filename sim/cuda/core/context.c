@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts as objects: listed, found by handle, current in threads. */
 #include "context.h"
 

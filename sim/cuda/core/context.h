@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: primary, created, green; the stack of each thread. */
 #pragma once
 

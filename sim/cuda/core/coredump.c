@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuCoredump*: the settings of GPU core dumps. They are kept and answered; no dump is ever written,
  * so one set serves the process and its contexts alike. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: what cuDeviceGet* says of them. */
 #include <ctype.h>
 #include <stdio.h>

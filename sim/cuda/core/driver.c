@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's state in a process, and what it says on its own. */
 #include "driver.h"
 

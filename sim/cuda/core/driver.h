@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's state in this process: the machine it is attached to and the devices it shows. */
 #pragma once
 

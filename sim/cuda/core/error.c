@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGetErrorName and cuGetErrorString: every result code, its name and a phrase. */
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of cuGetExportTable: the runtime makes sure that it talks to the driver. Both compute a keyed digest over
  * what they know of the process, the tables and the devices. */
 #include <pthread.h>

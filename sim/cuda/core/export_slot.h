@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* export_slot: what the tables of cuGetExportTable are made of. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of cuGetExportTable: values that a runtime keeps with a context. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGetProcAddress: which function a program gets for a name, a CUDA version and a kind of default
  * stream; and the version of the driver itself. */
 #include "getproc.h"

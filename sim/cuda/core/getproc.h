@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* getproc: the rows of cuGetProcAddress; the generator writes them from api/cuda.tbl. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphics: a driver without a display has none to share buffers with. Whatever would need a
  * graphics context fails as it does there; resources cannot exist, so no handle is valid. */
 #include <stdlib.h>

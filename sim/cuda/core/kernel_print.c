@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels print: two texts, each as long as the context's buffer at most. */
 #include "kernel_print.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels print, kept until the host waits for the GPU. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The MD2 message digest, as RFC 1319 describes it. */
 #include "md2.h"
 

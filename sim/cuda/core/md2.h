@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MD2 (RFC 1319) and its keyed form: the check that CUDA runtimes make on the driver. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the driver would tell a program on its own: logs, asynchronous notices, the profiler. The
  * simulated driver has nothing to tell, so registrations are kept and the logs are empty. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices a process sees. As on hardware: a list of indices, UUIDs, UUID prefixes or MIG
  * UUIDs; it ends at the first entry that names nothing; an entry named twice leaves no device. */
 #include "visible.h"

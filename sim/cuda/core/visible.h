@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices a process sees: CUDA_VISIBLE_DEVICES, and MIG. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stream capture: sessions, the rules that forbid calls, and events between streams. */
 #include "capture_session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stream capture: the calls that become nodes. */
 #include "capture_session.h"
 

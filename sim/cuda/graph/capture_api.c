@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuStreamBeginCapture, cuStreamEndCapture and what can be asked in between. */
 #include "capture_session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs as objects: nodes, edges, copies, order. */
 #include "graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: nodes, their dependencies, and what each kind of node holds. Like the driver's, these
  * objects are not locked: a caller uses a graph from one thread at a time. */
 #pragma once

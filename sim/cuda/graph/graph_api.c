@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGraph*: graphs, their nodes and edges as a whole. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGraphDebugDotPrint: a graph as a drawing for graphviz. */
 #include <stdio.h>
 

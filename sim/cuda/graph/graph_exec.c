@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launching an instance of a graph. */
 #include "graph_exec.h"
 

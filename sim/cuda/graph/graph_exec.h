@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Instances of graphs: what is launched. */
 #pragma once
 

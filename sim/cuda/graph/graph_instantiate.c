@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGraphInstantiate*, and cuGraphExec*SetParams: instances made and changed. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuDeviceGetGraphMemAttribute and its kin: the memory of graphs as a device sees it. */
 #include "driver.h"
 #include "sim_cuda.h"

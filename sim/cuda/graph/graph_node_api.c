@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGraphAdd…Node and cuGraph…NodeGetParams/SetParams: each type's own structs, turned into the
  * general one and back. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same for nodes of events, memory and memory operations. */
 #include "graph.h"
 

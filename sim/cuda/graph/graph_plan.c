@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How an instance runs: nodes in order, each on a branch, with the joins between branches. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuGraphExecUpdate: an instance takes over the contents of a graph of its own shape. */
 #include <string.h>
 

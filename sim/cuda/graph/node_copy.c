@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copy and fill nodes of graphs. */
 #include <string.h>
 

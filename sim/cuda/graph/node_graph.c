@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that hold graphs: child graphs and conditional nodes. */
 #include <stdlib.h>
 

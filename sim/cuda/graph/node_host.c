@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of graphs that order things: host functions, events, memory operations, nothing at all. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel nodes of graphs, and their attributes. */
 #include <stdlib.h>
 #include <string.h>

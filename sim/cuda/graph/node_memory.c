@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory nodes of graphs: an address with the node, in use from launch to free. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* User objects: counted references that graphs keep on a program's resources. */
 #include <stdatomic.h>
 #include <stdlib.h>

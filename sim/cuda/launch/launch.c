@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches: arguments, limits, and the work a kernel becomes. */
 #include "launch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches: a kernel with its dimensions and arguments, and how it becomes work. */
 #pragma once
 

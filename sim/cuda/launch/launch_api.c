@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuLaunchKernel, cuLaunchKernelEx and the cooperative launches. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The first launch interface: block shape and arguments are set on the function beforehand. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that compute: the interpreter as a task of a stream, and what it says afterwards. */
 #include "launch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuOccupancy*: questions about the launch that would fill the device. */
 #include "occupancy.h"
 

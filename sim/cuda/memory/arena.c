@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks of address space and the look-up from an address to what lies there. */
 #include "arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where device memory lives in this process: ranges of whole pages in chunks of address space.
  *
  * A device page has two addresses: the one programs see, which faults on the host, and `bytes`,

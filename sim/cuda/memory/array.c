@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA arrays and mipmaps: create, destroy, describe. */
 #include "array.h"
 

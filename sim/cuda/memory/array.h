@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA arrays: bytes on the GPU in rows, with a format; known by handle. */
 #pragma once
 

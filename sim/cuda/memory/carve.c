@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Carving: segregated bins of free pieces, two per power of two. */
 #include "carve.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Carving: cuts pieces of wanted length out of areas, and joins them again when they are given
  * back, each in constant time. Lengths are in units; what a unit is, is the caller's business.
  * Nothing is locked here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine's budget for contents: taken in advance, so that most writes ask nobody. */
 #include "content_budget.h"
 

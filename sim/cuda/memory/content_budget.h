@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine's budget for contents, shared by all its processes. */
 #pragma once
 

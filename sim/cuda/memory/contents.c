@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of device memory: which exist, which are only noted, and what they may cost. */
 #include "contents.h"
 

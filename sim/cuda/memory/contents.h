@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of device memory. A page that nobody wrote is zero and costs nothing; one that was
  * filled with one value is a note; what else is written counts against the machine's budget, and
  * beyond it is dropped, counted and said. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies as work: which engine, how long, and when the program may go on. */
 #include "copy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills as work: used by cuMemcpy*, cuMemset*, and by graph nodes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one-dimensional cuMemcpy calls: each is one copy of one row. */
 #include "copy.h"
 #include "sim_cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two ends of a copy: checked, and the bytes moved row by row. */
 #include "copy_shape.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two ends of a copy: where each row lies, and on which side of the link. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two- and three-dimensional cuMemcpy calls, and batches. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemset: fills as work. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of graphs: one address for a graph, its clones and its instances. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heaps: areas of pages, cut into allocations. */
 #include "heap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heaps: memory of one owner (a context, a pool), taken from the GPU in areas of whole pages and
  * cut into allocations. Small requests share pages, as on hardware. */
 #pragma once

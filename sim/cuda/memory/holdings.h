@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a context holds in memory; gone with it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory: page-locked allocations, and ranges of the program's own that it registers. */
 #include "host.h"
 

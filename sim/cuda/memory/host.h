@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory that the driver knows: allocated by it, or registered. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the page table through /proc: one call per range where the kernel can search (since 6.7),
  * else one word per page. */
 #include "host_touch.h"

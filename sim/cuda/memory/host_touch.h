@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Has the host used this memory? Managed memory is mapped twice: the program's address and the one
  * the simulator works with. Taking the program's pages out of the page table costs it no more than a
  * soft fault at its next access, and that access, also one inside a system call, puts them back:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory between processes: contents move to a file in shared memory, which others map. */
 #include "ipc.h"
 

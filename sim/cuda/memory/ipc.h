@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory between processes: offered by handle, opened by others. */
 #pragma once
 

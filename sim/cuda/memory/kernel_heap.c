@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The heap of malloc() in kernels. Its sizes lie beside it: a kernel that writes too far breaks its
  * own blocks and never the simulator. */
 #include "kernel_heap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The heap of malloc() in kernels: one block per context, as large as its limit says. */
 #pragma once
 

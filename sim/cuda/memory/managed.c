@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed memory: the pages of each allocation, where they are, and moving them. */
 #include "managed.h"
 

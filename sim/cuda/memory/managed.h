@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed memory: which pages are on which device, and what moving them costs. */
 #pragma once
 

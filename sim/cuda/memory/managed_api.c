@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemAllocManaged, advice, prefetch and what is known of ranges. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory operations of streams: wait for a value, write a value. */
 #include "memop.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain device memory: allocate, free, find, and how much there is. */
 #include "memory.h"
 

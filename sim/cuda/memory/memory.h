@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory of this process: addresses, contents, and what they cost on the GPU. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemAlloc and its kin. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory pools: what is freed stays with the pool until it is used again or trimmed. */
 #include "pool.h"
 

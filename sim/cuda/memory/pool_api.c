@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemPool*, cuMemAllocAsync and the pools of devices. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools between processes: the pool by file descriptor, its allocations by ticket. */
 #include <string.h>
 #include <sys/mman.h>

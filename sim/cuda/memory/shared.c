@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contents in a file, so that another process can have them too. */
 #include "shared.h"
 

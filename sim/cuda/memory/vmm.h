@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mapped memory: physical handles, and addresses that they are mapped to. */
 #pragma once
 

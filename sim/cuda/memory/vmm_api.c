@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemCreate and what is done with its handles. */
 #include <fcntl.h>
 #include <string.h>

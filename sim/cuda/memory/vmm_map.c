@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses: reserved, mapped to physical memory, and opened to devices. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The container of linked inputs: a header, a row per part, the parts. */
 #include "container.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What cuLinkComplete gives and cuModuleLoadData takes back: the inputs of the link, one after the
  * other. Real drivers give machine code there; programs only hand it on. */
 #pragma once

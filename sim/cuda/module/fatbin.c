@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fat binaries: finds the PTX and the machine code for a device, unpacks them. */
 #include "fatbin.h"
 

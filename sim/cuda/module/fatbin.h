@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images a program hands to the driver: fat binaries (with or without wrapper), ELF machine code,
  * bare PTX. What comes out: the best PTX text and what the machine code says about its kernels. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machine code (ELF): kernels are its .text.NAME sections, .nv.info says what they need. */
 #include "fatbin_elf.h"
 

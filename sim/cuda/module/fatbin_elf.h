@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machine code (ELF): the kernels and variables it names. */
 #pragma once
 

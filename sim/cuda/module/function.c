@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions: handles, attributes, cuFunc*, and how long a launch takes. */
 #include "function.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: what a module or library holds, and how long one takes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options that answer: log buffers, their lengths, the time it took. */
 #include "jit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of loading and linking: what a program wants to be told about it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuKernel*: the handles of a library's kernels. */
 #include "kernel.h"
 

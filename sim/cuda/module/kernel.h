@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of a library: context-independent handles that become functions where they run. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuLibrary*: load, find kernels and variables, unload. */
 #include "library.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries: programs that load themselves into every context that uses them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuLink*: collects inputs, checks that they fit together, and gives them back as one image. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When code gets onto the GPU: with the module, or with the first use of a function. */
 #include <stdlib.h>
 #include <string.h>

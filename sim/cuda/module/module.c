@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules as objects: a program placed in the memory of a context. */
 #include "module.h"
 

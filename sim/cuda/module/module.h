@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules: an image on one context, with its functions and variables. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuModule*: load, look up, unload. */
 #include "jit.h"
 #include "module.h"

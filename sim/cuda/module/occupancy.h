@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many blocks of a kernel a multiprocessor holds at once. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of a multiprocessor: threads, blocks, registers and shared memory. */
 #include "occupancy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: the kernels and variables of an image, gathered from its PTX and its machine code. */
 #include "program.h"
 

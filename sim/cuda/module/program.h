@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program: what an image holds, before it is on any device. Modules and libraries share it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed variables belong to no context: runtimes ask for them before there is one. */
 #include "program_managed.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed variables: one each for the host and all contexts that a program is loaded into. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Takes images apart: linked containers, PTX text, fat binaries, machine code. */
 #include "program_source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a program comes from: the PTX texts and the machine code of its image. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stream capture: while a stream is capturing, calls become nodes of a graph. Each entry point that
  * adds work asks capture_is_active() first and records through one of these. */
 #pragma once

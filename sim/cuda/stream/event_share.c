@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events between processes: the machine's table says what was recorded and what was passed. */
 #include "event_share.h"
 

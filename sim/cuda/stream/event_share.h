@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events between processes: recorded in one, waited for in another. */
 #pragma once
 

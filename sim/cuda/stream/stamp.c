@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stamps: one table per device, one entry per entry of the rings. */
 #include "stamp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When an operation ended, kept beyond its entry in the machine's ring. */
 #pragma once
 

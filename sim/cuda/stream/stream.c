@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: cuStream* that create, query, order and wait for them. */
 #include <stdlib.h>
 

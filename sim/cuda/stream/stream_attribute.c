@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuStreamSetAttribute and friends: what a stream is told to be like. Nothing here changes how it
  * runs; programs ask for what they set. */
 #include <stdlib.h>

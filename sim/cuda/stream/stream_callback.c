@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host functions in streams: cuLaunchHostFunc and cuStreamAddCallback. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events: recorded in streams, waited for, and measured. */
 #include "stream_event.h"
 

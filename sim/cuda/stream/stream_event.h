@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUevent: a point in a stream that others wait for and time is measured between. */
 #pragma once
 

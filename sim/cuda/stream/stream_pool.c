@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as objects: made, given back, and found behind a handle. They are pooled and never freed:
  * a mark may refer to a stream that is gone. */
 #include <stdlib.h>

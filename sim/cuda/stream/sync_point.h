@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host has waited for a stream, an event or a context. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The worker: the one thread of the simulator in a process. It also holds the process's slot, so
  * that the machine learns of the process's death from the kernel. */
 #include "task.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks: what work does to memory, run by one thread of the process in an order that the streams'
  * rules allow. */
 #pragma once

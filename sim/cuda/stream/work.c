@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and the work on them: from a call to an operation on the time axis and a task. */
 #include "work.h"
 

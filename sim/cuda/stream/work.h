@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Work on streams: what it does to memory (a task, run by the process's worker thread) and when it
  * happens on the GPU (an operation on the machine's time axis). A host that waits, waits for both. */
 #pragma once

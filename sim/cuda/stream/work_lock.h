@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What work.c and stream_pool.c share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor maps: checked and kept. The interpreter has no bulk tensor copies, so nobody reads them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Textures and surfaces: what kernels read through a handle. */
 #pragma once
 

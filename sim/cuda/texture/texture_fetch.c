@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading textures, reading and writing surfaces: one texel for one thread. */
 #include <math.h>
 #include <string.h>

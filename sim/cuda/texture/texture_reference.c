@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texture and surface references: the older way to bind memory to a module's name. */
 #include "texture.h"
 

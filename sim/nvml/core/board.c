@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* board: firmware versions, thresholds and idle clocks of the GPUs. */
 #include "board.h"
 

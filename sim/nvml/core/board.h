@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* board: what a GPU's firmware knows of itself and the simulation does not need. */
 #pragma once
 

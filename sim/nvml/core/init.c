@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* init: start, end, and the names of results. */
 #include "session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load: from busy time to the figures a GPU's sensors would show. */
 #include "load.h"
 

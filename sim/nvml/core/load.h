@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load: how busy a GPU is, and what follows from it: clocks, power, temperature. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pci_text: writes and reads addresses on the bus. */
 #include "pci_text.h"
 

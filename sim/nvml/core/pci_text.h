@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pci_text: addresses on the bus as text. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pid: looks a process of an inner namespace up in the caller's /proc. */
 #include "pid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pid: the number under which a process is listed: the one by which the caller knows it, as the open
  * kernel modules do; or, where VGPU_SIM_PROC names the host's /proc, the host's, as the closed ones. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session: opens the machine that the environment names, and counts who uses it. */
 #include "session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session: the machine behind this library, from the first nvmlInit to the last nvmlShutdown. */
 #pragma once
 

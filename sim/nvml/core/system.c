@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* system: versions, process names, what the machine as a whole has. */
 #include <fcntl.h>
 #include <limits.h>

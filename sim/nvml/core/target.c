@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* target: handles and what they stand for. */
 #include "target.h"
 

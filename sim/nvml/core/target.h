@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* target: what a handle means: a GPU, a MIG device, a GPU instance, a compute instance.
  *
  * Handles are entries of tables, so that a wrong one is recognised and never followed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unit: S-class chassis units; this machine has none. */
 #include "session.h"
 

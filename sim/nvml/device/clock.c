@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock: frequencies: now, at most, on demand; and why they are not higher. */
 #include "board.h"
 #include "load.h"

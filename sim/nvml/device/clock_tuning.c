@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock_tuning: boost, offsets and monitors: what data centre GPUs leave as it is. */
 #include "board.h"
 #include "target.h"

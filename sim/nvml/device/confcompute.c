@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* confcompute: confidential computing; this machine has none of it, and says so. */
 #include "target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device: finding devices, and who they are. */
 #include <stdio.h>
 #include <stdlib.h>

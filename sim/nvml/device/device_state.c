@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_state: modes that an operator sets, firmware versions, and odd features. */
 #include <stdio.h>
 #include <string.h>

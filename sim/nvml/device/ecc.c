@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ecc: error correction: modes, counters, retired pages, remapped rows.
  *
  * The machine counts corrected and uncorrected errors; all are taken to be in device memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ecc: error counters, shared with the field values. */
 #pragma once
 

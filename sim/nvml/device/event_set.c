@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* event_set: waiting for errors and other news of GPUs. */
 #include <errno.h>
 #include <limits.h>

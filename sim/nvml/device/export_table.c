@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* export_table: the private functions that nvidia-smi takes from nvmlInternalGetExportTable.
  *
  * Only what its release 535 needs is known: a table of pointers that begins with its size in bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* field: the numbered readings; the numbers are NVML_FI_…. */
 #include "field.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* field: the numbered readings of nvmlDeviceGetFieldValues. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpm: performance counters between two samples; Hopper and later. */
 #include <pthread.h>
 #include <stdlib.h>

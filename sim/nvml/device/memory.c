@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory: how much a device has and how much is taken. */
 #include "slot.h"
 #include "target.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvlink: state, abilities and far ends of the links. */
 #include "nvlink.h"
 

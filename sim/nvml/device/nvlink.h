@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvlink: the links between GPUs, shared with topology and the field values. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pcie: the address on the bus and the link to the host. */
 #include <stdio.h>
 #include <string.h>

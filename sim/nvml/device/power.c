@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* power: draw, limits, energy. */
 #include "board.h"
 #include "load.h"

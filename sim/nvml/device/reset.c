@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reset: a GPU starts anew. */
 #include "reset.h"
 

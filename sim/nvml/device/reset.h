@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reset: what `nvidia-smi --gpu-reset` asks of the private table. */
 #pragma once
 

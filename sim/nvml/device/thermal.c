@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thermal: temperatures, their thresholds, and fans. */
 #include "board.h"
 #include "load.h"

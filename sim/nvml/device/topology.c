@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* topology: how GPUs, processors and memories are near to each other. */
 #include <errno.h>
 #include <limits.h>

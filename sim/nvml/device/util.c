@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* util: how busy the engines are. */
 #include <time.h>
 

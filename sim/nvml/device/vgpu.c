@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu: virtual GPUs for virtual machines: as a host answers that has neither licence nor manager. */
 #include "target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig: the mode, GPU instances and MIG devices. */
 #include "mig.h"
 

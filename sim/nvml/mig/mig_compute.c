@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig_compute: compute instances within a GPU instance. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig_device: numbering and naming MIG devices. */
 #include "mig_device.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig_device: a compute instance seen as a device. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* accounting: per-process records; the living while the mode is set, nothing of the dead. */
 #include "process_list.h"
 

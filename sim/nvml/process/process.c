@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process: who runs on a device: one body per generation of the structures. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process_list: reads the slots. */
 #include "process_list.h"
 

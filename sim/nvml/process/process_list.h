@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process_list: the processes on a device, as the slots of the machine show them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* video: sessions that encode and capture. The video engines of this machine never have work; with
  * VGPU_SIM_VIDEO every process on the GPU counts as one that has a session of each kind, and that uses
  * them for half of the time that it computes. */

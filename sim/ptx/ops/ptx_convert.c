@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cvt in all its forms: a value is read as the source type, rounded or clamped, and written. */
 #include <math.h>
 

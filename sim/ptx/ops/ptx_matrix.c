@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of matrix fragments, and the multiplication all matrix instructions share. */
 #include "ptx_matrix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of matrix fragments: how a lane's registers hold them. */
 #pragma once
 

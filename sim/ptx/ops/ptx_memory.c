@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses to host memory, and the instructions that load and store. */
 #include "ptx_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cp.async: copies are done at once, so that waiting for them is nothing. */
 #include "ptx_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* atom and red: real atomics on host memory, since blocks run on several cores at once. */
 #include <math.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Barriers of warps, blocks and clusters; fences; sleep. */
 #include "ptx_block.h"
 #include "ptx_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bits: logic, shifts, counts. */
 #include "ptx_ops.h"
 

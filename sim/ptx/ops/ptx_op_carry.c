@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic with the carry flag. */
 #include "ptx_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparisons and selections: setp, set, selp, slct. */
 #include "ptx_half.h"
 #include "ptx_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Control: branches, calls, returns, exits, traps. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bit fields, permutations, tables, masks, dot products. */
 #include "ptx_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Single and double arithmetic. The plain forms have a tight handler each; rounding, flushing and
  * saturation share one careful handler per width. */
 #include <fenv.h>

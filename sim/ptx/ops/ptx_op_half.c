@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* f16, f16x2, bf16 and bf16x2 arithmetic: computed wide, rounded once. */
 #include <math.h>
 

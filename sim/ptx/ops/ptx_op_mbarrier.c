@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mbarrier: barriers that live in shared memory. The word is ours to lay out: how many arrivals a
  * phase takes, how many are missing, and the phase's parity. */
 #include "ptx_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mma, ldmatrix, stmatrix, movmatrix: matrices spread over a warp as the manual lays them out. */
 #include "ptx_matrix.h"
 

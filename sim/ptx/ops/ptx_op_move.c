@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves: registers, vectors, addresses, cvta, isspacep, mapa. */
 #include "ptx_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Textures and surfaces: the launch's callbacks know the images, we know the operands. */
 #include "ptx_ops.h"
 

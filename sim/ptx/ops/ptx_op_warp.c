@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes of a warp among each other: shuffles, votes, matches, reductions. */
 #include "ptx_ops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wmma: fragments whose layout is the device's own affair; here element n of the matrix, row after
  * row, lies in lane n / (elements of a lane). */
 #include "ptx_matrix.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the decoder of an opcode. */
 #include "ptx_build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a handler is written: one expression, applied to the lanes that execute. */
 #pragma once
 

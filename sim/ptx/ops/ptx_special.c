@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Special registers: where a thread is, and what time it is. */
 #include "ptx_ops.h"
 

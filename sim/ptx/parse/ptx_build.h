@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parser's state and what decoders work with: statements, operands, emitted instructions. */
 #pragma once
 

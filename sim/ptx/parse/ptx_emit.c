@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What decoders use to add instructions, registers and constants to the function being read. */
 #include <stdarg.h>
 #include <stdio.h>

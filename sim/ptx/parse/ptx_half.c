@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions of 16-bit and 8-bit floats: rounding is exact, from a double in one step. */
 #include "ptx_half.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parser makes and the interpreter runs: modules, functions, pre-decoded instructions. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits PTX text into tokens. */
 #include "ptx_lex.h"
 

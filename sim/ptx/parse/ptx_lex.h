@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splits PTX text into tokens; never fails, an unexpected byte becomes a token of its own. */
 #pragma once
 

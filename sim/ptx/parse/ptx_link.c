@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ends a parse: joins declarations to definitions, computes what each kernel needs; the module's
  * accessors. */
 #include <errno.h>

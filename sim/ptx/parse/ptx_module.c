@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A module's accessors, variables' addresses and initial bytes, and its end. */
 #include <stdlib.h>
 #include <string.h>

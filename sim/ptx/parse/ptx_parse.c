@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads modules: directives of module scope, functions' headers; bodies are ptx_parse_body.c's. */
 #include <errno.h>
 #include <stdarg.h>

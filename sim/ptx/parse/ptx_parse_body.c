@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a function's body: scopes, declarations, labels; statements go to their decoders. */
 #include <stdio.h>
 #include <stdlib.h>

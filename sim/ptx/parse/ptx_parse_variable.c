@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables of module scope: declarations and initial bytes. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads one instruction statement: guard, opcode, suffixes, operands. */
 #include <string.h>
 

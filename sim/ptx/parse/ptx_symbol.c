@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names in scope while parsing: a hash of chains whose head is the innermost declaration. */
 #include <errno.h>
 #include <stdlib.h>

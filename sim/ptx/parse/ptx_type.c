@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PTX's fundamental types: their names and widths. */
 #include "ptx_type.h"
 

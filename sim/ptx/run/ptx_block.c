@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A block: shared memory, warps, barriers. */
 #include "ptx_block.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A block at work: its warps run round robin until all have exited. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a kernel: hands blocks to workers, keeps the launch's fate, budget and clock. */
 #include <errno.h>
 #include <pthread.h>

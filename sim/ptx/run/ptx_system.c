@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device printf, malloc, free and assert. */
 #include "ptx_system.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions every device has: printf, malloc, free, assert. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a warp: picks the lanes that share a pc, runs them until their paths part or meet. */
 #include "ptx_warp.h"
 

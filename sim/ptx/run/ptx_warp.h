@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A warp at work: 32 lanes that run one instruction together while their paths agree. */
 #pragma once
 

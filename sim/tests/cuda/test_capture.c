@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of stream capture: what becomes a graph, and what spoils it. */
 #include <pthread.h>
 

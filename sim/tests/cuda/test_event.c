@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of events: time between them is the model's, and streams wait for them. */
 #include <stdatomic.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the private tables: their slots, context-local storage, the integrity digest. */
 #include <pthread.h>
 #include <string.h>

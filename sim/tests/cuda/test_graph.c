@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of graphs: built by hand, launched, changed, measured. */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what kernels ask of the driver: malloc, printf, assert, and a grid that waits. */
 #include <fcntl.h>
 #include <unistd.h>

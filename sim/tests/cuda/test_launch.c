@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of launches: limits, arguments, results, errors, and what a launch costs. */
 #include "exec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of libraries: kernels that run in every context, attributes per device, managed variables. */
 #include <pthread.h>
 #include <string.h>

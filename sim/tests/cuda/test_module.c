@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of modules: loading, looking up, variables, linking, and what bad images get. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of cuOccupancy*: the questions as programs ask them. */
 #include "cuda_prototypes.h"
 #include "sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of cuGetProcAddress: the look-ups that real CUDA runtimes make, and their corner cases. */
 #include <stdio.h>
 #include <string.h>

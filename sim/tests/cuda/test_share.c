@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of two processes on one GPU: each gets half of it, and each sees half of its speed. */
 #include <stdatomic.h>
 #include <sys/mman.h>

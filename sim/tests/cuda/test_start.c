@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the start: what a process meets at cuInit, before it and after fork. */
 #include <errno.h>
 #include <fcntl.h>

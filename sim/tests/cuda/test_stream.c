@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of streams: work goes on behind the program's back, in the order that streams promise. */
 #include <stdatomic.h>
 #include <string.h>

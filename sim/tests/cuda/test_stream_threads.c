@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, events, graphs and captures from many threads at once. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of kernels that read textures and write surfaces: every way to filter and to leave the
  * edges, every shape, objects and references. The expected values are worked out by hand. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A machine of one GPU for a test, whose clock the test moves by hand; threads stand in for
  * processes (each holds a slot of its own). */
 #pragma once

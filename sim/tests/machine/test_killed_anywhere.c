@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process killed at any instruction leaves no memory, time or lock behind: a child is stepped
  * instruction by instruction, killed at the k-th, for every k; the machine must be as if it had done
  * all of its last step or none. */

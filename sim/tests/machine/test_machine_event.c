@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the machine's events, faults and lost GPUs, between processes. */
 #include "event.h"
 

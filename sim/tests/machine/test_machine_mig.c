@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests that a MIG manager killed at any moment leaves a GPU that can be cut again. */
 #include <signal.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of reading a machine that may be another user's: no lock, no bound but our own. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the time axis: order, slices, dependencies, death. Time is moved by hand. */
 #include "machine_fixture.h"
 #include "timeline_internal.h"

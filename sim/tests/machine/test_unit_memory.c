@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a GPU's memory between processes: charge, refuse, evict, reap. */
 #include <errno.h>
 

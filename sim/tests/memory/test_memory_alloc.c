@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of plain device memory: what it costs, where it lies, what is refused. */
 #include <signal.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of arrays and mipmaps, and of kernels that read textures and write surfaces. */
 #include "memory_fixture.h"
 

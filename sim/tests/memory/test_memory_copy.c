@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of copies and fills: every shape against a reference in host memory. */
 #include "memory_fixture.h"
 

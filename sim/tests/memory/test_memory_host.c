@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of host memory the driver knows, and of what it tells about pointers. */
 #include "memory_fixture.h"
 

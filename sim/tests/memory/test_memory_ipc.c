@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of memory between processes: handles, pools, and what the dead leave behind. */
 #include <dirent.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what kernels may touch: their memory, all of it, and nothing else. */
 #include <errno.h>
 #include <stdarg.h>

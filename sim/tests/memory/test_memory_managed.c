@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of managed memory: one address for all, residency, advice, prefetch, eviction. */
 #include <sys/resource.h>
 #include <sys/wait.h>

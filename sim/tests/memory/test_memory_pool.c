@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of pools: stream-ordered allocation, what a pool keeps, what it gives back. */
 #include "memory_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of memory used by many threads at once; also run under the thread sanitizer. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of how long copies take. */
 #include "memory_fixture.h"
 

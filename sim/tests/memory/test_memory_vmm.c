@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of mapped memory: handles, addresses, access, and the order in which they go. */
 #include <sys/socket.h>
 #include <sys/wait.h>

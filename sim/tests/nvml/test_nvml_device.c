@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of finding devices and of what they say of themselves. */
 #include <time.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of event sets: what another process injects arrives, once, at the right device. */
 #include "clock.h"
 #include "event.h"

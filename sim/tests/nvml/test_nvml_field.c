@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of numbered readings, performance counters and the private table. */
 #include "mig.h"
 #include "nvml_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of NVML's start and end, its versions and its refusals. */
 #include "event.h"
 #include "nvml_fixture.h"

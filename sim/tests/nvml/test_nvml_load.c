@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of load as other processes cause it, in real time. */
 #include "nvml_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a MIG manager's work: modes, instances, placements, devices. */
 #include "cuda_prototypes.h"
 #include "mig.h"

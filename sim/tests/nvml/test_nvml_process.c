@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of memory and processes as another process causes them. */
 #include <sched.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests that each generation of a structure is filled to its own size and no further. */
 #include "event.h"
 #include "mig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of NVML from many threads at once, as a monitor uses it. */
 #include <pthread.h>
 

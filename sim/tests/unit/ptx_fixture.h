@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ptx_fixture: a small device for tests of the interpreter: memory, a module, a launch. */
 #pragma once
 

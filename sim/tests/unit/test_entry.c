@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of entry: what a call meets before its body, with a library of four functions. */
 #include "entry.h"
 

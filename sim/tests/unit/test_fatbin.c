@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of fatbin: images as three compilers write them, and damaged ones. */
 #include "fatbin.h"
 

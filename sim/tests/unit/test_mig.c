@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the rules by which a GPU is cut into instances. */
 #include "mig.h"
 

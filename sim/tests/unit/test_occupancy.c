@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the occupancy model: known values of real GPUs. */
 #include "occupancy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the presets: every GPU is whole and plausible. */
 #include "preset.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the interpreter with ptx/forms.ptx: seldom forms, what cannot run, links, bad text. */
 #include <errno.h>
 

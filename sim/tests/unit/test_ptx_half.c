@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of ptx_half: every half, and every tie between two of them. */
 #include "ptx_half.h"
 

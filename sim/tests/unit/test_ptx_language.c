@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the interpreter with the kernels of ptx/language.cu: calls, variables, output. */
 #include <math.h>
 

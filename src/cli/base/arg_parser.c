@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a command's arguments by its option rows. */
 #include "arg_parser.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a command's arguments by its option rows; says what is wrong, prints help. */
 #pragma once
 

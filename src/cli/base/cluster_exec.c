@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that ask the API server are run by vgpu-cluster: TLS and HTTP/2 would double the time that
  * `vgpu run` takes to start, and triple the libraries it needs. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of commands, and how to find one. */
 #include "command.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of vgpu, as rows: dispatch, help, manual check and completion all read them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sentences on standard error, as every command says them. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu help and vgpu version: texts made from the table of commands. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What several commands ask for alike: a machine, kernel times. */
 #include "machine_option.h"
 

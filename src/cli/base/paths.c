@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folders for what `vgpu run` makes, and what lies next to this program. */
 #include "paths.h"
 

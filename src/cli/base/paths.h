@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* paths: the folders for what `vgpu run` makes, and what lies next to this program. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu doctor: what is wrong with this machine's set-up, and how to fix it. */
 #include "doctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu doctor: what a container is given, and how the library gets into programs. */
 #include <stdio.h>
 #include <stdlib.h>

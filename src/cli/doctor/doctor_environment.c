@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu doctor: the values of VGPU_… and of the names that are understood in their place. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu doctor: a Kubernetes node: do kubelet, vgpu-node and the container engine know each other? */
 #include <glob.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu run: runs a program on a simulated or real GPU, as if it had been started itself. */
 #include <dlfcn.h>
 #include <errno.h>

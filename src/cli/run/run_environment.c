@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits that `vgpu run` finds in its own environment: told before the program starts, not by its failure. */
 #include "run_environment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machines of `vgpu run --sim`: they vanish with the last process that uses them; see watcher.h. A
  * watcher that was killed leaves an unlocked file: the next run removes it. A file that is being made
  * has another name. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machines of `vgpu run --sim`: they vanish with the last process that uses them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The share of a program under `vgpu run --memory` or `--cores`. */
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """unlimited_functions.py FAMILIES TABLE: the kinds of memory that libvgpu.so does not hold to a limit, as C.
 
 A family of the table whose hooks are not among FAMILIES is not held. Empty when all are.

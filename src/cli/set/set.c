@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu set: changes the limits of a share while it is in use. */
 #include <stdio.h>
 #include <string.h>

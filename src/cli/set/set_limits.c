@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits put into a share, and what that means for what it holds. */
 #include "set_limits.h"
 

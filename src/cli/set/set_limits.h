@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `vgpu set` asks for: put into a share, and said of it. */
 #pragma once
 

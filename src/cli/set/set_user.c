@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu set, as root, on a share of another user. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter as a process; see arbiter_process.h. */
 #include "arbiter_process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter between the shares of one user, as a process beside each `vgpu run`: one of them has the
  * lock (arbiter_lock.h), the others wait for it. */
 #pragma once

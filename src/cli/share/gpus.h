@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPUs of this machine, real or simulated, by UUID. One that is cut into MIG devices is not among them:
  * they are, each for itself. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the shares of `vgpu run` live.
  *
  * Whoever makes, joins or removes a share holds the lock of the user's folder meanwhile; a process

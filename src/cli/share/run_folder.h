@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_folder: where the shares of `vgpu run` live: one folder per user, in it one per share, with the files
  * "share" (the limits), "region" (what is held), "grant" and "want" (the GPU pages). A share lives as long as a process of it. */
 #pragma once

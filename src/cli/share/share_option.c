@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What several commands ask for alike: a share by name. */
 #include "share_option.h"
 

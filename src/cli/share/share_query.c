@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_query: open, count the living, close. */
 #include "share_query.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_query: a share and its region as they are now, for those who show them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watcher of `vgpu run`; see watcher.h. */
 #include "watcher.h"
 

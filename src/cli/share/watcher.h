@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watcher of `vgpu run`: removes what was made for a program when the program is gone.
  *
  * The program inherits a descriptor that holds a shared lock on each thing's file. The watcher waits

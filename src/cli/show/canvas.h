@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* canvas: a screen of character cells in memory. What is put beyond its edges is cut; whatever the text,
  * every cell holds one harmless character. */
 #pragma once

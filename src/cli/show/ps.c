@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu ps: who holds what, share by share. */
 #include <stdio.h>
 

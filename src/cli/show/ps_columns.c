@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the columns of `vgpu ps` say of a row. */
 #include "ps_columns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of `vgpu ps`, as rows: what they are called, which are shown, what gives way. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What several commands ask for alike: whose shares, and in which colours. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes and names of GPUs as tables and screens show them. */
 #pragma once
 

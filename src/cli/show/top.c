@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu top: what the shares use, as it happens. */
 #include <stdio.h>
 #include <string.h>

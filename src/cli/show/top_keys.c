@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What keys do. */
 #include <limits.h>
 #include <ncurses.h>

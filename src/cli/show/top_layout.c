@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dividing a line: figures first, then names, then bars, then the past. */
 #include "top_layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which columns of `vgpu top` a screen of some width has, and how wide they are. Pure. */
 #pragma once
 

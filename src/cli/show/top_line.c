@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bars, figures and the past of a line. */
 #include "top_line.h"
 

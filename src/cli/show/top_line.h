@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of `vgpu top`: a GPU, a share on it. */
 #pragma once
 

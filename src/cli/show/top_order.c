@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In which order rows are shown, and which are. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Banner, titles, body and troubles of the screen. */
 #include "top_page.h"
 

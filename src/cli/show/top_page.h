@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The screen of `vgpu top`, drawn into a canvas. Pure: what it shows is what it is given. */
 #pragma once
 

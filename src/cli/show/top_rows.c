@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rates and a short past of the shares. */
 #include "top_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `vgpu top` shows: rates and a short past, made of one snapshot after the other. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The canvas on a terminal, and the keys that come from there. */
 #include "top_view.h"
 

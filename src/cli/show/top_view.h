@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The terminal of `vgpu top`, by ncurses: drawn, resized, stopped, continued, and left as it was found. */
 #pragma once
 

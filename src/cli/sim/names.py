@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """names.py TABLE... HEADER...: the names that `vgpu sim inject` knows, as C rows.
 
 From the symbol tables the functions, from the headers of types the result codes.

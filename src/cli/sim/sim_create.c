@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu sim create: makes a simulated machine. */
 #include <errno.h>
 #include <signal.h>

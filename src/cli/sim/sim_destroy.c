@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu sim destroy: removes a machine that nobody uses. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu sim inject: faults on demand. */
 #include <errno.h>
 #include <stdio.h>

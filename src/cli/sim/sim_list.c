@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu sim list: the presets, and the machines in the usual places. */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu sim show: what a machine is made of. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu sim stat: what a machine does now. */
 #include <inttypes.h>
 #include <stdio.h>

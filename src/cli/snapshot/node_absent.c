@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* No agent: in the place of node_shares.c where vgpu is built without the daemons' libraries. */
 #include "node_shares.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's socket: NODE_SOCKET_PATH, or where VGPU_NODE_SOCKET says. */
 #include "node_client.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One call to vgpu-node over its socket. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The node's shares: asked for, and changed. */
 #include "node_shares.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shares of this node's containers, which vgpu-node keeps: for root, beside the user's own. Where no
  * agent is, or it is not for this user to ask, there are none. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A snapshot: taken piece by piece, and joined: what the driver knows of a process to its share, what
  * remains to the strangers. */
 #include "snapshot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot: GPUs, shares and programs of this machine at one moment, whoever told of them: the driver, the
  * share files of users, vgpu-node. `vgpu ps` and `vgpu top` print it. */
 #pragma once

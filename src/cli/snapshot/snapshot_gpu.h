@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPUs of a snapshot and who is on them, as drivers tell: simulated machines, else libnvidia-ml.so.1. */
 #pragma once
 

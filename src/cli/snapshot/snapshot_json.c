@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one place that names things in JSON. What is not known, or not limited, is null. */
 #include "snapshot_json.h"
 

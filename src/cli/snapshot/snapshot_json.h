@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A snapshot as JSON: one object, the names of docs/json.md. */
 #pragma once
 

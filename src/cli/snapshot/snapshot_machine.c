@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs of simulated machines, and the search for those. */
 #include <dirent.h>
 #include <errno.h>

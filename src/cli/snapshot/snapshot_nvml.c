@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs as libnvidia-ml.so.1 tells of them. */
 #include <stdlib.h>
 

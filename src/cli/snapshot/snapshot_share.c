@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shares as their files say. */
 #include "snapshot_share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shares of `vgpu run` in a snapshot: this user's, and for root those of all users. */
 #pragma once
 

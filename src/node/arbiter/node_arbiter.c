@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter's thread. The loop queues what it wants (wishes) under a lock, and rings. */
 #include "node_arbiter.h"
 

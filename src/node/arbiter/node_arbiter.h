@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_arbiter: the arbiter of this node's containers (lib/arbiter), in a thread of its own: time slices
  * are a matter of milliseconds, and the loop may be busy for longer. It has nothing to lose: killed with the
  * process, the containers go on by their own limits until the next one is there. */

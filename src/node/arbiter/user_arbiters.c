@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders of users, their arbiters' locks, and the shares in them. A share is named by the descriptor of its folder
  * (/proc/self/fd/N/share): what the user puts at the path later is another. */
 #include "user_arbiters.h"

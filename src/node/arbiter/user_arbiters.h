@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* user_arbiters: the users of this machine who share its GPUs by `vgpu run`. Their programs elect an arbiter
  * among themselves; while vgpu-node runs, it has that role for all of them, so that it schedules
  * them together with each other and the containers. What lies in a user's folders is the user's: it is reached through

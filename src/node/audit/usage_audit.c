@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sample: maps processes to their containers, then compares each container with its region. */
 #include "usage_audit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* usage_audit: compares the containers' regions with the driver's figures of their processes, once a second.
  * Violations are reported, and the operator's policy is applied. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A container's region beside the driver's figures of its processes. */
 #include "usage_sample.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* usage_sample: one sample of one container: the driver's figures of its processes beside its region's. */
 #pragma once
 

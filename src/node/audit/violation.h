@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* violation: does a container use more than its region records? Pure: samples in, certain violations out.
  * The driver's figures lag and are rounded, and programs start and end between two samples: only what shows
  * several times in a row counts. */

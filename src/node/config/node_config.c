@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One node's entry of a file for all. */
 #include "node_config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_config: settings of single nodes, in one file for all of them (YAML or JSON):
  *
  *     nodes:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_option: the row of an option of vgpu-node: how it is written, of which kind it is, and which field of
  * struct node_options it sets. A kind is the function that reads a value. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of vgpu-node. */
 #include "node_options.h"
 

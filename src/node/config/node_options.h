@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_options: the command line of vgpu-node. */
 #pragma once
 

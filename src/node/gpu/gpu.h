@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu: the GPUs of this node, as the driver's NVML lists them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When a GPU is unhealthy, and when it is healthy again. */
 #include "gpu_health.h"
 

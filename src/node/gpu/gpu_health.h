@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_health: is a GPU fit to be handed out? Errors of programs are not the GPU's; after a trouble of
  * its own it must stay quiet for a while before it counts again. */
 #pragma once

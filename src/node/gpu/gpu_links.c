@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links between GPUs, by NVML. */
 #include "gpu_links.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast two GPUs of a node reach each other. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MIG devices of the GPUs. A profile is read from the device's name, in which the driver itself has
  * rounded the memory: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the driver once a second, and hears of its events in between. */
 #include "gpu_probe.h"
 

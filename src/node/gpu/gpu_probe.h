@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_probe: the thread that talks to the driver. */
 #pragma once
 

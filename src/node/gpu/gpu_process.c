@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and how busy they keep a GPU, by NVML. */
 #include "gpu_process.h"
 

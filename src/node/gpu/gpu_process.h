@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_process: who is on the GPUs, as the driver says. */
 #pragma once
 

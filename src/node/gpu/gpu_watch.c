@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop's side of the driver's thread: what it found, and whether it still moves. */
 #include "gpu_watch.h"
 

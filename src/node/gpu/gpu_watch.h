@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_watch: the GPUs and their health, as they change. All calls to the driver are made by a thread of
  * its own: a driver that hangs makes the GPUs unhealthy and nothing else. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loading NVML by name: vgpu-node must start where there is no driver yet. */
 #include "nvml.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml: the driver's functions that we call, from the libnvidia-ml.so.1 that is there. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From GPUs to resources. */
 #include "offer_list.h"
 

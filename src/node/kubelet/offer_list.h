@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* offer_list: which resources a node offers to kubelet, and what there is of each. Pure.
  *
  *   vGPUs          every name that counts them: whole GPUs times the split count

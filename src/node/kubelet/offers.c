@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plugins, kept in step with the list of offers. */
 #include "offers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* offers: one device plugin for each resource that the node offers, as its GPUs are now. */
 #pragma once
 

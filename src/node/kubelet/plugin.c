@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The device plugin: waiting → serving → registering → registered, and back. */
 #include "plugin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plugin: one resource as kubelet's device plugin: serves its socket, registers it, and does both
  * again whenever kubelet has forgotten. */
 #pragma once

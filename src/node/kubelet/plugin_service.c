@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The methods of a device plugin. For vGPUs Allocate gives nothing by itself: which share a container has
  * is known by its identity, at its start, and not by the slots that kubelet happened to take. It only marks
  * the container, so that vgpu-runtime does not start it without its share. A MIG device is the one that

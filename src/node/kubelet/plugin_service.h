@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plugin_service: what kubelet asks a device plugin. */
 #pragma once
 

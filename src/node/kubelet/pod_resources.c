@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One call at a time: kubelet takes few a second. Whoever asks while one is under way waits for the next,
  * since that one may have been answered before. */
 #include "pod_resources.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_resources: asks kubelet which container holds which devices. */
 #pragma once
 

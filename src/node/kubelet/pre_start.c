@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call waits until kubelet's list and the book agree, or its time is up. */
 #include "pre_start.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pre_start: before kubelet starts a container it asks by the slots that it took. kubelet itself says
  * whose they are (pod-resources); unless that pod has a share here, the container does not start. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A watch on our own Node, and a patch where it differs. */
 #include "registration.h"
 

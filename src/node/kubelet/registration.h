@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* registration: keeps what this Node says of its GPUs as it should be, and writes it only when it is
  * not: annotations, and for Volcano capacity of memory and cores. */
 #pragma once

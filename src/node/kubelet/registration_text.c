@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a Node's annotations. Keys stand in the order that people know. */
 #include "registration_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* registration_text: what a node says of its GPUs, in the form that users' tools already read. */
 #pragma once
 

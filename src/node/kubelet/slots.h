@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slots: what kubelet counts of one resource: ids and their health. A vGPU's slot is on no GPU in
  * particular (the scheduler chose the GPU, and kubelet's choice of a slot must not contradict it); a GB
  * of memory belongs to a GPU; a MIG device is itself. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of each container and device: what it may have, by its share; what it has, by its region; its time
  * slices, by the arbiter's page. */
 #include "container_metrics.h"

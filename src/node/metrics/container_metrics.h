@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_metrics: figures of the containers that have a share, of their devices and processes. */
 #pragma once
 

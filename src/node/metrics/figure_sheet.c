@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows, then columns. */
 #include "figure_sheet.h"
 

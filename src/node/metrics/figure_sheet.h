@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* figure_sheet: a table of figures, each row with its labels, as text for Prometheus. Pure.
  *
  * A column is one name; all its samples stand together in the text, so that rows are collected first. */

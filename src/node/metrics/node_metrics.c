@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The node's own figures and the devices'; containers' are in container_metrics.c. */
 #include "node_metrics.h"
 

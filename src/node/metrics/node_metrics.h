@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_metrics: what vgpu-node serves at /metrics: devices, containers, processes, itself. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics and readiness of the whole. */
 #include "node_status.h"
 

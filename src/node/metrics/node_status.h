@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_status: vgpu-node's metrics and readiness over HTTP. */
 #pragma once
 

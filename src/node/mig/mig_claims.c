@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices and the names under which they are held. */
 #include "mig_claims.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig_claims: which MIG device is held, and under which name. A device is offered under several names
  * (nvidia.com/mig-1g.5gb, mig.das.com/1g.5gb), which kubelet takes for several devices: one that is held
  * under a name must not be handed out under another. Pure. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From kubelet's list to a share. */
 #include "mig_share.h"
 

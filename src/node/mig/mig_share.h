@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig_share: what the share of a container with MIG devices says. kubelet chose the devices, and lists them
  * (pod-resources); each is the container's alone, with all that it has. Pure. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A short list: pods start their containers one after the other. */
 #include "mig_starts.h"
 

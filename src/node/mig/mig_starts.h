@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mig_starts: MIG devices whose container is about to start (PreStartContainer). kubelet hands the devices of an
  * init container on to the containers that follow, and lists only these (pod-resources): of an init container it
  * is known by its start alone which devices it has, and by the list whose they are. Pure: time is a parameter. */

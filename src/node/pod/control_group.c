@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names of control groups. Seen from the root, the first pod counts and the group right below it;
  * where there is no pod, the first that is named like a container:
  *

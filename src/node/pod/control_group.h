@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* control_group: to which container does a process belong? Its control group shows it, which the container
  * runtime chose and the process cannot leave. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A container's share by its id, or the only one of its pod. */
 #include "group_share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* group_share: the share of the container that a control group belongs to. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_notes: what vgpu-node says of a pod to the API server: that it holds more than was decided, so that
  * the scheduler counts it; a violation; an eviction. Each is tried a few times and logged if it
  * fails: what happens on the node does not depend on it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of all processes' control groups, one after the other. */
 #include "pod_process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_process: which pods have processes, by the control groups of all processes that can be seen. */
 #pragma once
 

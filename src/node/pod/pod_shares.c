@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod says becomes its containers' shares, or why they have none. */
 #include "pod_shares.h"
 

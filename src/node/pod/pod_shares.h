@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_shares: the shares of one pod's containers, made or changed as the pod says. */
 #pragma once
 

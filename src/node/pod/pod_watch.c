@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pods come and go, and their shares with them. */
 #include "pod_watch.h"
 

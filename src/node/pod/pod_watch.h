@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pod_watch: the pods of this node, as the API server lists them; their containers' shares are made,
  * changed and removed accordingly. While the API server is away, all stays as it is. */
 #pragma once

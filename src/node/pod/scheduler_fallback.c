@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each question has a connection of its own: it is rare, and certificates may have changed. */
 #include "scheduler_fallback.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler_fallback: asks vgpu-scheduler for an allocation (vgpu.v1.Allocations/Get over mutual TLS) when the
  * node's own watch has not delivered the pod yet. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Searches kubelet's list. */
 #include "slot_owner.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slot_owner: whose slots these are, by kubelet's own list (pod-resources). Pure. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* By identity: the share of this container and no other. */
 #include "allocations_service.h"
 

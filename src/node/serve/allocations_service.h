@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* allocations_service: vgpu.v1.Allocations, by which vgpu-runtime asks which share a container has and what
  * completes it. Root alone is answered. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The services of a node, put together. */
 #include "node_services.h"
 

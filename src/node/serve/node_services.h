@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_services: what the node does for its shares while containers run: the arbiter of their time slices,
  * the registry of their processes, and vgpu.v1.Shares for clients that list and change them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Token buckets that fill with time. */
 #include "rate_limit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rate_limit: how many requests each tenant may send. Each has a token bucket of its own, so that a tenant that
  * floods takes nothing from the others. Pure: time is a parameter. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Raises by what is left. */
 #include "registrar.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* registrar: which share has a process that registers, and may its environment raise it? */
 #pragma once
 

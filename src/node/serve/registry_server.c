@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One packet in, one out, and the connection is over. Peers are tenants: whoever says nothing is sent
  * away after a while or when its slot is needed, and the requests of each are limited in rate, so
  * that a flood takes a part of one core at most, and nobody else's time. All wait in one queue of the kernel's:

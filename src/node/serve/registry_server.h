@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* registry_server: answers the processes of containers (lib/contract/registry.h). Who asks is known by
  * SO_PEERCRED and the peer's control group; what it says of itself is for people. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Puts a share, its region and its time slices into a message. */
 #include "share_message.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_message: a share as gRPC clients get it (api/proto/vgpu.proto). */
 #pragma once
 

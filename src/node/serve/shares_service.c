@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* List, Set and Watch. */
 #include "shares_service.h"
 

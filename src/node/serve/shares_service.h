@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shares_service: vgpu.v1.Shares, the node's shares for `vgpu ps`, `vgpu top` and `vgpu set`. Root
  * alone is answered. */
 #pragma once

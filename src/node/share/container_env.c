@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The readers of settings are lent the container's environment. */
 #include "container_env.h"
 

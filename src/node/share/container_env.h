@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* container_env: settings in a container's environment, as its pod has them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders by inotify. */
 #include "folder_watch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* folder_watch: reports when something is made or removed in a folder, also if the folder itself comes
  * and goes; and now and then without a notice, because one can be lost. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's folder, read whenever something changes in it. A container's folder is made
  * before its share, so one without is read again soon. */
 #include "own_containers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* own_containers: containers without Kubernetes, whose shares vgpu-runtime makes of their variables: they
  * are taken into the book when they start and out of it when they are gone. The files stay the
  * runtime's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a region piece by piece. */
 #include "region_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* region_reader: reads the figures of a container's region. The file is never mapped: the container may
  * truncate it meanwhile, and a fault would end vgpu-node. The container may write anything there. */
 #pragma once

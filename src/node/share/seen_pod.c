@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pods by UID. */
 #include "seen_pod.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* seen_pod: what is known of the pods of this node beyond their shares: that they are there, which
  * containers were to have a share and could not, and what of. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The book: what is found, made, changed and removed. The files are share_folder.c's. */
 #include "share_book.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_book: the shares of this node's containers, by pod and container.
  *
  * A share is a folder, STATE/shares/POD-UID/CONTAINER, with the files share, region, grant and want; a

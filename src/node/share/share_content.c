@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From pod and decision to share. The decision gives memory and compute of GPUs; annotations of the pod
  * resize them within their ceilings; the container's own environment says how they are used, and never
  * how much there is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_content: what a container's share says, of what its pod says and what the scheduler decided.
  * Pure: the same pod gives the same share. */
 #pragma once

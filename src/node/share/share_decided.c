@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file "decided" of a share's folder. */
 #include "share_decided.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_decided: the limits that were decided for a container when its share was made, kept beside the share.
  * What it has beyond them is growth; what it has less is still set aside for it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a GPU has left is what it has, scaled, less the sum of the others' limits. */
 #include "share_fit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_fit: does a share fit, within its own ceilings and within what the GPU has left beside the node's
  * other shares? */
 #pragma once

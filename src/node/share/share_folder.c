@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a share: made in an order that can be interrupted anywhere. */
 #include "share_folder.h"
 

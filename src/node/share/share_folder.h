@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_folder: the files of one container's share on the node. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Growth is cut until what is wanted fits, or until there is none. */
 #include "share_growth.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_growth: what shares have beyond what was decided for them (`vgpu set`, annotations, environments). It
  * gives way to pods that are placed: the scheduler may have decided before it heard of the growth. */
 #pragma once

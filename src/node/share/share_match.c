@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_match: names that are meant exactly go before beginnings of ids. */
 #include "share_match.h"
 

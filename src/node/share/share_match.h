@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_match: which share a text names: the name of a container or its id, whole or its
  * beginning, and for users' shares NAME or USER/NAME. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A row for each container's part of the GPU; pod by pod, in the order of the pod's containers. */
 #include "share_sum.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_sum: what the shares of a GPU add up to, counted as the scheduler counts them: a pod takes what its
  * containers have at its peak (pod_peak.h); and what was decided for a container is set aside for it
  * while it has less. */

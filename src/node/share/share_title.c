@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_title: the file "engine" of a container's folder: a name, and a path. */
 #include "share_title.h"
 

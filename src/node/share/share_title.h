@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share_title: how the engine of a container without Kubernetes calls it, as vgpu-runtime noted it and as the
  * engine's own file has it now. */
 #pragma once

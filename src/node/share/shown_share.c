@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shown_share: see shown_share.h. */
 #include "shown_share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shown_share: a share as gRPC clients and metrics are shown it: of a container, or of a user of this machine who
  * made it by `vgpu run`. */
 #pragma once

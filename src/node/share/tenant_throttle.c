@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The share's devices, kept in the file "kept" of its folder. */
 #include "tenant_throttle.h"
 

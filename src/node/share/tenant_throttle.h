@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tenant_throttle: a share that is cut to next to nothing because of what its container does, and given
  * back. What it had lies beside it meanwhile, so that the next vgpu-node can give it back, too. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* array_need: every kind of descriptor is turned into the newest. */
 #include "array_need.h"
 

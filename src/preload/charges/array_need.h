@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* array_need: what an array holds at least: its elements, in rows as the driver pads them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* context_charge: contexts are measured; exempt ones only known. */
 #include "context_charge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* context_charge: a context of any kind, from its making to its end. */
 #pragma once
 

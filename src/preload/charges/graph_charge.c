@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* graph_charge: what each device's pool of graph memory is charged with, and what instances need. */
 #include "graph_charge.h"
 

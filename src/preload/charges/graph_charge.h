@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* graph_charge: memory that graphs allocate. The driver keeps it in a pool of each device, apart from
  * other pools, and takes it when a node is added, or when a graph is instantiated, uploaded or
  * launched: which of these is its secret. So each of them is held to the limit, by the driver's own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image_need: machine code and fat binaries. */
 #include "image_need.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image_need: what a code image takes on a GPU at least, before the driver has seen it.
  *
  * Its variables can be read off PTX and machine code; what the code itself takes, only the driver knows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image_need: PTX, as far as the variables of a module go: statements outside functions that say
  * `.global`. What is not understood counts as nothing. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* library_charge: the contexts and libraries of this process, and one charge for each pair. */
 #include "library_charge.h"
 

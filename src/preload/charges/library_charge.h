@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* library_charge: libraries belong to no context, yet their code and variables are device memory of
  * each context that uses them. The driver takes it at the first use, in the middle of a launch; here
  * it is taken at once, where it can be refused: in every context there is when a library is loaded,

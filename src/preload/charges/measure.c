@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measure: alone in the process, with the remainder of the limit in hand, ask the driver before and after. */
 #include "measure.h"
 

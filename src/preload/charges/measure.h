@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measure: calls that take memory of a size only the driver knows: contexts, modules, heaps. */
 #pragma once
 

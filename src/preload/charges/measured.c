@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measured: a note without bytes for each object, and a sum for each kind in each context. */
 #include "measured.h"
 

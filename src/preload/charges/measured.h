@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measured: objects of unknown size in the current context: modules, arrays. Small ones lie together in
  * blocks of the driver's, so that one may take a block and another one's end give it back: what all of
  * a kind take in a context is one sum, moved by what the driver takes and gives. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* own_figure: NVML's list of processes, read for ourselves. */
 #include "own_figure.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* own_figure: what the driver itself says this process holds on a device. */
 #pragma once
 

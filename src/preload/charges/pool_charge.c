@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool_charge: a short list of pools; each is charged by the driver's figure of what it reserves. */
 #include "pool_charge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pool_charge: what memory pools keep is held, whether a program uses it or not. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reconcile: alone in the process, with pools as the driver has them. */
 #include "reconcile.h"
 

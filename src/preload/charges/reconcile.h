@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* reconcile: the charges against the driver's own figure for this process. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream: what the charges must know of a stream. */
 #pragma once
 

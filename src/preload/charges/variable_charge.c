@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* variable_charge: a list of them, short and seldom searched. */
 #include "variable_charge.h"
 

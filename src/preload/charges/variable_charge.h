@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* variable_charge: variables of modules and libraries that are managed memory. They come with the code, and
  * the driver puts them onto whichever GPU touches them: each is charged by its address, once, on the device
  * of the context that asks, as soon as it is known. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* virtual: the bound on the GPU is kept by advice. Left alone, the driver would bring managed pages
  * onto the GPU as kernels touch them, and let them use all that is free there. So the bytes charged
  * to the host prefer the host and are mapped for the devices: kernels reach them over the link, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* virtual: managed memory in place of device memory, for shares that have more memory than the
  * GPU gives them. What a program gets this way it takes for device memory. */
 #pragma once

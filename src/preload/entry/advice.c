@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Advice and prefetches: hints, which may not bring onto a GPU what is charged to the host or to another
  * GPU. What passes for device memory answers them as device memory does. */
 #include "real.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays and mipmaps: their layout is the driver's secret, so they are measured; they hold at least
  * their elements, so one that cannot fit is refused before the driver is asked. */
 #include "array_need.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A capture that ends may take its graph, and the graph's memory, with it. */
 #include "graph_charge.h"
 #include "limits.h"

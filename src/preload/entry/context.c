@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: what they take is measured; what is held in one goes with it. */
 #include "batch.h"
 #include "context_charge.h"

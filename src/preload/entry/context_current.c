@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The current context, as far as compute is limited: the null stream is its own, and what a thread
  * has submitted there is measured before it switches to another. */
 #include "batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events, as far as compute is limited. */
 #include "batch.h"
 #include "real.h"

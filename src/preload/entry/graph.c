@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs, as far as they allocate: a graph without memory nodes costs one look-up at most. */
 #include "batch.h"
 #include "graph_charge.h"

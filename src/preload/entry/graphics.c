@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts made for sharing with OpenGL and VDPAU: contexts like others. */
 #include "batch.h"
 #include "context_charge.h"

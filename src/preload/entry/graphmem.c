@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that allocate, and the pool of what graphs have freed. */
 #include "graph_charge.h"
 #include "limits.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Green contexts: a part of a device's multiprocessors, with memory of its own. */
 #include "devices.h"
 #include "library_charge.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The doors by which a program comes in: cuInit, which wires the library, and look-ups through the driver
  * itself. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches under a limit of compute that found no credit: each route asks, calls, settles. */
 #include "batch.h"
 #include "real.h"

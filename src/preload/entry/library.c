@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries: loaded for all contexts at once, so that no launch takes memory unasked. */
 #include "image_need.h"
 #include "ledger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed memory that a program asks for itself: it may all come onto the device, so all of it counts.
  * What does not fit the GPU is virtual memory, and kept from coming. Where there are several
  * GPUs with limits, it is charged to one and kept from moving to another. */

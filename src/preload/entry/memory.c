@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain device memory: allocate, free, and what the container is told of its size. */
 #include "devices.h"
 #include "gate_memory.h"

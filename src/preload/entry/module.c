@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules: code and variables are device memory too. */
 #include "image_need.h"
 #include "limits.h"

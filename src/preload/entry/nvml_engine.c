@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML's figures of the video engines: the container's processes, not the GPU's. */
 #include "nvml_usage.h"
 #include "nvml_view.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML's door: who gets no GPU by CUDA sees none by NVML. A refusal leaves the library uninitialised, so
  * that every other function of it refuses, too. */
 #include "admission.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML's figures of load: the container's processes, not the GPU's. */
 #include <stddef.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML's figures of a GPU's memory: the container's share instead of the GPU. */
 #include "gate_memory.h"
 #include "limits.h"

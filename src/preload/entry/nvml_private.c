@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvidia-smi's private table: its lists of processes become the container's own. */
 #include <stdint.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What NVML tells of processes: the container's own. Lists that are all alike are generated (`list` in
  * api/nvml.tbl). */
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML's sessions of encoders and of frame capture: the container's own. */
 #include <stddef.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program is told of a pointer: virtual memory in place of device memory passes for it. */
 #include <string.h>
 

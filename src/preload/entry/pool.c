@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stream-ordered memory and its pools. No stream is ever synchronised for the ledger's sake. */
 #include "devices.h"
 #include "gate_memory.h"

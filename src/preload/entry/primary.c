@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Primary contexts: made by the first who retains them, gone with the last. */
 #include "batch.h"
 #include "context_charge.h"

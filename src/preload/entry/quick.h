@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* quick: asked by a shell before its hook. True: there is nothing to check, and the call goes
  * straight to the driver, as a jump. One function per row of the table that says `quick`, or
  * `quick=launch` (asked only while compute is limited); the first argument tells the twin for per-thread

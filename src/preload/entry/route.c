@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* route: the ways by which a program finds driver functions, and what it finds there: ours.
  *
  * A look-up that is not ours must leave as a jump: the C library decides by the return address whose

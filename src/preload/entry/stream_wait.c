@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, as far as compute is limited: who waits for one has its work measured up to there. */
 #include "batch.h"
 #include "real.h"

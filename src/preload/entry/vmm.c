@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory apart from addresses: charged from its creation until its handle is released and
  * its last mapping is gone, in whatever order. */
 #include "devices.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* admission: whoever set a limit does not run without it. */
 #include "admission.h"
 

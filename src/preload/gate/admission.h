@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* admission: may this program have a GPU at all? Asked where it comes in: cuInit, and NVML's own door. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* devices: by UUID. Limits by environment are numbered in NVML's order, which CUDA_VISIBLE_DEVICES
  * does not change. */
 #include "devices.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* devices: CUDA's numbers for devices (ordinals), and their indexes in the share, to which they are charged. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The compute gate: the debt of the container. */
 #include "gate_compute.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The compute gate: may the container give this device more work now? One debt for all of its
  * processes, in the region they share. */
 #pragma once

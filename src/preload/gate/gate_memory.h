@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory gate: may the container hold this much more? */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate of time slices; see gate_timeslice.h. One per device, begun and ended under its lock. */
 #include "gate_timeslice.h"
 

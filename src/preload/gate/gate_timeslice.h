@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate of time slices: may this process submit work to the device now, or has another container the
  * time slice? Without pages of the container (no share, or none that anybody arbitrates) always. */
 #pragma once

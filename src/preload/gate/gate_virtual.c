@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate of virtual memory.
  *
  * Two limits bound it: what belongs on the GPU counts against the physical part of the share, what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gate of virtual memory: managed memory in place of device memory that does not fit. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* identity: by registration, /proc, or the driver itself. */
 #include "identity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* identity: the pid by which the driver knows this process, and which of the driver's processes are
  * the container's. The driver may speak the host's pids or those of our own namespace: a container's
  * pid 17 must not show the host's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits. The share is mapped, so that a change by its owner holds from the next call on. */
 #include "limits.h"
 

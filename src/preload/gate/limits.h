@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits: what the container may have, from its share file, else from the environment. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of compute: who may use how much of a device's time. */
 #pragma once
 

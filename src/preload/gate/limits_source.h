@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limits_source: where limits come from: a share, or the environment. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_usage: sums over the container's own processes. */
 #include "nvml_usage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_usage: how much of a GPU's engines works for the container. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_view: handles to device indexes, pids to processes of the container. */
 #include "nvml_view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_view: what a container sees of a GPU through NVML: its share and its own processes. */
 #pragma once
 

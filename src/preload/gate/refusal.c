@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* refusal: a program sees OUT_OF_MEMORY; its user wants to know whose. */
 #include "refusal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* refusal: says why memory was refused: once per process, and every time at level debug. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start: lazily, once, from whichever thread comes first. */
 #include "start.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start: what happens at the first call, and never in a program that makes none. */
 #pragma once
 

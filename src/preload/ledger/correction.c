@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* correction: one signed number per device. */
 #include "correction.h"
 

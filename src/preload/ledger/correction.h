@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* correction: the difference between what this process's notes say and what the driver says it holds.
  * Above 0: the driver took it unasked, and it is charged under no key. Below 0: the driver no longer
  * holds it, and it has been given back before its release. */

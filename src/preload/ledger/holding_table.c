@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* holding_table: 64 parts, each an open-addressing table with its own lock. Memory comes from mmap:
  * the program's allocator is not ours to enter while it may be calling us. */
 #include "holding_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* holding_table: what this process holds, by address: found, added and removed in constant time
  * however many there are. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* integrity: the file, our own part, and the sums of the device that is asked for. */
 #include "integrity.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* integrity: is the region still what the processes wrote? Asked at every reservation, checked twice a
  * second; once it is not, it never is again. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger: the container's region and the table of this process's holdings. */
 #include "ledger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger: what this container holds, device by device, and this process's part in it. */
 #pragma once
 

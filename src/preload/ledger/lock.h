@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A lock of one process: small, no start-up, nothing of newer C libraries. A process that dies takes
  * it along. */
 #pragma once

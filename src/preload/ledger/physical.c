@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* physical: three kinds of notes. A handle may be used again by the driver while what it named is
  * still mapped, so the allocation has a number of its own:
  *   handle  → number, count of its references

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* physical: allocations that live by handles and by mappings. */
 #pragma once
 

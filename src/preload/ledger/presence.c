@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* presence: a count per thread, not one for all: threads that only allocate never share a line.
  *
  * A thread that enters writes its own cell and then reads is_locked; a measurer writes is_locked and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* presence: which threads are between a charge and its settlement, so that one who wants to compare
  * the charges with the driver's own figure can wait until nobody is. */
 #pragma once

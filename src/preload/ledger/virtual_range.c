@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* virtual_range: an array in the order of addresses. Ranges are large and so few; a program looks them
  * up by any address in them. */
 #include "virtual_range.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* virtual_range: this process's managed memory that is charged to the host in place of a device, or that must stay
  * where it is charged: each range with its size, its device and what it is charged. Whoever moves memory
  * between GPU and host, when a container's time slice begins or ends, finds here what there is to move:

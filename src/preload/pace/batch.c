@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch: the slow half of a launch under a limit. */
 #include "batch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* batch: what one thread has submitted to a stream since it was last measured, and how much more it may submit.
  *
  * A thread pays for GPU time in advance, its credit; launches take from it with no clock, no atomic and no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* busy_set: an array, because new spans almost always lie at its end. */
 #include "busy_set.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* busy_set: spans of time, each nanosecond of which counts once, in whatever order they come. */
 #pragma once
 

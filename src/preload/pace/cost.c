@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cost: a table of estimates, shared by the threads. A lost update is an estimate that is a little
  * older; nothing here is exact, and what was charged wrongly is corrected by what is measured. */
 #include "cost.h"

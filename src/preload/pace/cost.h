@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cost: how long work takes on the device, learned: per function, grid and block, and per graph. */
 #pragma once
 

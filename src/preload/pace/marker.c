@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* marker: pools of events, one per context. */
 #include "marker.h"
 

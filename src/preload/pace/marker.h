@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* marker: events of ours in a context, and what they say in the host's time. The caller serialises
  * the calls for one device. */
 #pragma once

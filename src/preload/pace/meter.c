@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* meter: segments from their first work to what was learned of them. */
 #include "meter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* meter: what a device did for this process, by events between its work.
  *
  * Work is measured in segments: what one thread submits to one stream between two measurements. A segment

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* move: where copies count, and what a batch of them moves. */
 #include "move.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* move: copies and fills, where they count as compute: they wait and are charged as launches are. Their
  * hooks are written by generate.py, from the rows of the table that say `moves`. */
 #pragma once

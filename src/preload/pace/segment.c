@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* segment: an array, taken one after the other; and what a segment's times mean. */
 #include "segment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* segment: a piece of work between two measurements (meter.h): an array of them, and the time one stands for. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_end: the last few. */
 #include "stream_end.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_end: handles of streams that were destroyed, and may be other streams' by now. */
 #pragma once
 

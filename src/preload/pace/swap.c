@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* swap: at the change of hands; see swap.h. */
 #include "swap.h"
 

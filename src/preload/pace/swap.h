@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* swap: managed memory that others pushed off the GPU during their time slice. */
 #pragma once
 

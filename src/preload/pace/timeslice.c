@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeslice: taking them, and the keeper that ends them. */
 #include "timeslice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeslice: this process's part in the time slices that the arbiter gives its container on a device.
  *
  * A thread that needs credit (batch.h) first needs the time slice. A keeper, one thread per device, ends it:

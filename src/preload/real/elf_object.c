@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* elf_object: dynamic section, symbols by hash. */
 #include "elf_object.h"
 

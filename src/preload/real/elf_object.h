@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* elf_object: a loaded object's own tables, read where they lie. No function is called that others define
  * too: sanitizers do so for most of the C library, and look up the rest through us before they can run. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index: look-up by name. */
 #include "index.h"
 

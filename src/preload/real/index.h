@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* index: by name, what libvgpu.so knows of a driver function; the generator writes the rows. */
 #pragma once
 

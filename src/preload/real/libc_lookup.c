@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libc_lookup: each found once. */
 #include "libc_lookup.h"
 

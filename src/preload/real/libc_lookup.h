@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libc_lookup: the C library's own look-ups, behind our definitions of the same names. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the C library's dynamic symbols. dlsym(RTLD_NEXT) cannot be used to find dlsym itself, and
  * depends on who calls it. */
 #include "libc_symbol.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libc_symbol: functions of the C library, found without a look-up function. */
 #pragma once
 

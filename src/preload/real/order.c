@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* order: hide, then bind again. */
 #include "order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* order: the driver, or the C library's look-ups, in front of us.
  *
  * Who sets LD_PRELOAD decides who comes first: LD_PRELOAD=libcuda.so.1 is ahead of /etc/ld.so.preload, and

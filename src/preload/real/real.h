@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The real driver: found, loaded, its functions in a typed table. */
 #pragma once
 

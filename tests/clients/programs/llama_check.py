@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """llama_check FOLDER: load llama.cpp's CUDA backend, list its devices, and fill a buffer on one."""
 
 import ctypes

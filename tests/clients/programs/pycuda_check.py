@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pycuda_check: the driver API through pycuda: devices, memory, a kernel, streams, events."""
 
 import numpy

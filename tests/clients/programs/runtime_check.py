@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """runtime_check LIBCUDART: start a CUDA runtime, and move memory, streams and events through it."""
 
 import ctypes

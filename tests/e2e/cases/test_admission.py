@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API server asks a webhook, and kube-scheduler asks an extender."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What vgpu-scheduler decided for a container, told over gRPC to those who have a certificate of ours."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which GPUs a pod wants, and how much a namespace may have; on nodes that nobody runs."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is in deploy/: the API server takes it as written, and what it starts may do what it does, no more."""
 
 import re

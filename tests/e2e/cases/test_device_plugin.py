@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A device plugin, written with somebody else's gRPC, gives a container what it says."""
 
 import contextlib

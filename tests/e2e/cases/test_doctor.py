@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a cluster cannot run, the run says what is missing and fails."""
 
 import os

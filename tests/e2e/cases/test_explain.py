@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """vgpu explain pod: every station, told from the real API server."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-scheduler among clients that mean no good, or nothing at all."""
 
 import contextlib

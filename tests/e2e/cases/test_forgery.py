@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No pod gets a share that the scheduler has not accounted for. There is no webhook here: this is what holds
 when it is down, or passed by."""
 

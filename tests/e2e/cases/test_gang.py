@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Members of a gang: one that cannot be bound is tried again soon, and holds nothing meanwhile."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated GPU reaches pods: two containers, one machine."""
 
 from fixtures import case, expect, pod

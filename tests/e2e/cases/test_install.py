@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole product, installed as an operator does it: from the project's own image, with kubectl and with Helm."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client of the API server that the daemons share, against a real API server of its own."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kueue holds Jobs back until there is quota for them, also quota of a resource of ours."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever ends a run, nothing is left: no process, no mount, no control group.
 
 Each case runs a second `cluster test` beside this one, with a state folder of its own, and asks the

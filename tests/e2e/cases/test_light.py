@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scheduling to nodes that nobody runs."""
 
 from fixtures import case, expect, pod

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MIG devices through webhook, kubelet, agent and runtime; and what the agent's metrics say of containers."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-node and the real kubelet: vGPUs are advertised, through restarts of either."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kube-scheduler with vgpu-scheduler as its extender, on nodes that nobody runs."""
 
 from fixtures import case, expect, pod

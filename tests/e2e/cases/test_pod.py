@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pods run: images, logs, exec, the network, and what an account may do."""
 
 from fixtures import case, expect, pod

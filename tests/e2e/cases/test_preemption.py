@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pods of higher priority preempt as few others as possible."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two replicas of vgpu-scheduler: one decides at a time, and the other takes over."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Components end and come back, and what ran runs on."""
 
 import os

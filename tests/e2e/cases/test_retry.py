@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A case that fails has a second try if it is listed as unsteady, and a run says so: the machine may have been busy."""
 
 from cases.test_leftovers import end, folder, run

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-runtime behind a real kubelet and containerd: a container's share is found by its identity."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The project's requirements as their users wrote them: manifests and steps, unchanged."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What vgpu-node does for shares that run: vgpu ps and set, registration, turns, and violations."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The right share in the right container: webhook, scheduler, agent and runtime on a real kubelet."""
 
 import contextlib

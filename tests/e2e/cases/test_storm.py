@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A storm over the scheduler, and a judge of its own."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Volcano's scheduler and controllers, started for these cases only, place pods, also those with vGPUs."""
 
 import contextlib

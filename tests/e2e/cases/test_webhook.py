@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """vgpu-webhook, asked by the real API server, which believes the authority that it made itself."""
 
 import base64

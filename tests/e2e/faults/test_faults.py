@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases for the test of the harness itself: what must be cleaned up after."""
 
 import time

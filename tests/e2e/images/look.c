@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* look: what a container sees of its GPUs, and what it can hold.
  *
  *     look                 a line per GPU: UUID, MiB by CUDA, MiB by NVML

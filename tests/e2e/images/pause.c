@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pause: holds a pod's namespaces until it is told to go, and buries the orphans. */
 #include <signal.h>
 #include <stddef.h>

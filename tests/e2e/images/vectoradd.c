@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vectoradd: adds two vectors on GPU 0, as the CUDA sample of that name does, and says what it says. */
 #include "cuda_types.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* moves: every copy and fill of the driver, called once each on what a mover has. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A limit of compute holds on every route of a launch, and whatever the work looks like: by the
  * machine's own counters. A busy host may make the load smaller, never larger. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of compute by environment: every system's names, policies, and that nonsense is no limit. */
 #include <stdlib.h>
 #include <string.h>

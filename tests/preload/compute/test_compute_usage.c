@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the region says a container used is what the machine says it worked: at every wait, in every
  * context, and when a limit changes under way. */
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills, where they count as compute: held to the limit on every route, by the counters of
  * the machine's engines. A busy host may make the load smaller, never larger. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* audit: the dynamic linker's own word on who was bound to what (LD_AUDIT). Every binding of a driver
  * function to the driver that does not come from libvgpu.so or the driver itself is written, as a line
  * "caller name", to the file AUDIT_LOG. */

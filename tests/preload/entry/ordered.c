@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ordered PLUGIN: asks for more memory than the limit of 100 MiB, by each way in which a program can be
  * bound to the driver, and prints the ways by which it got some. */
 #include <dlfcn.h>

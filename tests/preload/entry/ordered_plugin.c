@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A library that is loaded late, and linked with the driver. */
 #include "cuda_prototypes.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """No look-up goes past libvgpu.so: the dynamic linker says what it bound, by every route.
 
 test_audit.py BUILD SOURCE_ROOT AUDIT PROBE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whoever set a limit does not run without one: what cannot hold is refused by both libraries, in a sentence
  * that has the variable. */
 #include <fcntl.h>

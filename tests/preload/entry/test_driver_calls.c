@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the library asks of the driver on a program's behalf, by the driver's own log of calls. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A GPU that others have filled: whichever call asks for memory, the driver's refusal is said once, and as the
  * driver's. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an interposer must not do to its host: start unasked, make contexts, wait for streams, mix up
  * containers. */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Through NVML a container sees its own share and its own processes: never a stranger's. */
 #include "guest.h"
 #include "nvml_fixture.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Whoever is preloaded before libvgpu.so: the limit holds by every way in which a program can be bound.
 
 test_order.py BUILD PLUGIN PROGRAM...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every way to a driver function leads to ours: seen by a limit that holds. */
 #include <dlfcn.h>
 #include <stdlib.h>

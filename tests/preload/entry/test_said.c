@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the library says, and at which level: why memory is refused, and how much there is to see. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A region that is deleted or written by hand while it is in use: noticed, and no more memory. */
 #include <fcntl.h>
 #include <stdio.h>

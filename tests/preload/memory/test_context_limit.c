@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts count: the whole that the GPU shows stays under the limit. */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The right device is charged, however a program chooses among the GPUs: by number, UUID, the
  * beginning of one, or a MIG device. A limit goes by the position in NVML's order. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every other way to device memory, each held to the limit and released exactly once; the GPU's own
  * figure is the judge. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes made by fork, and memory that processes share: one charge each. */
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that graphs allocate, held to the limit whichever call takes it. */
 #include <stdlib.h>
 #include <string.h>

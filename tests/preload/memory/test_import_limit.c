@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is imported or only mapped is charged once, to whoever made it. */
 #include <stdlib.h>
 #include <string.h>

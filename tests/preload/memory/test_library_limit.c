@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries and the contexts that run them: taken at once, so that no launch goes past the limit. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables of code that are managed memory may come onto the GPU like other managed memory: they count, from
  * when they are known until their code is gone. */
 #include <stdio.h>

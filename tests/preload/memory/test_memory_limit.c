@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain device memory under a limit: exact, released exactly once, on the right device. */
 #include <signal.h>
 #include <stdlib.h>

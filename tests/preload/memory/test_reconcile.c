@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The charges follow the driver's own figure for a process, where the two differ. */
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits by a share file: it is the authority, and the environment may only take away. */
 #include <fcntl.h>
 #include <stdio.h>

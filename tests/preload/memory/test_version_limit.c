@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every version and alias of a function is held to the limit, not only today's; and what each of them
  * gives back, the others of the container can have. */
 #include <stdlib.h>

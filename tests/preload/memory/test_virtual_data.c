@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the data in virtual memory, by the results of kernels; also among many processes. */
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Managed memory that a program asked for by name, and hints about it. */
 #include "event.h"
 #include "virtual_case.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual memory: managed memory where the GPU's part of a share is full, and the bounds of both. The
  * GPU's own figure is the judge. */
 #include <sys/wait.h>

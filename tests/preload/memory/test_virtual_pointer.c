@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual memory passes for device memory, whatever a program does with it. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* virtual_case: shares with virtual memory. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the arbiter with tenants in the same process: it answers doorbells, and no tenant harms it. */
 #include "arbiter.h"
 

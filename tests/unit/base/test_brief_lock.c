@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of brief_lock: the first thread's privilege ends when a second comes, and nothing is lost. */
 #include "brief_lock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of clock: it never goes back. */
 #include "clock.h"
 

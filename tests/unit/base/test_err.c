@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of err: the sentence, its context, and what happens when it grows too long. */
 #include "err.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of file and fd: whole contents, and nothing left behind on failure. */
 #include "file.h"
 

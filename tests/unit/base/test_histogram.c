@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times in steps, as Prometheus reads them. */
 #include "histogram.h"
 

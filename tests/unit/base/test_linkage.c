@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that are found at run time. */
 #include "linkage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of log: the line, the level, and the manners. */
 #include "log.h"
 

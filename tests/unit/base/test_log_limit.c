@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of log_limit: a flood of lines is a few lines, and nothing is lost count of. */
 #include "log_limit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of figures as Prometheus reads them. */
 #include "metric_text.h"
 

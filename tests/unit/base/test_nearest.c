@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of nearest: what a mistyped word meant. */
 #include "nearest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of process: who is alive, however it ended. */
 #include "process.h"
 

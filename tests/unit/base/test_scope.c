@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of scope: what is owned is released once, what is stolen is not. */
 #include "scope.h"
 

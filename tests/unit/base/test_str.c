@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of str: growing, comparing, parsing, copying. */
 #include "str.h"
 

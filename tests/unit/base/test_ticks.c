@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of ticks: the processor's counter beside the clock. */
 #include "ticks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of vec: items stay in order while it grows and shrinks. */
 #include "vec.h"
 

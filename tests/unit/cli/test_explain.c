@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every station of a pod's way is told from what the API server has. */
 #include "explain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Kueue must be told, and whether what it was told is right. */
 #include "kueue_audit.h"
 

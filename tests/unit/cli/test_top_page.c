@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The screen of `vgpu top` at every size, and in every state. */
 #include <ncurses.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `vgpu top` makes of one look after the other. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tests of `vgpu top` share: snapshots made by hand, and looked at one after the other. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of backoff: longer each time, up to a limit, never all at the same moment. */
 #include "backoff.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of json_stream: values come out whole, however the bytes come in. */
 #include "json_stream.h"
 

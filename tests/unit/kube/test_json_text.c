@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON without some of its members is the JSON that a tree without them gives. */
 #include "json_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of kube_changes: objects in, changes out. */
 #include "kube_changes.h"
 

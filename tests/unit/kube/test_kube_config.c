@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of kube_config: where the server is and who we are, from a file's text. */
 #include "kube_config.h"
 

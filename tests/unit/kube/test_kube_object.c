@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of objects that our JSON reader refuses: read all the same, or at least seen. */
 #include "kube_object.h"
 

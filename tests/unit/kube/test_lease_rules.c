@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who leads: with clocks that only the test turns. */
 #include "lease_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Volcano's decision on a pod, and whose decision holds. */
 #include "volcano.h"
 

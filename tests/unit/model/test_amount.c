@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kubernetes quantities as whole numbers. */
 #include "amount.h"
 

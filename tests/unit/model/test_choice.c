@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the choices that annotations make. */
 #include "choice.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of MIG profiles. */
 #include "mig_profile.h"
 

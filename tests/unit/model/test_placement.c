@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPUs a pod gets, and that it gets them whenever there are any. */
 #include "placement.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whom a pod preempts: never more than the least that a search of everything finds. */
 #include "preemption.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of quantity: what people write for sizes, numbers and percentages. */
 #include "quantity.h"
 

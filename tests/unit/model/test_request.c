@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a container asks for, by the rules that all families share. */
 #include "request.h"
 

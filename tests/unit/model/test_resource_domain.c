@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of names under an operator's own domain. In a program of their own: a domain is for good. */
 #include <errno.h>
 

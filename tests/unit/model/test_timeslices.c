@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of timeslices: the token's states one by one. */
 #include "timeslices.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of timeslices: what tenants get of a GPU, in a simulation of it in ticks of 20 µs. */
 #include "timeslices.h"
 

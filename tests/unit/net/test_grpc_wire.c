@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of grpc_wire: frames in pieces, statuses, timeouts, sentences. */
 #include "grpc_wire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of looking at files that others cut short. */
 #include "guard.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of http1: what a request's head says, what it may not say, and bodies in chunks. */
 #include "http1.h"
 

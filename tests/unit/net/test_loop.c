@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of loop: descriptors, timers, signals, children; removal from inside a callback. */
 #include "loop.h"
 

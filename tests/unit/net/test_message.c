@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of message: what is honest is read, what only wants memory is not. */
 #include "message.h"
 

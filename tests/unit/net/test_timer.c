@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of timer: earliest first, however they were set, moved and cleared. */
 #include "timer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A book of shares in a folder of the test's own, and shares in it. */
 #pragma once
 

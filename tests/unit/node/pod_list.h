@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kubelet's list with one pod of one container that holds one device, or none. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of code that rests: less of it is mapped, and all of it works. */
 #include "code_trim.h"
 

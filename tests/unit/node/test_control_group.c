@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of control_group: names of groups as kubelet and the container runtimes choose them. */
 #include "control_group.h"
 

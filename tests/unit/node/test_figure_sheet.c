@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of figures in rows, printed in columns. */
 #include "figure_sheet.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of gpu_health: unhealthy at once, healthy again after a while of quiet. */
 #include "gpu_health.h"
 

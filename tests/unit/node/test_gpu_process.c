@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of who is on the GPUs: a driver of the test's own, with a whole GPU and one in MIG mode. */
 #include "gpu_process.h"
 

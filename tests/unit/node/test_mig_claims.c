@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of MIG devices that are held under one of their names. */
 #include "mig_claims.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the share of a container with MIG devices. */
 #include "mig_share.h"
 

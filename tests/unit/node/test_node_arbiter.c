@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the arbiter's thread: containers of the book get time slices, from one that comes to one that goes,
  * and the next arbiter goes on where another was. */
 #include "node_arbiter.h"

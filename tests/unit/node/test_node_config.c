@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of settings of single nodes. */
 #include "node_config.h"
 

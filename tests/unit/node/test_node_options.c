@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of vgpu-node's options: each row sets its own field, by its own kind. */
 #include "node_options.h"
 

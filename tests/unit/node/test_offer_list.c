@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of which resources a node offers, and what there is of each. */
 #include "offer_list.h"
 

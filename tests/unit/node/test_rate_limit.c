@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of rate limits: a tenant that floods takes nothing from the others. */
 #include "rate_limit.h"
 

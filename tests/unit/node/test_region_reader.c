@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of reading a container's region, also one that was written by hand. */
 #include "region_reader.h"
 

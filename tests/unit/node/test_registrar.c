@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of who may register, and how far an environment raises a share: by its control group, to its
  * ceiling or to what the GPU has left, and never beyond. */
 #include "registrar.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the registry's socket: who asks is answered; whoever babbles, is silent or comes in crowds
  * harms nobody. */
 #include "registry_server.h"

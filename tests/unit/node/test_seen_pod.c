@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what is known of pods beyond their shares. */
 #include "seen_pod.h"
 

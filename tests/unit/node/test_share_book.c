@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the book of shares: what it holds is what lies in its folders. */
 #include "share_book.h"
 

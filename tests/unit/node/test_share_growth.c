@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what shares add up to on a GPU, and of growth that gives way to pods that are placed. */
 #include "share_growth.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of whose slots are whose, by kubelet's list. */
 #include "slot_owner.h"
 

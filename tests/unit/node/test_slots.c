@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of slots, and of which GPUs a list excludes. */
 #include "slots.h"
 

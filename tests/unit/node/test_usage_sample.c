@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of one sample of a container: an honest region is no violation, and a forged one holds up
  * nobody. */
 #include "usage_sample.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the rules by which a container is found to hold more than it says, of what is done then and
  * undone, and of what the scheduler is told of raised shares. */
 #include "violation.h"

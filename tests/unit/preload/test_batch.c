@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of launches under a limit, with threads and a driver of a few lines: a device that works off
  * what it is given in order. */
 #include "batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of spans of time that count once, in whatever order they come. */
 #include "busy_set.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory gate with many threads: admitted, settled, refused and compared at once. Also under TSan. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the table of holdings: against a simple reference, and with threads. */
 #include "holding_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what a code image is known to take, before the driver has seen it. */
 #include "image_need.h"
 

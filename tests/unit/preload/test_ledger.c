@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the ledger: reserve, settle, release; small allocations share a block. */
 #include "ledger.h"
 

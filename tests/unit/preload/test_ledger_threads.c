@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads of one process on one region: reservations, notes and measurements at once. Also under TSan. */
 #include <pthread.h>
 #include <stdio.h>

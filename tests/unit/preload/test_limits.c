@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of limits by environment: every name, their order, and that nonsense is never "no limit". */
 #include "limits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of virtual ranges: found by any address in them, taken once, given back where they were charged. */
 #include "virtual_range.h"
 

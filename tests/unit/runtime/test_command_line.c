@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command_line: what an OCI runtime is told, among options that are not all known. */
 #include "command_line.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json_splice: one value changes, every other byte stays. */
 #include "json_splice.h"
 

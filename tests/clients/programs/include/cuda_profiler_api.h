@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_profiler_api.h: the two functions that samples call; the wheels of CUDA 13 leave it out. */
 #pragma once
 
