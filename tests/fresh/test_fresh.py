@@ -271,7 +271,7 @@ SLEEP = str(100000 + os.getpid())
 if __name__ == "__main__":
     if sys.argv[1:2] == ["sleep"]:
         fresh = tool_load(sys.argv[2])
-        fresh.ROWS = rows_of(fresh, [(f"sleep {sys.argv[3]}",)])
+        fresh.ROWS = rows_of(fresh, [(f"/bin/busybox sleep {sys.argv[3]}",)])    # a process: some shells sleep by themselves
         sys.exit(fresh.main(["suite"]))
     else:
         unit_tap.run("__main__", sys.argv[1:])
