@@ -2,7 +2,6 @@
 /* The memory gate. */
 #include "gate_memory.h"
 
-#include "clock.h"
 #include "limits.h"
 #include "log.h"
 #include "presence.h"
@@ -57,7 +56,7 @@ int gate_memory_reserve(unsigned device_index, uint64_t bytes, uint64_t limit,
 {
         int r = ledger_reserve(device_index, bytes, limit, ret_charge);
 
-        if (r < 0 && ledger_reap(NS_PER_MS))
+        if (r < 0 && ledger_reap_to_refuse())
                 r = ledger_reserve(device_index, bytes, limit, ret_charge);
         if (r < 0 && gate_memory_relieve())
                 r = ledger_reserve(device_index, bytes, limit, ret_charge);
@@ -195,8 +194,7 @@ uint64_t gate_memory_free(int device_index, uint64_t total_bytes)
         /* Without a device of the share there is nothing to be had. */
         if (device_index < 0 || !ledger_is_open())
                 return 0;
-        /* Who only queries sees a dead process a little longer than who would be refused. */
-        ledger_reap(10 * NS_PER_MS);
+        ledger_reap_now_and_then();
         uint64_t used = ledger_used_bytes((unsigned)device_index) +
                         ledger_virtual_bytes((unsigned)device_index);
         return used < total_bytes ? total_bytes - used : 0;

@@ -7,7 +7,6 @@
  * one allocation may be as large as all that is left of both. */
 #include "gate_virtual.h"
 
-#include "clock.h"
 #include "gate_memory.h"
 #include "limits.h"
 #include "presence.h"
@@ -53,8 +52,11 @@ CUresult gate_virtual_admit(int device_index, size_t bytes, struct virtual_range
         ret_range->device_index = (unsigned)device_index;
         ret_range->bytes = bytes;
         presence_enter();
-        if (range_reserve(ret_range) || (ledger_reap(NS_PER_MS) && range_reserve(ret_range)) ||
-            (gate_memory_relieve() && range_reserve(ret_range)))
+        if (range_reserve(ret_range))
+                return CUDA_SUCCESS;
+        /* Again in any case: the GPU's part may have reaped after the host's part was counted. */
+        ledger_reap_to_refuse();
+        if (range_reserve(ret_range) || (gate_memory_relieve() && range_reserve(ret_range)))
                 return CUDA_SUCCESS;
         presence_leave();
         return gate_memory_refuse(device_index, bytes);

@@ -29,9 +29,9 @@ static void held_tell(enum log_level level, unsigned device_index, const char *a
 {
         const uint64_t limit = limits_physical_bytes(device_index);
         char held_text[QUANTITY_TEXT_BYTES], limit_text[QUANTITY_TEXT_BYTES];
-        char more[96], name[64];
+        char more[96], name[64], source[72] = "";
 
-        ledger_reap(0); /* what the dead held is held no more, whoever refuses */
+        ledger_reap_to_refuse(); /* what the dead held is held no more, whoever refuses */
         quantity_format_bytes(ledger_used_bytes(device_index), held_text);
         if (limit == UINT64_MAX) {
                 log_write(level,
@@ -43,14 +43,16 @@ static void held_tell(enum log_level level, unsigned device_index, const char *a
         quantity_format_bytes(limit, limit_text);
         virtual_text(device_index, more);
         limits_memory_name(device_index, name);
+        if (name[0])
+                snprintf(source, sizeof source, " (%s)", name);
         if (by == REFUSAL_LIMIT)
-                log_write(level, "%s refused on device %u by the limit (%s): %s of %s are held%s",
-                          asked, device_index, name, held_text, limit_text, more);
+                log_write(level, "%s refused on device %u by the limit%s: %s of %s are held%s",
+                          asked, device_index, source, held_text, limit_text, more);
         else
                 log_write(level,
                           "%s refused on device %u by the driver, not by the limit: the GPU is "
-                          "full; of the limit (%s) %s of %s are held%s",
-                          asked, device_index, name, held_text, limit_text, more);
+                          "full; of the limit%s %s of %s are held%s",
+                          asked, device_index, source, held_text, limit_text, more);
 }
 
 void refusal_tell(int device_index, uint64_t bytes, enum refusal_by by)

@@ -336,23 +336,34 @@ void ledger_measured(unsigned device_index)
                 measuring_wake_one(measuring);
 }
 
-bool ledger_reap(uint64_t every_ns)
+static bool reap(void)
 {
-        enum { BRIEF_US = 100 };
+        region_reap(&ledger);
+        atomic_store_explicit(&ledger_doubt, true, memory_order_relaxed);
+        return true;
+}
+
+bool ledger_reap_now_and_then(void)
+{
+        return region_reap_is_due(&ledger, 10 * NS_PER_MS, clock_now_ns()) && reap();
+}
+
+bool ledger_reap_to_refuse(void)
+{
+        enum { LOOP_US = 20, QUIET_US = 1000, OTHERS_NS = 200000 };
         static _Atomic uint64_t asked_ticks;
-        uint64_t ticks = ticks_now();
+        const uint64_t ticks = ticks_now(), hz = ticks_hz();
+        const uint64_t since = ticks - atomic_load_explicit(&asked_ticks, memory_order_relaxed);
 
         /* A program that asks in a loop does not read the clock each time. */
-        if (ticks && ticks - atomic_load_explicit(&asked_ticks, memory_order_relaxed) <
-                             ticks_in_us(BRIEF_US, ticks_hz()))
+        if (ticks && since < ticks_in_us(LOOP_US, hz))
                 return false;
-        if (region_reap_is_due(&ledger, every_ns, clock_now_ns())) {
-                region_reap(&ledger);
-                atomic_store_explicit(&ledger_doubt, true, memory_order_relaxed);
-                return true;
-        }
         atomic_store_explicit(&asked_ticks, ticks, memory_order_relaxed);
-        return false;
+        /* What others did last does not count for one that is to be refused for the first time in a
+         * while: a process may have died since, and the program may know that. */
+        if (!ticks || since >= ticks_in_us(QUIET_US, hz))
+                return reap();
+        return region_reap_is_due(&ledger, OTHERS_NS, clock_now_ns()) && reap();
 }
 
 bool ledger_wait_measured(unsigned device_index)

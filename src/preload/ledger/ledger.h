@@ -63,9 +63,12 @@ void ledger_release_context(uint64_t context);
 int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64_t limit_bytes,
                              struct charge *ret_charge);
 void ledger_measured(unsigned device_index);
-/* Takes back what dead processes held, if that was last done `every_ns` ago: it checks every process,
- * and a program may ask in a loop. True: it was done, what is used may be less. */
-bool ledger_reap(uint64_t every_ns);
+/* Takes back what dead processes held, before somebody is refused for it. It checks every process, and
+ * a program may ask in a loop: what was done a moment ago is not done again. True: it was done, what is
+ * used may be less. */
+bool ledger_reap_to_refuse(void);
+/* The same for who only queries, and may see a dead process for 10 ms. */
+bool ledger_reap_now_and_then(void);
 /* Waits while another process holds the remainder; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned device_index);
 

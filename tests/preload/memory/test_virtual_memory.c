@@ -2,6 +2,7 @@
 /* Virtual memory: managed memory where the GPU's part of a share is full, and the bounds of both. The
  * GPU's own figure is the judge. */
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "nvml_prototypes.h"
 #include "virtual_case.h"
@@ -207,22 +208,52 @@ SIM_TEST(what_a_stream_has_freed_goes_with_its_context)
         GOOD(cuMemAlloc_v2(&there, 100 * MIB));
 }
 
-SIM_TEST(it_goes_with_its_process)
+static CUresult allocate(bool is_managed, uint64_t bytes)
 {
         CUdeviceptr there;
+
+        return is_managed ? cuMemAllocManaged(&there, bytes, CU_MEM_ATTACH_GLOBAL)
+                          : cuMemAlloc_v2(&there, bytes);
+}
+
+/* Is refused, which looks for dead processes, and is one. */
+static void hold_and_die(bool is_managed)
+{
+        guest_start(NULL);
+        GOOD(allocate(is_managed, 180 * MIB));
+        FULL(allocate(is_managed, 200 * MIB));
+        raise(SIGKILL);
+}
+
+/* However shortly after its death, and whoever looked for dead processes a moment before. */
+SIM_TEST(it_goes_with_its_process)
+{
+        enum { ROUNDS = 20 };
+        int begin[2], status;
+        char byte;
 
         guest_machine(1);
         setenv("VGPU_MEMORY_RATIO", "2", 1);
         setenv("VGPU_MEMORY_LIMIT", "200m", 1);
-        pid_t pid = fork();
-        if (pid == 0) {
-                guest_start(NULL);
-                GOOD(cuMemAlloc_v2(&there, 180 * MIB));
-                raise(SIGKILL);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                CHECK_EQ(pipe(begin), 0);
+                pid_t heir = fork();
+                if (heir == 0) {
+                        guest_start(NULL);
+                        CHECK_EQ(read(begin[0], &byte, 1), 1);
+                        GOOD(allocate(round % 2, 200 * MIB));
+                        _exit(0);
+                }
+                pid_t pid = fork();
+                if (pid == 0)
+                        hold_and_die(round / 2 % 2);
+                waitpid(pid, NULL, 0);
+                CHECK_EQ(write(begin[1], "", 1), 1);
+                waitpid(heir, &status, 0);
+                CHECK_EQ(status, 0);
+                close(begin[0]);
+                close(begin[1]);
         }
-        waitpid(pid, NULL, 0);
-        guest_start(NULL);
-        GOOD(cuMemAlloc_v2(&there, 200 * MIB));
 }
 
 /* What names its pool, its handle or its graph is device memory, or is refused. */

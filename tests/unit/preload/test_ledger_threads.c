@@ -77,7 +77,7 @@ static void *work(void *number)
                 if (round % 50 == 0)
                         bad += !measure_once(base);
                 if (round % 100 == 0)
-                        ledger_reap(0);
+                        ledger_reap_to_refuse();
                 bad += ledger_used_bytes(0) > LIMIT_BLOCKS * BLOCK;
         }
         return (void *)bad;
