@@ -132,7 +132,8 @@ static int again(const char *mode)
         pid_t child = fork();
 
         if (child == 0) {
-                freopen("/dev/null", "w", stderr);
+                if (!freopen("/dev/null", "w", stderr))
+                        _exit(126);
                 execl("/proc/self/exe", "test_entry", mode, NULL);
                 _exit(127);
         }
