@@ -90,10 +90,10 @@ mutants: all ## let each intercepted function through, one at a time: some test 
 setup: ## install the Debian packages that are missing
 	@tools/setup $(needs)
 
-docs: all ## bring sim/docs/unsupported.md and docs/functions.md up to date; report long sentences
+docs: all ## bring sim/docs/unsupported.md and docs/reference/functions.md up to date; report long sentences
 	@tools/unsupported $(BUILD)/lib/sim/libcuda.so.1 $(BUILD)/lib/sim/libnvidia-ml.so.1 >$(BUILD)/unsupported.md
 	@mv $(BUILD)/unsupported.md sim/docs/unsupported.md
-	@tools/functions >$(BUILD)/functions.md && mv $(BUILD)/functions.md docs/functions.md
+	@tools/functions >$(BUILD)/functions.md && mv $(BUILD)/functions.md docs/reference/functions.md
 	@tools/sentences
 
 format: ## clang-format the C files that differ from main

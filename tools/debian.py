@@ -24,7 +24,7 @@ copyright and licences is in /usr/share/doc/{name}/third-party:
 {list}
 """
 CONFIGURATION = {"vgpu-node": {"/etc/default/vgpu-node": "deploy/standalone/vgpu-node.default"}}
-# Nothing starts by itself: `systemctl enable --now vgpu-node` does that (docs/docker.md). What runs is replaced with the
+# Nothing starts by itself: `systemctl enable --now vgpu-node` does that (docs/tasks/docker.md). What runs is replaced with the
 # package, and stopped before it goes.
 SCRIPTS = {"vgpu-node": {
     "postinst": """

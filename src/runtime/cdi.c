@@ -30,7 +30,7 @@ static const struct cli_option rows[] = {
         [CORES] = { "cores", "PERCENT", "of each GPU's time", NULL },
         [CORES_MAX] = { "cores-max", "PERCENT", "up to this while nobody else wants it", NULL },
         [GPUS] = { "gpus", "LIST", "numbers or UUIDs; all by default", NULL },
-        [ENV] = { "env", "NAME=VALUE", "any other limit, as docs/settings.md has them", NULL },
+        [ENV] = { "env", "NAME=VALUE", "any other limit, as docs/reference/environment.md has them", NULL },
         [REMOVE] = { "remove", NULL, "remove the share instead", NULL },
         { 0 },
 };

@@ -48,7 +48,7 @@ def main(source, folder):
     tap = Tap()
     source = pathlib.Path(source)
     known = helps(pathlib.Path(folder))
-    pages = [*source.glob("*.md"), *source.glob("docs/*.md")]
+    pages = [*source.glob("*.md"), *source.glob("docs/**/*.md")]
     found = [(page.name, *match.groups()) for page in pages for code in CODE.findall(page.read_text(encoding="utf-8"))
              for match in LINE.finditer(code.strip("`"))]
     texts = (source / "src/cli/base/command.c").read_text(encoding="utf-8")

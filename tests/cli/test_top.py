@@ -62,12 +62,12 @@ class Top(ShareCase):
         return set().union(*(self.names(item, path) for item in value)) if isinstance(value, list) else set()
 
     def documented(self):
-        """Of docs/json.md: by object the names, those that the API lacks, and those that only the API has."""
+        """Of docs/reference/json.md: by object the names, those that the API lacks, and those that only the API has."""
         objects = {"The object": "", "In `gpus`": ".gpus", "In `shares`": ".shares", "In `gpus` of a share": ".shares.gpus",
                    "In `processes`": ".shares.processes", "In `gpus` of a process": ".shares.processes.gpus",
                    "In `strangers`": ".strangers", "Only in the API": None}
         names, lacking, further = ({path: set() for path in objects.values()} for _ in range(3))
-        with open(f"{SOURCE}/docs/json.md", encoding="utf-8") as page:
+        with open(f"{SOURCE}/docs/reference/json.md", encoding="utf-8") as page:
             for line in page:
                 title = re.match(r"(?:## )?(.*?):?$", line).group(1)
                 if title in objects:
@@ -80,7 +80,7 @@ class Top(ShareCase):
         return names, lacking, further
 
     def test_docs_name_what_is_printed(self):
-        """docs/json.md has, of every object, the names that are printed, or that the API has, and no other."""
+        """docs/reference/json.md has, of every object, the names that are printed, or that the API has, and no other."""
         self.two_shares()
         self.start("--sim=t4-16gb").alloc(64)       # a stranger
         printed = {}

@@ -162,7 +162,7 @@ def pages_missing(root):
             links = re.findall(r"\]\((?!(?:\.\./)*(?:api|tests)/)([\w./-]+)[)#]", file.read())
         told += [f"{os.path.basename(path)}: {link}" for link in links
                  if not os.path.exists(os.path.join(os.path.dirname(path), link))]
-    return told + sorted(name for name in glob.glob("docs/*.md", root_dir=SOURCE) + glob.glob("sim/docs/*.md", root_dir=SOURCE)
+    return told + sorted(name for name in glob.glob("docs/**/*.md", root_dir=SOURCE, recursive=True) + glob.glob("sim/docs/*.md", root_dir=SOURCE)
                          if not os.path.exists(f"{root}/usr/share/doc/vgpu/{name}"))
 
 

@@ -100,7 +100,7 @@ static bool engine_is_right(struct doctor *doctor)
         if (!*path) {
                 doctor_say(doctor, VERDICT_WRONG,
                            "add the runtime to its configuration and start it again: "
-                           "docs/install.md has the lines",
+                           "docs/tasks/install.md has the lines",
                            "the container engine knows no runtime 'vgpu'");
                 return false;
         }
@@ -130,7 +130,7 @@ void doctor_node(struct doctor *doctor)
                 return;
         }
         if (!part && !has_sockets() && access(NODE_SOCKET_PATH, F_OK) < 0) {
-                doctor_say(doctor, VERDICT_NOTE, "see docs/install.md",
+                doctor_say(doctor, VERDICT_NOTE, "see docs/tasks/install.md",
                            "a Kubernetes node whose GPUs vgpu does not share");
                 return;
         }

@@ -13,7 +13,7 @@
 enum { JSON, WIDE, COLUMNS, COLOUR, ALL, USER };
 
 const struct cli_option ps_options[] = {
-        [JSON] = { "json", NULL, "print JSON; docs/json.md has the names", NULL },
+        [JSON] = { "json", NULL, "print JSON; docs/reference/json.md has the names", NULL },
         [WIDE] = { "wide", NULL, "all columns, and nothing cut", NULL },
         [COLUMNS] = { "columns", "LIST", "these, in this order: share,pid,held,…", "column" },
         [COLOUR] = TERM_COLOUR_OPTION,

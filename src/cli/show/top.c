@@ -19,7 +19,7 @@ enum { JSON, ONCE, INTERVAL, SORT, FILTER, COLOUR, ALL, USER };
 
 const struct cli_option top_options[] = {
         [JSON] = { "json", NULL,
-                   "print JSON, one object per sample and line; docs/json.md has the names", NULL },
+                   "print JSON, one object per sample and line; docs/reference/json.md has the names", NULL },
         [ONCE] = { "once", NULL, "print one sample, and end", NULL },
         [INTERVAL] = { "interval", "SECONDS", "from one sample to the next; default: 1", NULL },
         [SORT] = { "sort", "KEY", "cores, memory or name; default: cores", "cores memory name" },

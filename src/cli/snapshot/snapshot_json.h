@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A snapshot as JSON: one object, the names of docs/json.md. */
+/* A snapshot as JSON: one object, the names of docs/reference/json.md. */
 #pragma once
 
 #include "json_out.h"

@@ -16,7 +16,7 @@ from paths import BUILD, DATA, NODE, TOP, write
 
 
 def container_engine_is_told():
-    """As docs/install.md says: the runtime that vgpu-node put on the node, in the place of the build's own."""
+    """As docs/tasks/install.md says: the runtime that vgpu-node put on the node, in the place of the build's own."""
     path = "/etc/containerd/config.toml"
     with open(path, encoding="utf-8") as file:
         text = file.read()
