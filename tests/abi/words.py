@@ -45,7 +45,7 @@ ALLOWED = [
     (r".", "tests/abi/words.py", "lists them too"),
     (r'"card"', "deploy/helm/vgpu/values.schema.json", "the alias of gpu in envCeiling"),
     (r"^\.BR card ,$", "docs/man/vgpu-node.8", "the alias in --env-ceiling"),
-    (r"\(or `card`\)", "docs/concepts/vgpu-node.md", "the same"),
+    (r"\(or `card`\)", "docs/tasks/resize.md", "the same"),
     (r'\.alias = "card"', "src/node/config/node_options.c", "the same"),
     (r'card_is_another_word_for_gpu|"(--env-ceiling", "|--violation-policy=)card"', "tests/unit/node/test_node_options.c", "the same"),
 ]

@@ -3,7 +3,7 @@
 """A tenant who is root in its container cannot raise its limit: test_container.py VGPU BURN SOURCE_ROOT.
 
 The container is a real one: mount and pid namespaces, a root of its own, the capabilities that container
-runtimes give. What cannot be prevented from inside is in docs/concepts/memory-accounting.md.
+runtimes give. What cannot be prevented from inside is in docs/concepts/security-model.md.
 """
 
 import os
