@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """prometheus: reads the text format 0.0.4 as strictly as Prometheus does, and says what is wrong with it."""
 
+import pathlib
 import re
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -72,19 +73,25 @@ class Page:
             if (rest == "counter") != name.endswith("_total"):
                 raise ValueError("counters, and no others, are called …_total")
 
+    def family(self, name):
+        """The metric that a sample is of: a histogram has three kinds."""
+        base = re.sub("_(bucket|sum|count)$", "", name)
+        return base if self.types.get(base) == "histogram" else name
+
     def take_sample(self, name, labels, value):
-        if name not in self.types or name not in self.helped:
+        family = self.family(name)
+        if family not in self.types or family not in self.helped:
             raise ValueError("no head before it")
-        if name != self.last and name in self.seen_names():
+        if family != self.last and family in {self.family(seen) for seen in self.seen_names()}:
             raise ValueError("apart from its like")
-        self.last = name
+        self.last = family
         key = (name, tuple(sorted(labels.items())))
         if key in self.seen:
             raise ValueError("twice")
         self.seen.add(key)
         if name.endswith("_ratio") and not 0 <= value <= 1.0001:
             raise ValueError("a ratio is from 0 to 1")
-        if self.types[name] == "counter" and value < 0:
+        if self.types[family] == "counter" and value < 0:
             raise ValueError("a counter below 0")
         self.samples.append((name, labels, value))
 
@@ -95,6 +102,11 @@ class Page:
         if len(found) > 1:
             raise KeyError(f"{len(found)} of {name} {wanted}")
         return found[0] if found else None
+
+    def unlisted(self):
+        """Metrics that docs/reference/metrics.md does not have."""
+        listed = (pathlib.Path(__file__).resolve().parents[2] / "docs/reference/metrics.md").read_text(encoding="utf-8")
+        return sorted(name for name in self.types if f"`{name}`" not in listed) if self.types else ["nothing is printed"]
 
     def named(self, prefix):
         return [(name, labels, value) for name, labels, value in self.samples

@@ -75,6 +75,7 @@ def pages(tap, port, kubelet):
     page = Page(text)
     tap.check("the metrics are as Prometheus reads them", page.wrong + differs(
         (status, kind), (200, "text/plain; version=0.0.4; charset=utf-8")))
+    tap.check("a page of the documentation has each", page.unlisted())
     devices = [labels for name, labels, _ in page.samples if name == "vgpu_device_memory_total_bytes"]
     tap.check("each device is there, by UUID and index", differs(
         ([d["device_index"] for d in devices], len({d["device_uuid"] for d in devices})),
@@ -147,6 +148,7 @@ def containers(tap, bin_dir, environment, folder):
         return page, [(labels, value) for sample, labels, value in page.samples if sample == name]
     eventually(lambda: is_up(port) and len(told("vgpu_container_memory_limit_bytes")[1]) == len(names), 20)
     page, limits = told("vgpu_container_memory_limit_bytes")
+    tap.check("those of containers, too", page.unlisted())
     tap.check("names of pods are printed as they are, whatever is in them", page.wrong + differs(
         sorted((labels["namespace"], labels["pod"], value) for labels, value in limits),
         sorted((f"ns-{name}", name, 1024 << 20) for name in names)))

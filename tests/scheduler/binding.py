@@ -8,6 +8,7 @@ import sys
 
 from fake_scheduling import Api, Scheduler, node, pod, running, status
 from peer import Tap, differs, eventually
+from prometheus import Page
 
 BINDING = "/api/v1/namespaces/d/pods/{}/binding"
 POD = "/api/v1/namespaces/d/pods/{}"
@@ -213,6 +214,8 @@ def told_apart(tap, bin_dir):
         status_code, text = get("/metrics")
         tap.check("metrics are at an address of their own", differs(
             (status_code, "vgpu_scheduler_ready 1\n" in text, "vgpu_scheduler_decides 1\n" in text), (200, True, True)))
+        page = Page(text)
+        tap.check("they are as Prometheus reads them, and on a page of the documentation", page.wrong + page.unlisted())
         tap.check("with what kubelet asks, and no verbs", differs(
             [get(path)[0] for path in ("/healthz", "/readyz", "/filter", "/bind", "/simulate")],
             [200, 200, 404, 404, 404]))

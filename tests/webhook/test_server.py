@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "net")]
 import unit_tap  # noqa: E402
 from fake_api import FakeApi, status  # noqa: E402
+from prometheus import Page  # noqa: E402
 
 WEBHOOK = sys.argv[1]
 IS_MEASURED = sys.argv[2] == "measured"  # a sanitizer keeps what is freed
@@ -252,6 +253,8 @@ class Server(unittest.TestCase):
         for outcome in ("changed", "left", "refused", "broken"):
             self.assertIn(f'vgpu_webhook_reviews_total{{side="mutate",outcome="{outcome}"}} 1\n', text)
         self.assertIn('vgpu_webhook_review_seconds_count{side="mutate"} 4\n', text)
+        page = Page(text)
+        self.assertEqual(page.wrong + page.unlisted(), [])
         if IS_MEASURED:
             self.assertLess(self.rss_kb(webhook), 10240)
 

@@ -11,7 +11,7 @@ from fixtures import case, expect, pod
 from paths import BUILD, HERE, NODE
 from full_stack import UBUNTU, wait_log
 
-sys.path.insert(0, os.path.join(HERE, "..", "node"))
+sys.path[:0] = [os.path.join(HERE, "..", "node"), os.path.join(HERE, "..", "net")]
 import mig  # noqa: E402
 import prometheus  # noqa: E402
 
