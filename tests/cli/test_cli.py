@@ -148,20 +148,6 @@ class Words(Case):
         for words in (("explain", "pod", "a"), ("kueue", "config"), ("kueue", "check")):
             self.refuses(vgpu(*words, *nowhere), 1, "cannot read '/nonexistent/config'")
 
-    def test_manual_pages_name_every_option(self):
-        pages = {name: f"vgpu-{name}.1" for name in ("run", "set", "ps", "top", "doctor")}
-        for name in ("create", "list", "show", "stat", "inject", "destroy"):
-            pages["sim " + name] = "vgpu-sim.1"
-        pages["explain pod"] = "vgpu-explain.1"
-        for name in ("config", "check"):
-            pages["kueue " + name] = "vgpu-kueue.1"
-        for name, page in pages.items():
-            with open(os.path.join(SOURCE, "docs", "man", page), encoding="utf-8") as file:
-                manual = file.read().replace("\\-", "-")
-            for option in re.findall(r"^  (--[a-z-]+)", vgpu("help", *name.split()).stdout, re.M):
-                if option != "--help":
-                    self.assertRegex(manual, re.escape(option) + r"\b", f"{page}: {name} {option}")
-
     def test_the_manual_page_of_vgpu_names_every_command(self):
         with open(os.path.join(SOURCE, "docs", "man", "vgpu.1"), encoding="utf-8") as file:
             manual = re.sub(r"\\f[BRI]", "", file.read())

@@ -134,8 +134,9 @@ def options(tap):
     wrong = []
     for name, found in helps().items():
         path = SOURCE / "docs/man" / name
-        if not path.exists():
-            continue                                # a command on the page of vgpu(1), without options
+        if not path.exists():                       # a command on the page of vgpu(1) has no options
+            wrong += [f"{name} is missing, for --{option}" for option in sorted(found - {"help"})]
+            continue
         text = path.read_text(encoding="utf-8").replace("\\-", "-")
         listed, usage = (set(OPTION.findall(re.sub(r"\\f.", " ", part).replace('"', " "))) for part in (
             "\n".join(re.findall(r"^\.TP\n(.*)", text, re.M)), re.search(r"^\.SH SYNOPSIS\n(.*?)^\.SH", text, re.M | re.S)[1]))
