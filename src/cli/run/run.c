@@ -45,7 +45,7 @@ const struct cli_option run_options[] = {
         [MEMORY_RATIO] = { "memory-ratio", "R",
                            "only 1/R of it on the GPU, the rest on the host (virtual memory)",
                            NULL },
-        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, go on on the host",
+        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, spill to host memory",
                        NULL },
         [OVERSOLD_HOST_MEMORY] = { "oversold-host-memory", "SIZE",
                                    "this far and no further. Default: the GPU's size again", NULL },

@@ -32,7 +32,7 @@ const struct cli_option set_options[] = {
         [MEMORY_RATIO] = { "memory-ratio", "R",
                            "only 1/R of it on the GPU, the rest on the host; 1: all on the GPU",
                            NULL },
-        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, go on on the host",
+        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, spill to host memory",
                        NULL },
         [NO_OVERSOLD] = { "no-oversold", NULL, "from now on refuse what is beyond it", NULL },
         [OVERSOLD_HOST_MEMORY] = { "oversold-host-memory", "SIZE",
