@@ -21,7 +21,7 @@ def main(source, build):
     headers = sorted(h for folder in FOLDERS for h in (source / folder).rglob("*.h") if tested not in h.parents)
     made = sorted(h for folder in FOLDERS for h in (build / folder).rglob("*.h"))
     folders = sorted({h.parent for h in headers + made})
-    includes = [f"-I{folder}" for folder in folders]
+    includes = [f"-iquote{folder}" for folder in folders]  # <limits.h> is the system's
 
     broken = []
     for header in headers + made:

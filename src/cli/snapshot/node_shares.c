@@ -137,9 +137,17 @@ void node_shares_add(struct snapshot *snapshot)
         message_free((ProtobufCMessage *)list);
 }
 
-static uint32_t answer_of(enum share_answer answer)
+static Vgpu__V1__Answer answer_of(enum share_answer answer)
 {
-        return answer == SHARE_YES ? 1 : answer == SHARE_NO ? 2 : 0;
+        switch (answer) {
+        case SHARE_YES:
+                return VGPU__V1__ANSWER__YES;
+        case SHARE_NO:
+                return VGPU__V1__ANSWER__NO;
+        case SHARE_UNSAID:
+                break;
+        }
+        return VGPU__V1__ANSWER__UNSET;
 }
 
 static void set_print(const Vgpu__V1__Share *share)

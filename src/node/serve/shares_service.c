@@ -152,9 +152,17 @@ static void on_share(struct share_listener *listener, enum share_change change,
                 tell_watchers(service);
 }
 
-static enum share_answer answer_of(uint32_t answer)
+/* A client may send any number. */
+static enum share_answer answer_of(Vgpu__V1__Answer answer)
 {
-        return answer == 1 ? SHARE_YES : answer == 2 ? SHARE_NO : SHARE_UNSAID;
+        switch (answer) {
+        case VGPU__V1__ANSWER__YES:
+                return SHARE_YES;
+        case VGPU__V1__ANSWER__NO:
+                return SHARE_NO;
+        default:
+                return SHARE_UNSAID;
+        }
 }
 
 /* One row of a request, put into a device. */
