@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "quantity.h"
-#include "share.h"
 
 /* 0 takes the limit away. */
 static int percent_read(const char *text, const char *option, unsigned *ret_percent, struct err *e)
@@ -80,14 +79,13 @@ int share_compute_put(const struct share_compute *compute, struct share_device *
         return 0;
 }
 
-void share_compute_text(const struct share_device *device, char text[static SHARE_COMPUTE_TEXT])
+void share_compute_text(unsigned cores_percent, unsigned cap_percent,
+                        char text[static SHARE_COMPUTE_TEXT])
 {
-        const unsigned most = share_cap_percent(device);
-
-        if (!most)
+        if (!cap_percent)
                 snprintf(text, SHARE_COMPUTE_TEXT, "no limit");
-        else if (most > device->cores_percent && device->cores_percent)
-                snprintf(text, SHARE_COMPUTE_TEXT, "%u%% to %u%%", device->cores_percent, most);
+        else if (cap_percent > cores_percent && cores_percent)
+                snprintf(text, SHARE_COMPUTE_TEXT, "%u%% to %u%%", cores_percent, cap_percent);
         else
-                snprintf(text, SHARE_COMPUTE_TEXT, "%u%%", most);
+                snprintf(text, SHARE_COMPUTE_TEXT, "%u%%", cap_percent);
 }

@@ -30,6 +30,7 @@ bool share_compute_is_said(const struct share_compute *compute);
 int share_compute_put(const struct share_compute *compute, struct share_device *device,
                       struct err *e);
 
-/* "30 %", "30 % to 100 %", "no limit": what a device of a share has. */
+/* "30%", "30% to 100%", "no limit": for share_cap_percent(), the second. */
 enum { SHARE_COMPUTE_TEXT = 32 };
-void share_compute_text(const struct share_device *device, char text[static SHARE_COMPUTE_TEXT]);
+void share_compute_text(unsigned cores_percent, unsigned cap_percent,
+                        char text[static SHARE_COMPUTE_TEXT]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu set: changes the limits of a share while it is in use. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,15 +67,13 @@ static int limits_set(const char *path, const struct set_request *request, struc
         memcpy(&copy, share_current(&share), sizeof copy);
         r = set_limits_put(request, &copy, e);
         if (r == 0)
-                complain_excesses(&request->memory, &copy);
-        if (r == 0)
                 r = share_update(&share, &copy, e);
         if (r == 0) {
                 arbiter_process_ring(
                         path); /* others may have time slices to share now, or none any more */
                 const bool is_open = run_folder_region(&copy, &region, NULL) == 0;
 
-                set_limits_print(request, &copy, is_open ? &region : NULL);
+                set_limits_show(request, &copy, is_open ? &region : NULL);
                 region_close(&region);
         }
         share_close(&share);
@@ -103,8 +102,10 @@ static int set_option(struct set_request *request, int option, const char *value
         case OVERSOLD_HOST_MEMORY:
                 memory->is_oversold = SHARE_YES;
                 return share_memory_host(value, memory, e);
-        default:
+        case MEMORY:
                 return share_memory_size(value, memory, e);
+        default: /* a row without its case */
+                return err_set(e, -EINVAL, "option %d is not implemented", option);
         }
 }
 
@@ -136,12 +137,16 @@ static bool is_own_name(const char *user)
 /* vgpu-node knows containers, and what users run where it looks for that. */
 static int node_set(const struct set_run *run)
 {
+        struct share_view share = { .gpus = VEC_OF(struct share_gpu) };
         char name[160];
 
         snprintf(name, sizeof name, "%.64s%s%.64s", run->user ? run->user : "",
                  run->user ? "/" : "", run->name);
-        const int code = node_shares_set(name, &run->request.memory, &run->request.compute);
+        const int code = node_shares_set(name, &run->request.memory, &run->request.compute, &share);
 
+        if (code == EXIT_OK)
+                set_limits_print(&run->request, &share);
+        vec_done(&share.gpus);
         if (code >= 0)
                 return code;
         return run->user ? complain(EXIT_FAILED, "user '%.60s' has no share '%.63s'; see 'vgpu ps'",

@@ -5,6 +5,7 @@
 #include "region.h"
 #include "share_compute.h"
 #include "share_memory.h"
+#include "snapshot.h"
 
 struct set_request {
         struct share_memory memory;
@@ -13,9 +14,11 @@ struct set_request {
 
 /* Changes the copy. -EINVAL: limits that make no sense together. */
 int set_limits_put(const struct set_request *request, struct share_copy *copy, struct err *e);
-/* Prints what the share has now, and holds; region NULL: nothing yet. */
-void set_limits_print(const struct set_request *request, const struct share_copy *copy,
-                      const struct region *region);
+/* Prints what was asked for as the share has it now, and holds; warns of limits that limit nothing. */
+void set_limits_print(const struct set_request *request, const struct share_view *share);
+/* The same, of a share that can be read here; region NULL: it holds nothing yet. */
+void set_limits_show(const struct set_request *request, const struct share_copy *copy,
+                     const struct region *region);
 
 /* Changes the share of another user of this machine: "USER/NAME", or a name that one user has (`user` NULL).
  * `is_own`: this user has one of that name, too. An exit code after a sentence; -1: nobody else has it. */

@@ -9,7 +9,6 @@
 #include "region_view.h"
 #include "run_folders.h"
 #include "set_limits.h"
-#include "share_option.h"
 #include "snapshot.h"
 
 struct search {
@@ -32,8 +31,6 @@ static void share_change(struct search *search, const struct user_share *share)
         if (r == 0)
                 r = set_limits_put(search->request, &copy, &search->e);
         if (r == 0)
-                complain_excesses(&search->request->memory, &copy);
-        if (r == 0)
                 r = user_share_change(share, &copy, &search->e);
         if (r < 0)
                 return;
@@ -46,7 +43,7 @@ static void share_change(struct search *search, const struct user_share *share)
         user_share_path(share, "region", path);
         const bool is_open = region_view_open(path, &region, NULL) == 0;
 
-        set_limits_print(search->request, &copy, is_open ? &region : NULL);
+        set_limits_show(search->request, &copy, is_open ? &region : NULL);
         if (is_open)
                 region_view_close(&region);
 }

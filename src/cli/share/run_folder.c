@@ -276,7 +276,7 @@ static int join_check(const struct share_copy *have, const struct share_copy *wa
                                  a->cores_max_percent != b->cores_max_percent)) {
                 char cores[SHARE_COMPUTE_TEXT];
 
-                share_compute_text(a, cores);
+                share_compute_text(a->cores_percent, share_cap_percent(a), cores);
                 return err_set(e, -EEXIST,
                                "share '%s' is in use with %s of each GPU's time; give the same, or "
                                "change it with 'vgpu set %s --cores PERCENT'",

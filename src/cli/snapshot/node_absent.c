@@ -8,8 +8,8 @@ void node_shares_add(struct snapshot *snapshot)
 }
 
 int node_shares_set(const char *name, const struct share_memory *memory,
-                    const struct share_compute *compute)
+                    const struct share_compute *compute, struct share_view *ret_share)
 {
-        (void)name, (void)memory, (void)compute;
+        (void)name, (void)memory, (void)compute, (void)ret_share;
         return -1;
 }

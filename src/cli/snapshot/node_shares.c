@@ -2,15 +2,12 @@
 /* The node's shares: asked for, and changed. */
 #include "node_shares.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "message.h"
 #include "node_client.h"
-#include "quantity.h"
-#include "share_option.h"
 #include "str.h"
 #include "vgpu.pb-c.h"
 
@@ -37,7 +34,7 @@ static unsigned cap_percent(const Vgpu__V1__DeviceShare *device)
                                                                  : device->cores_percent;
 }
 
-static void gpu_read(const Vgpu__V1__DeviceShare *from, struct share_view *share)
+static void gpu_read(const Vgpu__V1__DeviceShare *from, struct vec *gpus)
 {
         struct share_gpu gpu = {
                 .total_bytes = from->total_bytes,
@@ -65,7 +62,7 @@ static void gpu_read(const Vgpu__V1__DeviceShare *from, struct share_view *share
         };
 
         str_copy(gpu.uuid, sizeof gpu.uuid, from->uuid);
-        vec_push(&share->gpus, &gpu);
+        vec_push(gpus, &gpu);
 }
 
 static void process_read(const Vgpu__V1__Process *from, struct share_view *share)
@@ -108,7 +105,7 @@ static void share_read(struct snapshot *snapshot, const Vgpu__V1__Share *from)
                 str_copy(share->pod_uid, sizeof share->pod_uid, from->container->pod_uid);
         }
         for (size_t i = 0; i < from->n_gpus; i++)
-                gpu_read(from->gpus[i], share);
+                gpu_read(from->gpus[i], &share->gpus);
         for (size_t i = 0; i < from->n_processes; i++)
                 process_read(from->processes[i], share);
         if (*from->fault)
@@ -150,44 +147,8 @@ static Vgpu__V1__Answer answer_of(enum share_answer answer)
         return VGPU__V1__ANSWER__UNSET;
 }
 
-static void set_print(const Vgpu__V1__Share *share)
-{
-        for (size_t i = 0; i < share->n_gpus; i++) {
-                const Vgpu__V1__DeviceShare *device = share->gpus[i];
-                char held[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES] = "all there is";
-
-                quantity_format_bytes(device->physical_bytes + device->virtual_bytes, held);
-                if (device->limit_bytes != SHARE_UNLIMITED)
-                        quantity_format_bytes(device->limit_bytes, limit);
-                printf("%s: GPU %zu holds %s of %s%s; time: ", share->name, i, held, limit,
-                       device->physical_bytes > device->limit_bytes
-                               ? "; nothing is taken away, new memory is refused until it fits"
-                               : "");
-                if (cap_percent(device) > device->cores_percent && device->cores_percent)
-                        printf("%u%% to %u%%\n", device->cores_percent, cap_percent(device));
-                else if (cap_percent(device))
-                        printf("%u%%\n", cap_percent(device));
-                else
-                        puts("no limit");
-        }
-}
-
-/* As the node has it now. */
-static void excess_warn(const Vgpu__V1__Share *share)
-{
-        for (size_t i = 0; i < share->n_gpus; i++) {
-                const Vgpu__V1__DeviceShare *from = share->gpus[i];
-                const struct share_device device = { .limit_bytes = from->limit_bytes,
-                                                     .physical_bytes = from->physical_limit_bytes,
-                                                     .device_bytes = from->total_bytes };
-
-                if (complain_excess(&device, (unsigned)i))
-                        return;
-        }
-}
-
 int node_shares_set(const char *name, const struct share_memory *memory,
-                    const struct share_compute *compute)
+                    const struct share_compute *compute, struct share_view *ret_share)
 {
         Vgpu__V1__SetShareRequest request = VGPU__V1__SET_SHARE_REQUEST__INIT;
         Vgpu__V1__DeviceShare row = VGPU__V1__DEVICE_SHARE__INIT;
@@ -221,9 +182,9 @@ int node_shares_set(const char *name, const struct share_memory *memory,
         else if (reply.status != GRPC_OK)
                 code = complain(EXIT_FAILED, "%s", reply.text);
         if (code == EXIT_OK && answer && answer->share) {
-                if (memory->bytes)
-                        excess_warn(answer->share);
-                set_print(answer->share);
+                str_copy(ret_share->name, sizeof ret_share->name, answer->share->name);
+                for (size_t i = 0; i < answer->share->n_gpus; i++)
+                        gpu_read(answer->share->gpus[i], &ret_share->gpus);
         }
         message_free(reply.message);
         return code;

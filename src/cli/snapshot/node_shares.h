@@ -10,6 +10,7 @@
 /* Adds them; a sentence among the troubles where the agent is there and does not answer. */
 void node_shares_add(struct snapshot *snapshot);
 
-/* Changes one and says what it has then. EXIT_OK: it is changed; -1: the node has no such share. */
+/* Changes one, and reads its name and GPUs then into an empty share. EXIT_OK: it is changed; -1: the node has no
+ * such share. */
 int node_shares_set(const char *name, const struct share_memory *memory,
-                    const struct share_compute *compute);
+                    const struct share_compute *compute, struct share_view *ret_share);

@@ -66,6 +66,18 @@ static void limits_read(const struct share_device *device, struct share_gpu *gpu
         gpu->copies_count = device->flags & SHARE_COPIES_COUNT;
 }
 
+void share_gpus_read(const struct share_copy *copy, const struct region *region, struct vec *gpus)
+{
+        for (unsigned i = 0; i < copy->device_count && i < SHARE_DEVICES; i++) {
+                struct share_gpu gpu = { .throttled_percent = -1 };
+
+                limits_read(&copy->devices[i], &gpu);
+                if (region)
+                        use_read(region, i, &gpu);
+                vec_push(gpus, &gpu);
+        }
+}
+
 /* What has no note of its own (pools, what is being measured) is other. */
 static void kinds_read(const struct region *region, uint32_t slot, struct process_gpu *use)
 {
@@ -126,7 +138,6 @@ static struct gpu_grant_file *grants_read(const char *path)
         return steal(grants);
 }
 
-/* The region may be NULL: no process has used a GPU yet, or it cannot be read. */
 static struct share_view *share_view_read(struct snapshot *snapshot, const struct share_copy *copy,
                                           const struct region *region, const char *grant_path,
                                           uint32_t slots_most)
@@ -141,16 +152,9 @@ static struct share_view *share_view_read(struct snapshot *snapshot, const struc
         snprintf(share->name, sizeof share->name, "%.63s", copy->name);
         snprintf(share->program, sizeof share->program, "%.63s", copy->container);
         share->is_context_exempt = count && copy->devices[0].flags & SHARE_CONTEXT_EXEMPT;
-        for (unsigned i = 0; i < count; i++) {
-                struct share_gpu gpu = { .throttled_percent = -1 };
-
-                limits_read(&copy->devices[i], &gpu);
-                if (region)
-                        use_read(region, i, &gpu);
-                if (grants && i < grants->device_count)
-                        timeslices_read(&grants->devices[i], &gpu);
-                vec_push(&share->gpus, &gpu);
-        }
+        share_gpus_read(copy, region, &share->gpus);
+        for (size_t i = 0; grants && i < share->gpus.count && i < grants->device_count; i++)
+                timeslices_read(&grants->devices[i], vec_at(&share->gpus, i));
         if (region)
                 processes_read(region, count, slots_most, share);
         return share;

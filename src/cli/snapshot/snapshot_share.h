@@ -2,6 +2,11 @@
 /* The shares of `vgpu run` in a snapshot: this user's, and for root those of all users. */
 #pragma once
 
+#include "region.h"
 #include "snapshot.h"
+
+/* What the share has of each GPU, and holds; region NULL: nothing yet, or it cannot be read. */
+void share_gpus_read(const struct share_copy *copy, const struct region *region,
+                     struct vec *gpus /* of struct share_gpu */);
 
 void snapshot_shares_add(struct snapshot *snapshot, bool is_all);
