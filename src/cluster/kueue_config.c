@@ -89,9 +89,11 @@ static int take(struct asked *asked, int option, const char *value, struct err *
                 return api_take(asked, value, e);
         case KUEUE_CONFIG_DOMAIN:
                 return 0; /* names depend on it: it was taken before all others */
-        default:
+        case KUEUE_CONFIG_KUBECONFIG:
                 asked->kubeconfig = value;
                 return 0;
+        default: /* a row without its case */
+                return err_set(e, -EINVAL, "option %d is not implemented", option);
         }
 }
 

@@ -103,8 +103,10 @@ static int limit_option(struct run_limits *limits, int option, const char *value
                 return share_compute_most(value, &limits->compute, e);
         case COPIES:
                 return share_compute_copies(value, &limits->compute, e);
-        default:
+        case PRIORITY:
                 return share_compute_priority(value, &limits->compute, e);
+        default: /* a row without its case */
+                return err_set(e, -EINVAL, "option %d is not implemented", option);
         }
 }
 
