@@ -193,15 +193,6 @@ void arbiter_sweep(struct arbiter *arbiter, bool (*is_gone)(const char *share_pa
                         tenant_drop(arbiter, i);
 }
 
-unsigned arbiter_tenant_count(const struct arbiter *arbiter)
-{
-        unsigned count = 0;
-
-        for (int i = 0; i < arbiter->high; i++)
-                count += arbiter->tenants[i] != NULL;
-        return count;
-}
-
 void arbiter_set_off(struct arbiter *arbiter, bool is_off)
 {
         arbiter->is_off = is_off;

@@ -30,7 +30,6 @@ void arbiter_remove(struct arbiter *arbiter, const char *share_path);
 /* Removes every tenant of which `is_gone` says so. */
 void arbiter_sweep(struct arbiter *arbiter, bool (*is_gone)(const char *share_path, void *user),
                    void *user);
-unsigned arbiter_tenant_count(const struct arbiter *arbiter);
 
 /* Under MPS kernels of several tenants run at once: there are no time slices. */
 void arbiter_set_off(struct arbiter *arbiter, bool is_off);

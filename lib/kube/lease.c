@@ -244,11 +244,6 @@ bool lease_leads(const struct lease *lease)
         return !lease->is_releasing && lease_rules_leads(&lease->rules, clock_now_ns());
 }
 
-const char *lease_holder(const struct lease *lease)
-{
-        return lease->rules.has_seen ? lease->rules.seen.holder : "";
-}
-
 void lease_note_asked(struct lease *lease)
 {
         const uint64_t now_ns = clock_now_ns();

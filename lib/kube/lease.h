@@ -22,7 +22,6 @@ void lease_free(struct lease *lease); /* NULL is fine; what is held runs out by 
 
 /* By the clock: false as soon as another might lead. */
 bool lease_leads(const struct lease *lease);
-const char *lease_holder(const struct lease *lease); /* as seen last; "": nobody */
 
 /* Somebody asks for work: if another leads, it is told that we would like to. */
 void lease_note_asked(struct lease *lease);

@@ -271,17 +271,6 @@ static void abandon_all(struct grpc_server *server)
                              GRPC_UNAVAILABLE, "the server ends");
 }
 
-void grpc_server_drain(struct grpc_server *server)
-{
-        abandon_all(server);
-        http_server_drain(server->http);
-}
-
-unsigned grpc_server_connections(const struct grpc_server *server)
-{
-        return http_server_connections(server->http);
-}
-
 void grpc_server_free(struct grpc_server *server)
 {
         if (!server)

@@ -32,9 +32,6 @@ unsigned grpc_server_port(const struct grpc_server *server); /* of its first TCP
 /* Stops listening; calls go on. For a socket whose file was deleted: listen again afterwards. */
 void grpc_server_unlisten(struct grpc_server *server);
 
-/* Every open call ends with UNAVAILABLE; then the connections. grpc_server_connections() falls to 0. */
-void grpc_server_drain(struct grpc_server *server);
-unsigned grpc_server_connections(const struct grpc_server *server);
 void grpc_server_free(struct grpc_server *server);
 
 /* A call is the method's until it is answered or finished. If the client goes, or its deadline

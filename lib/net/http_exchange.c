@@ -57,21 +57,16 @@ void exchange_add_body(struct http_exchange *exchange, const void *bytes, size_t
         }
 }
 
-/* "/path?query" in two. */
-static void split_path(struct http_exchange *exchange)
+/* Nobody here asks for a query. */
+static void take_path(struct http_exchange *exchange)
 {
         const char *whole = fields_get(&exchange->fields, ":path");
-        char *mark;
 
         if (!whole || *whole != '/' || !fields_get(&exchange->fields, ":method"))
                 exchange->fault = exchange->fault ? exchange->fault : 400;
         exchange->path = strdup(whole ? whole : "");
-        exchange->query = "";
-        mark = exchange->path ? strchr(exchange->path, '?') : NULL;
-        if (mark) {
-                *mark = '\0';
-                exchange->query = mark + 1;
-        }
+        if (exchange->path)
+                exchange->path[strcspn(exchange->path, "?")] = '\0';
 }
 
 static void give(struct http_exchange *exchange)
@@ -79,7 +74,7 @@ static void give(struct http_exchange *exchange)
         if (exchange->is_given)
                 return;
         exchange->is_given = true;
-        split_path(exchange);
+        take_path(exchange);
         if (exchange->fault) {
                 http_server_unbuffer(exchange->server, exchange->body.length);
                 str_done(&exchange->body);
@@ -153,11 +148,6 @@ const char *http_method(const struct http_exchange *exchange)
 const char *http_path(const struct http_exchange *exchange)
 {
         return exchange->path ? exchange->path : "";
-}
-
-const char *http_query(const struct http_exchange *exchange)
-{
-        return exchange->query;
 }
 
 const char *http_field(const struct http_exchange *exchange, const char *name)

@@ -39,7 +39,6 @@ struct http_exchange {
         struct http_conn *hc; /* NULL: the client is gone */
         struct fields fields;
         char *path;
-        const char *query;
         struct str body;
         uint64_t since_ns; /* of the last progress */
         int fault;

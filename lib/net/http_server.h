@@ -55,8 +55,7 @@ unsigned http_server_connections(const struct http_server *server);
 
 /* The request. Texts live as long as the exchange. */
 const char *http_method(const struct http_exchange *exchange);
-const char *http_path(const struct http_exchange *exchange);  /* without the query */
-const char *http_query(const struct http_exchange *exchange); /* "" if there is none */
+const char *http_path(const struct http_exchange *exchange); /* without the query */
 const char *http_field(const struct http_exchange *exchange, const char *name); /* or NULL */
 const char *http_body(const struct http_exchange *exchange, size_t *ret_count); /* ends with NUL */
 bool http_is_h2(const struct http_exchange *exchange);

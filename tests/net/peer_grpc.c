@@ -28,7 +28,6 @@ enum { WATCHERS_MOST = 64, DEVICES_MOST = 4096 };
 struct plugin {
         struct loop *loop;
         struct grpc_server *server;
-        struct timer end;
         struct watcher {
                 struct plugin *plugin;
                 struct grpc_call *call;
@@ -142,20 +141,11 @@ static const struct grpc_method methods[] = {
         { 0 },
 };
 
-static void on_end_check(struct timer *timer)
-{
-        if (grpc_server_connections(plugin.server) == 0)
-                loop_stop(plugin.loop);
-        else
-                loop_timer_set(plugin.loop, timer, 10 * NS_PER_MS);
-}
-
 static void on_signal(struct loop_signals *signals, int number)
 {
         (void)signals;
         (void)number;
-        grpc_server_drain(plugin.server);
-        loop_timer_set(plugin.loop, &plugin.end, 0);
+        loop_stop(plugin.loop);
 }
 
 /* A server's TLS, and its authority for clients to believe. */
@@ -190,7 +180,6 @@ static int serve(struct loop *loop, const struct address *address, const char *f
         sigemptyset(&set);
         sigaddset(&set, SIGTERM);
         plugin.loop = loop;
-        plugin.end.on_due = on_end_check;
         r = loop_signals_open(loop, &signals, &set);
         if (r == 0 && folder) {
                 tls = make_tls(folder, &e);
@@ -207,8 +196,8 @@ static int serve(struct loop *loop, const struct address *address, const char *f
         printf("ready %u\n", grpc_server_port(plugin.server));
         fflush(stdout);
         r = loop_run(loop);
-        printf("gone %u\n", plugin.gone_count);
         grpc_server_free(plugin.server);
+        printf("gone %u\n", plugin.gone_count);
         tls_context_free(tls);
         loop_signals_close(&signals);
         return r;

@@ -46,8 +46,8 @@ static void echo(struct http_exchange *exchange)
         size_t count;
         const char *body = http_body(exchange, &count);
 
-        str_appendf(&answer, "%s %s ?%s h%d ", http_method(exchange), http_path(exchange),
-                    http_query(exchange), http_is_h2(exchange) ? 2 : 1);
+        str_appendf(&answer, "%s %s h%d ", http_method(exchange), http_path(exchange),
+                    http_is_h2(exchange) ? 2 : 1);
         str_append_bytes(&answer, body, count);
         http_reply(exchange, 200, "text/plain", answer.text, answer.length);
         str_done(&answer);

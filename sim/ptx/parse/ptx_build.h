@@ -172,7 +172,6 @@ void variable_parse(struct parser *p, const char *space, struct linkage linkage)
 
 /* ptx_parse_body.c */
 void body_parse(struct parser *p, struct function *function);
-void body_declare(struct parser *p, const char *space);
 
 /* ptx_statement.c */
 void statement_parse(struct parser *p, struct statement *ret);

@@ -91,8 +91,8 @@ static void resize_follow(json_t *annotations, const struct share_device *row, c
         }
 }
 
-static bool parts_change(json_t *annotations, const char *container, const struct share_copy *copy,
-                         const struct share_decided *decided, const json_t *asked)
+bool pod_notes_change(json_t *annotations, const char *container, const struct share_copy *copy,
+                      const struct share_decided *decided, const json_t *asked)
 {
         const char *text = json_string_value(json_object_get(annotations, ALLOCATION_ANNOTATION));
         struct allocation allocation;
@@ -118,18 +118,6 @@ static bool parts_change(json_t *annotations, const char *container, const struc
                json_object_set_new(annotations, ALLOCATION_ANNOTATION, json_string(raised)) == 0;
 }
 
-bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy,
-                     const json_t *asked)
-{
-        return parts_change(annotations, container, copy, NULL, asked);
-}
-
-bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy,
-                   const struct share_decided *decided, const json_t *asked)
-{
-        return parts_change(annotations, container, copy, decided, asked);
-}
-
 static bool pod_change(void *owner, json_t *pod)
 {
         const struct note *note = owner;
@@ -137,8 +125,8 @@ static bool pod_change(void *owner, json_t *pod)
         const char *uid = json_string_value(json_object_get(metadata, "uid"));
 
         return uid && strcmp(uid, note->copy.pod_uid) == 0 &&
-               parts_change(json_object_get(metadata, "annotations"), note->container, &note->copy,
-                            note->is_cut ? note->decided : NULL, note->asked);
+               pod_notes_change(json_object_get(metadata, "annotations"), note->container,
+                                &note->copy, note->is_cut ? note->decided : NULL, note->asked);
 }
 
 static struct note *note_new(const struct held_share *held, const char *what, const char *format)

@@ -24,8 +24,6 @@ void pod_notes_event(struct kube_client *client, const struct held_share *held, 
 void pod_notes_evict(struct kube_client *client, const struct held_share *held);
 
 /* What the first two do to the annotations of a pod; pure. True: something changed. Annotations by which it was
- * resized say what the share has then. `decided`: a row per device. */
-bool pod_notes_raise(json_t *annotations, const char *container, const struct share_copy *copy,
-                     const json_t *asked);
-bool pod_notes_cut(json_t *annotations, const char *container, const struct share_copy *copy,
-                   const struct share_decided *decided, const json_t *asked);
+ * resized say what the share has then. `decided`: a row per device, to lower it; NULL: to raise it. */
+bool pod_notes_change(json_t *annotations, const char *container, const struct share_copy *copy,
+                      const struct share_decided *decided, const json_t *asked);

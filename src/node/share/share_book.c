@@ -282,14 +282,6 @@ void share_book_remove(struct share_book *book, struct held_share *held)
         held_free(book, held);
 }
 
-int share_book_region(const struct held_share *held, struct region *ret_region, struct err *e)
-{
-        char path[SHARE_TEXT];
-
-        share_folder_beside(held->path, "region", path);
-        return region_open(path, 1, ret_region, e);
-}
-
 void share_book_trim(struct share_book *book)
 {
         LIST_EACH(item, &book->shares)

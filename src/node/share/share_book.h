@@ -83,9 +83,6 @@ void share_book_note_id(struct held_share *held, const char *container_id);
 /* Takes it out and removes its files; a container that still has them mounted keeps them. */
 void share_book_remove(struct share_book *book, struct held_share *held);
 
-/* Its region, for the caller to close. The container can write to it and cut it short: whoever reads
- * it expects nonsense, and a fault. */
-int share_book_region(const struct held_share *held, struct region *ret_region, struct err *e);
 /* Gives the pages of a share that was read back to the kernel, or of all. */
 void share_book_trim_share(struct held_share *held);
 void share_book_trim(struct share_book *book);

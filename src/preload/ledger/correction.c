@@ -37,9 +37,3 @@ uint64_t correction_pay(struct region *region, unsigned device_index, enum regio
         region_rename(region, device_index, kind, REGION_OTHER, paid);
         return paid;
 }
-
-void correction_clear(void)
-{
-        for (unsigned i = 0; i < REGION_DEVICES; i++)
-                atomic_store(&corrections[i], 0);
-}

@@ -17,5 +17,3 @@ bool correction_is_owed(unsigned device_index);
  * the driver holds: the first to be released are taken for those. */
 uint64_t correction_pay(struct region *region, unsigned device_index, enum region_kind kind,
                         uint64_t bytes);
-/* A forked child holds nothing. */
-void correction_clear(void);

@@ -121,16 +121,6 @@ bool virtual_range_is_any(void)
         return atomic_load_explicit(&ranges.count, memory_order_relaxed) != 0;
 }
 
-void virtual_range_each(void (*visit)(const struct virtual_range *range, void *closure),
-                        void *closure)
-{
-        lock_take(&ranges.lock);
-        for (size_t i = 0; i < ranges.count; i++)
-                if (!ranges.rows[i].event)
-                        visit(&ranges.rows[i], closure);
-        lock_give(&ranges.lock);
-}
-
 void virtual_range_refund(const struct virtual_range *range, struct region *region)
 {
         if (range->host_bytes)

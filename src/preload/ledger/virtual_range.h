@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* virtual_range: this process's managed memory that is charged to the host in place of a device, or that must stay
- * where it is charged: each range with its size, its device and what it is charged. Whoever moves memory
- * between GPU and host, when a container's time slice begins or ends, finds here what there is to move:
- * virtual_range_each(). */
+ * where it is charged: each range with its size, its device and what it is charged. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,10 +33,6 @@ bool virtual_range_take_freed(bool (*suits)(const struct virtual_range *range, v
                               void *closure, struct virtual_range *ret_range);
 /* Are there any? A load: for those who would otherwise ask about every pointer. */
 bool virtual_range_is_any(void);
-
-/* Shows every range in use. Nobody adds or removes one meanwhile. */
-void virtual_range_each(void (*visit)(const struct virtual_range *range, void *closure),
-                        void *closure);
 
 /* Gives back what the range was charged in the region. */
 void virtual_range_refund(const struct virtual_range *range, struct region *region);

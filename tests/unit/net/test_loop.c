@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of loop: descriptors, timers, signals, children; removal from inside a callback. */
+/* Tests of loop: descriptors, timers, signals; removal from inside a callback. */
 #include "loop.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -94,56 +93,39 @@ TEST(timers_and_tasks_have_their_turn)
         loop_free(clockwork.loop);
 }
 
-struct family {
+struct listener {
         struct loop_signals signals;
-        struct loop_child child;
         struct loop *loop;
-        int signal, status;
+        int signal;
 };
 
 static void on_signal(struct loop_signals *signals, int number)
 {
-        container_of(signals, struct family, signals)->signal = number;
+        struct listener *listener = container_of(signals, struct listener, signals);
+
+        listener->signal = number;
+        loop_stop(listener->loop);
 }
 
-static void on_exit_of_child(struct loop_child *child, int status)
+TEST(signals_are_events)
 {
-        struct family *family = container_of(child, struct family, child);
-
-        family->status = status;
-        loop_stop(family->loop);
-}
-
-TEST(signals_and_children_are_events)
-{
-        struct family family = { .signals.on_signal = on_signal,
-                                 .child.on_exit = on_exit_of_child };
+        struct listener listener = { .signals.on_signal = on_signal };
         sigset_t set;
-        pid_t pid;
 
         sigemptyset(&set);
         sigaddset(&set, SIGUSR1);
-        CHECK_EQ(loop_new(&family.loop), 0);
-        CHECK_EQ(loop_signals_open(family.loop, &family.signals, &set), 0);
-        pid = fork();
-        if (pid == 0) {
-                kill(getppid(), SIGUSR1);
-                _exit(7);
-        }
-        CHECK_EQ(loop_child_watch(family.loop, &family.child, pid), 0);
-        CHECK_EQ(loop_run(family.loop), 0);
-        while (!family.signal)
-                CHECK_EQ(loop_turn(family.loop, NS_PER_S), 0);
-        CHECK(WIFEXITED(family.status));
-        CHECK_EQ(WEXITSTATUS(family.status), 7);
-        CHECK_EQ(family.signal, SIGUSR1);
-        CHECK_EQ(waitpid(pid, NULL, WNOHANG), -1); /* reaped already */
-        loop_signals_close(&family.signals);
-        loop_free(family.loop);
+        CHECK_EQ(loop_new(&listener.loop), 0);
+        CHECK_EQ(loop_signals_open(listener.loop, &listener.signals, &set), 0);
+        CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+        CHECK_EQ(listener.signal, 0);
+        CHECK_EQ(loop_run(listener.loop), 0);
+        CHECK_EQ(listener.signal, SIGUSR1);
+        loop_signals_close(&listener.signals);
+        loop_free(listener.loop);
 }
 
 int main(void)
 {
         return RUN(CASE(a_callback_may_remove_every_watch), CASE(timers_and_tasks_have_their_turn),
-                   CASE(signals_and_children_are_events));
+                   CASE(signals_are_events));
 }

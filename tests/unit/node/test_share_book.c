@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "container_paths.h"
+#include "share_folder.h"
 #include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -70,6 +71,15 @@ static struct held_share *put(struct share_book *book, const char *pod_namespace
         return held;
 }
 
+/* As its container has it. */
+static void region_of(const struct held_share *held, struct region *ret_region)
+{
+        char path[SHARE_TEXT];
+
+        share_folder_beside(held->path, "region", path);
+        CHECK_EQ(region_open(path, 1, ret_region, NULL), 0);
+}
+
 static mode_t mode_of(const struct held_share *held, const char *name)
 {
         char path[SHARE_TEXT];
@@ -108,7 +118,7 @@ TEST(the_containers_processes_write_their_region_and_never_the_share)
         CHECK_EQ(mode_of(held, "grant"), 0644);
         CHECK_EQ(mode_of(held, "region"), 0666);
         CHECK_EQ(mode_of(held, "want"), 0666);
-        CHECK_EQ(share_book_region(held, &region, NULL), 0);
+        region_of(held, &region);
         CHECK_EQ(region.identity.inode, share_current(&held->share)->region_inode);
         region_close(&region);
         share_book_close(book);
@@ -159,7 +169,7 @@ TEST(a_region_of_another_boot_is_made_anew_and_the_share_stays)
         struct held_share *held = put(book, "ns", UID, "main");
         struct region region;
 
-        CHECK_EQ(share_book_region(held, &region, NULL), 0);
+        region_of(held, &region);
         CHECK_EQ(region_join(&region), 0);
         CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, MIB, 200 * MIB), 0);
         region.slot = 0; /* as if it had died */
@@ -169,7 +179,7 @@ TEST(a_region_of_another_boot_is_made_anew_and_the_share_stays)
         book = book_open(folder, "boot-2");
         held = share_book_find(book, UID, "main");
         CHECK(held);
-        CHECK_EQ(share_book_region(held, &region, NULL), 0);
+        region_of(held, &region);
         CHECK_EQ(region_used_bytes(&region, 0), 0);
         CHECK_EQ(region.identity.inode, share_current(&held->share)->region_inode);
         CHECK_EQ(share_current(&held->share)->devices[0].limit_bytes, 200 * MIB);

@@ -5,6 +5,7 @@
 
 #include "book_bench.h"
 #include "clock.h"
+#include "share_folder.h"
 
 struct stage {
         struct book_bench bench;
@@ -15,6 +16,7 @@ struct stage {
 
 static void stage_open(struct stage *stage)
 {
+        char path[SHARE_TEXT];
         struct usage_process own = { .process = { .pid = (uint32_t)getpid() } };
 
         *stage = (struct stage){ .processes = VEC_OF(struct usage_process) };
@@ -24,7 +26,8 @@ static void stage_open(struct stage *stage)
         vec_push(&stage->processes, &own);
         stage->state = calloc(1, sizeof *stage->state + sizeof *stage->state->devices);
         stage->state->held = own.held;
-        CHECK_EQ(share_book_region(own.held, &stage->region, NULL), 0);
+        share_folder_beside(own.held->path, "region", path);
+        CHECK_EQ(region_open(path, 1, &stage->region, NULL), 0);
 }
 
 static void stage_close(struct stage *stage)

@@ -104,17 +104,17 @@ TEST(a_decision_is_raised_to_what_the_share_has_and_never_lowered)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 100 * MIB;
         copy.devices[0].cores_percent = 10;
-        CHECK(!pod_notes_raise(annotations, "main", &copy, NULL));
+        CHECK(!pod_notes_change(annotations, "main", &copy, NULL, NULL));
         copy.devices[0].limit_bytes = 300 * MIB;
         copy.devices[0].cores_percent = 50;
-        CHECK(!pod_notes_raise(annotations, "nobody", &copy, NULL));
-        CHECK(pod_notes_raise(annotations, "main", &copy, NULL));
+        CHECK(!pod_notes_change(annotations, "nobody", &copy, NULL, NULL));
+        CHECK(pod_notes_change(annotations, "main", &copy, NULL, NULL));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":300,\"cores\":50"));
         assert_non_null(strstr(text, "\"memory\":5,\"cores\":0"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
                             "300Mi");
-        CHECK(!pod_notes_raise(annotations, "main", &copy, NULL));
+        CHECK(!pod_notes_change(annotations, "main", &copy, NULL, NULL));
         json_decref(annotations);
 }
 
@@ -141,7 +141,7 @@ TEST(what_was_asked_for_meanwhile_stays)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 800 * MIB;
         copy.devices[0].cores_percent = 30;
-        CHECK(pod_notes_raise(annotations, "main", &copy, asked));
+        CHECK(pod_notes_change(annotations, "main", &copy, NULL, asked));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":800,\"cores\":50"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
@@ -160,15 +160,15 @@ TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 400 * MIB;
         copy.devices[0].cores_percent = 60;
-        CHECK(!pod_notes_cut(annotations, "main", &copy, &decided, NULL));
+        CHECK(!pod_notes_change(annotations, "main", &copy, &decided, NULL));
         copy.devices[0].limit_bytes = 200 * MIB;
         copy.devices[0].cores_percent = 10;
-        CHECK(pod_notes_cut(annotations, "main", &copy, &decided, NULL));
+        CHECK(pod_notes_change(annotations, "main", &copy, &decided, NULL));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":200,\"cores\":10"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),
                             "200Mi");
-        CHECK(!pod_notes_cut(annotations, "main", &copy, &decided, NULL));
+        CHECK(!pod_notes_change(annotations, "main", &copy, &decided, NULL));
         json_decref(annotations);
 }
 
@@ -181,7 +181,7 @@ TEST(a_share_below_what_was_given_stays_so_when_its_decision_is_cut)
         strcpy(copy.devices[0].uuid, "GPU-1");
         copy.devices[0].limit_bytes = 450 * MIB;
         copy.devices[0].cores_percent = 40;
-        CHECK(pod_notes_cut(annotations, "main", &copy, &decided, NULL));
+        CHECK(pod_notes_change(annotations, "main", &copy, &decided, NULL));
         const char *text = json_string_value(json_object_get(annotations, "vgpu.io/allocation"));
         assert_non_null(strstr(text, "\"memory\":500,\"cores\":50"));
         assert_string_equal(json_string_value(json_object_get(annotations, "vgpu.io/memory")),

@@ -51,27 +51,15 @@ TEST(a_range_is_found_by_what_overlaps_it)
         CHECK(!virtual_range_is_any());
 }
 
-static void count(const struct virtual_range *range, void *closure)
-{
-        uint64_t *last = closure;
-
-        CHECK(range->address > last[1]); /* in their order */
-        last[0]++;
-        last[1] = range->address;
-}
-
 TEST(many_are_kept_in_order_whatever_order_they_come_and_go_in)
 {
         enum { COUNT = 1000 };
         struct virtual_range range;
-        uint64_t seen[2] = { 0 };
 
         for (uint64_t i = 0; i < COUNT; i++) {
                 range = range_at((1 + i * 7919 % COUNT) * 2 * MIB);
                 CHECK(virtual_range_add(&range));
         }
-        virtual_range_each(count, seen);
-        CHECK_EQ(seen[0], COUNT);
         for (uint64_t i = 0; i < COUNT; i++) {
                 uint64_t address = (1 + i * 6007 % COUNT) * 2 * MIB;
                 CHECK(virtual_range_find(address + 5, 1, &range));
@@ -86,16 +74,14 @@ static bool is_of_event(const struct virtual_range *range, void *closure)
         return range->event == *(uint64_t *)closure;
 }
 
-TEST(a_freed_range_is_neither_used_nor_forgotten)
+TEST(a_freed_range_is_not_forgotten)
 {
         struct virtual_range range = range_at(8 * MIB), found;
-        uint64_t seen[2] = { 0 }, event = 4;
+        uint64_t event = 4;
 
         range.event = 5;
         CHECK(virtual_range_add(&range));
         CHECK(!virtual_range_take(8 * MIB, &found));
-        virtual_range_each(count, seen);
-        CHECK_EQ(seen[0], 0);
         CHECK(!virtual_range_take_freed(is_of_event, &event, &found));
         event = 5;
         CHECK(virtual_range_take_freed(is_of_event, &event, &found));
@@ -130,7 +116,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 CASE(a_range_is_found_by_what_overlaps_it),
                 CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
-                CASE(a_freed_range_is_neither_used_nor_forgotten),
+                CASE(a_freed_range_is_not_forgotten),
                 CASE(a_context_s_ranges_go_with_it_and_both_charges_are_given_back),
         };
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unused SOURCE: every function of a header is used outside tests."""
+
+import pathlib
+import re
+import sys
+
+from tap import Tap
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+# At the beginning of a line a function is declared or defined, anywhere else it is used.
+DECLARED = re.compile(r"^(?!#|typedef\b|struct \w+ \{)[A-Za-z_][^(){};=#]*?\b([a-z]\w*)\(", re.M)
+WORD = re.compile(r"\w+")
+PREFIX = re.compile(r"\b([a-z]\w*_)\{")  # quick_{function}
+# What tests alone call, and why it is no part of them.
+SEAMS = {
+    "futex_set_use_threads": "the way of older kernels, tested on every kernel",
+    "registry_server_connections": "no client sees how many the server keeps",
+    "slot_detach": "a process of tests/soak has many slots in its life, one after the other",
+    "timeslices_init": "each test begins anew, in storage that was used",
+}
+
+
+def main(source):
+    tap = Tap()
+    source = pathlib.Path(source)
+    files = [f for top in ("api", "bench", "lib", "sim", "src") for f in (source / top).rglob("*")
+             if f.suffix in (".c", ".h", ".py", ".tbl") and f.relative_to(source).parts[1] != "tests"]
+    declared, used, prefixes = {}, set(), set()
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        if file.suffix in (".py", ".tbl"):  # the generator prints calls
+            used.update(WORD.findall(re.sub(r"\\[nt]", " ", text)))
+            prefixes.update(PREFIX.findall(text))
+            continue
+        text = COMMENT.sub("", text)
+        if file.suffix == ".h":
+            declared.update((name, file.relative_to(source)) for name in DECLARED.findall(text))
+        used.update(WORD.findall(DECLARED.sub("", text)))
+    tap.check("functions of headers are found", "" if len(declared) > 1000 else f"{len(declared)} only")
+    unused = {name for name in declared if name not in used and not name.startswith(tuple(prefixes))}
+    tap.check("each is used, and not by tests alone",
+              [f"{declared[name]}: {name}()" for name in sorted(unused - SEAMS.keys())])
+    tap.check("no exception is left over", sorted(SEAMS.keys() - unused))
+    tap.done()
+
+
+main(*sys.argv[1:])
