@@ -8,6 +8,7 @@
 #include "getproc.h"
 #include "preset.h"
 #include "program.h"
+#include "program_source.h"
 #include "ptx.h"
 
 const char *const fuzz_words[] = { ".version 7.0\n",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "export_slot.h"
+#include "library.h"
 #include "memory.h"
 #include "module.h"
 #include "unit_memory.h"
@@ -103,6 +104,7 @@ void context_end(struct context *context)
                 return;
         context_wait(context);
         export_storage_context_done(context);
+        library_context_done(context);
         module_context_done(context);
         memory_context_done(context);
         context->is_active = false;

@@ -4,11 +4,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
 #include "scope.h"
 
 struct text {
@@ -45,16 +45,14 @@ static void text_append(struct text *text, const char *bytes, size_t length, siz
         kernel_print.has_text = true;
 }
 
-void kernel_print_append(struct context *context, const char *bytes, size_t length)
+void kernel_print_append(const char *bytes, size_t length, size_t buffer_bytes)
 {
-        text_append(&kernel_print.printed, bytes, length,
-                    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
+        text_append(&kernel_print.printed, bytes, length, buffer_bytes);
 }
 
-void kernel_print_complain(struct context *context, const char *bytes, size_t length)
+void kernel_print_complain(const char *bytes, size_t length, size_t buffer_bytes)
 {
-        text_append(&kernel_print.complaint, bytes, length,
-                    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
+        text_append(&kernel_print.complaint, bytes, length, buffer_bytes);
 }
 
 void kernel_print_flush(void)

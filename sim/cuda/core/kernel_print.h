@@ -4,11 +4,9 @@
 
 #include <stddef.h>
 
-struct context;
-
-/* Both take what a kernel of the context says; what does not fit its buffer is lost. */
-void kernel_print_append(struct context *context, const char *bytes, size_t length);
-void kernel_print_complain(struct context *context, const char *bytes, size_t length);
+/* Both take what a kernel says; what does not fit the buffer of its context is lost. */
+void kernel_print_append(const char *bytes, size_t length, size_t buffer_bytes);
+void kernel_print_complain(const char *bytes, size_t length, size_t buffer_bytes);
 
 /* Writes it out: what was printed to stdout, failed assertions to stderr. */
 void kernel_print_flush(void);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function_handle.h"
 #include "graph.h"
 
 /* How the arguments are given back: one by one, or as a whole when nothing describes them. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "managed.h"
 #include "memory.h"
 #include "sim_cuda.h"
 
@@ -221,7 +222,7 @@ CUresult launch_submit(struct stream *stream, const struct launch *launch, struc
 
                 launch_timed_only(function, reason);
                 work.duration_ns = launch_duration_ns(context, launch) +
-                                   memory_touch(context, launch->params, launch->params_size);
+                                   managed_touch(context, launch->params, launch->params_size);
         }
         return work_submit(stream, &work, ret_mark);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "function_handle.h"
 #include "launch.h"
 #include "module.h"
 #include "sim_cuda.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function_handle.h"
 #include "launch.h"
 #include "scope.h"
 #include "sim_cuda.h"

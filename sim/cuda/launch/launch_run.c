@@ -10,6 +10,7 @@
 
 #include "kernel_heap.h"
 #include "kernel_print.h"
+#include "managed.h"
 #include "memory.h"
 #include "ptx.h"
 #include "texture.h"
@@ -29,12 +30,16 @@ static struct {
 
 static void print_append(void *closure, const char *bytes, size_t length)
 {
-        kernel_print_append(closure, bytes, length);
+        const struct context *context = closure;
+
+        kernel_print_append(bytes, length, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
 }
 
 static void complaint_append(void *closure, const char *bytes, size_t length)
 {
-        kernel_print_complain(closure, bytes, length);
+        const struct context *context = closure;
+
+        kernel_print_complain(bytes, length, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
 }
 
 static CUresult outcome_result(struct function *function, const struct ptx_outcome *outcome)
@@ -201,7 +206,7 @@ CUresult launch_interpret(struct context *context, const struct launch *launch,
                 memcpy(task->params, launch->params, launch->params_size);
         task->launch.params = task->params;
         task->duration_ns = launch_duration_ns(context, launch) +
-                            memory_touch(context, launch->params, launch->params_size);
+                            managed_touch(context, launch->params, launch->params_size);
         ret_work->duration_ns = task->reads_clock ? MACHINE_NS_UNKNOWN : task->duration_ns;
         ret_work->run = task_run;
         ret_work->free = free;

@@ -2,7 +2,7 @@
 /* cuOccupancy*: questions about the launch that would fill the device. */
 #include "occupancy.h"
 
-#include "function.h"
+#include "function_handle.h"
 #include "sim_cuda.h"
 
 enum {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cuda_image_types.h"
-#include "memory.h"
+#include "memory_allocation.h"
 
 #define ARRAY_MAGIC  UINT32_C(0x79617276)
 #define MIPMAP_MAGIC UINT32_C(0x70696d76)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory.h"
+#include "memory_allocation.h"
 
 enum { CARVE_BINS = 64 };
 

@@ -19,6 +19,3 @@ CUresult fill_check(CUdeviceptr to, size_t pitch, unsigned element_bytes, size_t
 /* What a call does: check, then record it (while the stream captures) or do it. With `is_async` it
  * returns as soon as the program may go on. */
 CUresult copy_call(CUstream stream, const CUDA_MEMCPY3D_PEER *copy, bool is_async);
-
-/* True when all of the range is memory the driver knows. */
-bool range_is_known(CUdeviceptr address, size_t count);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "contents.h"
-#include "copy.h"
+#include "cuda_memory_types.h"
 #include "memory.h"
 
 enum side_kind { SIDE_PAGEABLE, SIDE_PINNED, SIDE_DEVICE };
@@ -26,3 +26,6 @@ struct shape {
 CUresult shape_of(const CUDA_MEMCPY3D_PEER *copy, struct shape *ret_shape);
 /* Moves the bytes, now. ILLEGAL_ADDRESS: memory was freed since. */
 CUresult shape_copy(const struct shape *shape);
+
+/* True when all of the range is memory the driver knows. */
+bool range_is_known(CUdeviceptr address, size_t count);

@@ -4,6 +4,7 @@
 
 #include "capture.h"
 #include "copy.h"
+#include "copy_shape.h"
 #include "resolve.h"
 #include "sim_cuda.h"
 

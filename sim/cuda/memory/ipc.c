@@ -11,6 +11,7 @@
 
 #include "export.h"
 #include "heap.h"
+#include "lookup.h"
 #include "scope.h"
 #include "shared.h"
 #include "sim_cuda.h"

@@ -2,7 +2,7 @@
 /* Memory between processes: offered by handle, opened by others. */
 #pragma once
 
-#include "memory.h"
+#include "memory_allocation.h"
 
 /* What a handle says, in at most 64 bytes. */
 struct ipc_ticket {

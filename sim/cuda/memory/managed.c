@@ -10,6 +10,7 @@
 #include "heap.h"
 #include "holdings.h"
 #include "host_touch.h"
+#include "lookup.h"
 #include "scope.h"
 #include "unit_memory.h"
 
@@ -374,7 +375,7 @@ static uint64_t managed_touch_ns(struct allocation *allocation, struct context *
         return bytes_ns(moved, gpu->fault_bytes_per_s) + bytes_ns(mapped, gpu->in_bytes_per_s);
 }
 
-uint64_t memory_touch(struct context *context, const void *params, size_t size)
+uint64_t managed_touch(struct context *context, const void *params, size_t size)
 {
         uint64_t ns = 0;
 

@@ -2,7 +2,7 @@
 /* Managed memory: which pages are on which device, and what moving them costs. */
 #pragma once
 
-#include "memory.h"
+#include "memory_allocation.h"
 
 /* Where a page is, or should be: a device ordinal, or one of these. */
 enum { RESIDENCE_HOST = -1, RESIDENCE_NONE = -2 };
@@ -45,3 +45,7 @@ void managed_notice_host(void);
  * not managed memory. Residency is up to date. */
 struct managed_page *managed_lock(CUdeviceptr address, size_t count, size_t *ret_count);
 void managed_unlock(void);
+
+/* What a kernel that may touch the managed allocations among these parameter bytes costs in page
+ * migration; moves them onto the device. Nanoseconds to add to its duration. */
+uint64_t managed_touch(struct context *context, const void *params, size_t size);

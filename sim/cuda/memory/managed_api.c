@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "lookup.h"
 #include "managed.h"
 #include "sim_cuda.h"
 

@@ -6,42 +6,10 @@
 
 #include "array.h"
 #include "holdings.h"
-#include "host.h"
 #include "ipc.h"
 #include "kernel_heap.h"
 #include "managed.h"
 #include "pool.h"
-
-static void heap_init(struct heap *heap, struct context *context, enum arena_kind arena,
-                      bool is_charged)
-{
-        *heap = (struct heap){
-                .device = is_charged ? context->device : NULL,
-                .context = context,
-                .arena = arena,
-        };
-}
-
-struct holdings *context_holdings(struct context *context)
-{
-        struct holdings *holdings = __atomic_load_n(&context->holdings, __ATOMIC_ACQUIRE);
-
-        if (holdings)
-                return holdings;
-        arena_lock();
-        if (!context->holdings && (holdings = calloc(1, sizeof *holdings))) {
-                heap_init(&holdings->device, context, ARENA_DEVICE, true);
-                heap_init(&holdings->low, context, ARENA_LOW, true);
-                heap_init(&holdings->host, context, ARENA_DIRECT, false);
-                heap_init(&holdings->managed, context, ARENA_MANAGED, false);
-                holdings->managed.is_exclusive = true;
-                heap_init(&holdings->arrays, context, ARENA_DEVICE, true);
-                heap_init(&holdings->kernel, context, ARENA_DEVICE, false);
-                __atomic_store_n(&context->holdings, holdings, __ATOMIC_RELEASE);
-        }
-        arena_unlock();
-        return context->holdings;
-}
 
 void memory_context_done(struct context *context)
 {
@@ -50,7 +18,7 @@ void memory_context_done(struct context *context)
         array_context_done(context);
         ipc_context_done(context);
         managed_context_done(context);
-        host_context_done(context);
+        registered_context_done(context);
         pool_context_done(context);
         if (!holdings)
                 return;
@@ -63,19 +31,6 @@ void memory_context_done(struct context *context)
         kernel_heap_done(holdings->kernel_heap);
         context->holdings = NULL;
         free(holdings);
-}
-
-struct allocation *memory_find(CUdeviceptr address)
-{
-        struct piece *piece = arena_find(address);
-
-        if (!piece)
-                return host_find(address);
-        struct allocation *allocation = &piece->allocation;
-        size_t size = atomic_load_explicit(&allocation->size, memory_order_acquire);
-        if (address - allocation->base >= size || allocation->kind == MEMORY_ARRAY)
-                return NULL;
-        return allocation;
 }
 
 /* The heap a kind of memory comes from. */

@@ -7,6 +7,7 @@
 #include "heap.h"
 #include "holdings.h"
 #include "managed.h"
+#include "memory.h"
 #include "sim_cuda.h"
 #include "slot.h"
 #include "unit_memory.h"

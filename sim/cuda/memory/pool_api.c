@@ -5,6 +5,7 @@
 #include "capture.h"
 #include "graph_memory.h"
 #include "ipc.h"
+#include "memory.h"
 #include "pool.h"
 #include "sim_cuda.h"
 

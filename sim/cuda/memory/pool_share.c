@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ipc.h"
+#include "lookup.h"
 #include "pool.h"
 #include "sim_cuda.h"
 

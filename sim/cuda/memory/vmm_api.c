@@ -8,6 +8,7 @@
 
 #include "driver.h"
 #include "ipc.h"
+#include "lookup.h"
 #include "shared.h"
 #include "sim_cuda.h"
 #include "vmm.h"

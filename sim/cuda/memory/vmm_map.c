@@ -4,6 +4,7 @@
 
 #include "driver.h"
 #include "heap.h"
+#include "lookup.h"
 #include "sim_cuda.h"
 #include "vmm.h"
 

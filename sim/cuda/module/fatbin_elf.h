@@ -2,7 +2,7 @@
 /* Machine code (ELF): the kernels and variables it names. */
 #pragma once
 
-#include "fatbin.h"
+#include "fatbin_content.h"
 
 bool fatbin_elf_is(const void *image, size_t length);
 uint64_t fatbin_elf_length(const void *image); /* from its own headers; 0 = not plausible */

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions: handles, attributes, cuFunc*, and how long a launch takes. */
+/* Functions: attributes, and how long a launch takes. */
 #include "function.h"
 
 #include <stdlib.h>
 
-#include "kernel.h"
-#include "module.h"
 #include "occupancy.h"
-#include "program.h"
 #include "scope.h"
-#include "sim_cuda.h"
 
 enum {
         SHARED_DEFAULT_BYTES = 48 << 10, /* a block's shared memory without asking for more */
@@ -24,33 +20,6 @@ static struct {
         struct function *pool;
 } functions = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool handle_is_plausible(const void *handle)
-{
-        return (uintptr_t)handle >= 4096 && (uintptr_t)handle % _Alignof(struct function) == 0;
-}
-
-CUresult function_need(CUfunction handle, struct function **ret_function)
-{
-        struct function *function = (struct function *)handle;
-
-        if (!handle_is_plausible(handle))
-                return CUDA_ERROR_INVALID_HANDLE;
-        if (function->magic == FUNCTION_MAGIC) {
-                *ret_function = function;
-                return CUDA_SUCCESS;
-        }
-        if (!kernel_get((CUkernel)handle))
-                return CUDA_ERROR_INVALID_HANDLE;
-        return kernel_function((struct kernel *)handle, ret_function);
-}
-
-struct function *function_get(CUfunction handle)
-{
-        struct function *function;
-
-        return function_need(handle, &function) == CUDA_SUCCESS ? function : NULL;
-}
-
 static struct function *pool_take(void)
 {
         autounlock pthread_mutex_t *held = scope_lock(&functions.lock);
@@ -61,8 +30,8 @@ static struct function *pool_take(void)
         return function;
 }
 
-struct function *function_new(struct module *module, const struct program_kernel *kernel,
-                              const struct ptx_kernel *ptx)
+struct function *function_new(struct module *module, const struct machine_gpu *gpu,
+                              const struct program_kernel *kernel, const struct ptx_kernel *ptx)
 {
         struct function *function = pool_take();
 
@@ -81,7 +50,7 @@ struct function *function_new(struct module *module, const struct program_kernel
                 .parameter_bytes = kernel->parameter_bytes,
                 .parameters = kernel->parameters,
         };
-        function_attributes(kernel, device_gpu(module->context->device), function->attributes);
+        function_attributes(kernel, gpu, function->attributes);
         function->has_fixed_duration = machine_kernel_duration(&driver.machine, kernel->name,
                                                                &function->fixed_duration_ns);
         return function;
@@ -199,121 +168,4 @@ uint64_t function_duration_ns(const struct function *function, const struct devi
         wide total = LAUNCH_NS + (busy_ns > wave_ns ? busy_ns : wave_ns);
 
         return (uint64_t)(total < limit ? total : limit);
-}
-
-CUresult sim_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
-{
-        struct function *function;
-
-        if (!pi || (unsigned)attrib >= CU_FUNC_ATTRIBUTE_MAX)
-                return CUDA_ERROR_INVALID_VALUE;
-
-        CUresult r = function_need(hfunc, &function);
-
-        if (r == CUDA_SUCCESS)
-                *pi = function->attributes[attrib];
-        return r;
-}
-
-CUresult sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
-{
-        struct function *function;
-        CUresult r = function_need(hfunc, &function);
-
-        if (r != CUDA_SUCCESS)
-                return r;
-        return function_set_attribute(function->attributes,
-                                      device_gpu(function->module->context->device), attrib, value);
-}
-
-/* Hints about caches and banks: checked, without effect on the model. */
-CUresult sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
-{
-        struct function *function;
-
-        if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
-                return CUDA_ERROR_INVALID_VALUE;
-        return function_need(hfunc, &function);
-}
-
-CUresult sim_cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
-{
-        struct function *function;
-
-        if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
-                return CUDA_ERROR_INVALID_VALUE;
-        return function_need(hfunc, &function);
-}
-
-CUresult sim_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
-{
-        struct function *function;
-
-        if (!hmod)
-                return CUDA_ERROR_INVALID_VALUE;
-
-        CUresult r = function_need(hfunc, &function);
-
-        if (r == CUDA_SUCCESS)
-                *hmod = (CUmodule)function->module;
-        return r;
-}
-
-CUresult sim_cuFuncGetName(const char **name, CUfunction hfunc)
-{
-        struct function *function;
-
-        if (!name)
-                return CUDA_ERROR_INVALID_VALUE;
-
-        CUresult r = function_need(hfunc, &function);
-
-        if (r == CUDA_SUCCESS)
-                *name = function->name;
-        return r;
-}
-
-CUresult sim_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
-                                size_t *paramSize)
-{
-        struct function *function;
-
-        if (!paramOffset)
-                return CUDA_ERROR_INVALID_VALUE;
-
-        CUresult r = function_need(func, &function);
-
-        if (r != CUDA_SUCCESS)
-                return r;
-        if (paramIndex >= function->parameter_count)
-                return CUDA_ERROR_INVALID_VALUE;
-        *paramOffset = function->parameters[paramIndex].offset;
-        if (paramSize)
-                *paramSize = function->parameters[paramIndex].size;
-        return CUDA_SUCCESS;
-}
-
-CUresult sim_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
-{
-        struct function *found;
-
-        if (!state)
-                return CUDA_ERROR_INVALID_VALUE;
-
-        CUresult r = function_need(function, &found);
-
-        if (r == CUDA_SUCCESS)
-                *state = found->is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED
-                                          : CU_FUNCTION_LOADING_STATE_UNLOADED;
-        return r;
-}
-
-CUresult sim_cuFuncLoad(CUfunction function)
-{
-        struct function *found;
-        CUresult r = function_need(function, &found);
-
-        if (r == CUDA_SUCCESS)
-                found->is_loaded = true;
-        return r;
 }

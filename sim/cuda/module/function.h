@@ -6,16 +6,12 @@
 #include <stdint.h>
 
 #include "context.h"
+#include "program_content.h"
 
 struct ptx_kernel;
 struct module;
-struct program_kernel;
 
 #define FUNCTION_MAGIC UINT32_C(0x6e756676)
-
-struct function_parameter {
-        size_t offset, size;
-};
 
 /* A CUfunction: a kernel in a module, that is, on one context. Never freed, only pooled, so that
  * an old handle is told apart (magic 0) and work that is still queued may read it. */
@@ -38,15 +34,9 @@ struct function {
         struct function *next; /* in the pool */
 };
 
-/* The function behind a CUfunction, or behind a CUkernel on the current context, whose library is
- * loaded there on first use. NULL: `handle` is neither, or the library could not be loaded. */
-struct function *function_get(CUfunction handle);
-/* The same with the reason: INVALID_HANDLE, INVALID_CONTEXT, OUT_OF_MEMORY … */
-CUresult function_need(CUfunction handle, struct function **ret_function);
-
 /* Made by the module; the pool's to keep. NULL: no memory. */
-struct function *function_new(struct module *module, const struct program_kernel *kernel,
-                              const struct ptx_kernel *ptx);
+struct function *function_new(struct module *module, const struct machine_gpu *gpu,
+                              const struct program_kernel *kernel, const struct ptx_kernel *ptx);
 void function_free(struct function *function);
 
 /* What cuFuncGetAttribute answers for a kernel on this GPU before anybody sets anything. */

@@ -25,8 +25,6 @@ struct kernel {
 
 /* NULL: `handle` is no living kernel. */
 struct kernel *kernel_get(CUkernel handle);
-/* The function on the current context; loads the library there if need be. */
-CUresult kernel_function(struct kernel *kernel, struct function **ret_function);
 
 struct kernel *kernel_new(struct library *library, const struct program_kernel *program,
                           size_t index);

@@ -126,13 +126,20 @@ CUresult library_module(struct library *library, struct context *context,
         return module_make(library, context, ret_module);
 }
 
-void library_forget(struct library *library, struct module *module)
+static void library_forget(struct library *library, const struct module *module)
 {
         autounlock pthread_mutex_t *held = scope_lock(&library->lock);
 
         for (size_t i = 0; i < library->module_count; i++)
                 if (library->modules[i] == module)
                         library->modules[i--] = library->modules[--library->module_count];
+}
+
+void library_context_done(const struct context *context)
+{
+        for (const struct module *module = context->modules; module; module = module->next)
+                if (module->library)
+                        library_forget(module->library, module);
 }
 
 static CUresult load(CUlibrary *ret_library, const void *image, size_t bytes, struct jit *jit)
@@ -157,6 +164,19 @@ static CUresult load(CUlibrary *ret_library, const void *image, size_t bytes, st
                 return CUDA_ERROR_OUT_OF_MEMORY;
         *ret_library = (CUlibrary)library;
         return CUDA_SUCCESS;
+}
+
+CUresult kernel_function(struct kernel *kernel, struct function **ret_function)
+{
+        struct context *context;
+        struct module *module;
+        CUresult r = context_need(&context);
+
+        if (r == CUDA_SUCCESS)
+                r = library_module(kernel->library, context, &module);
+        if (r == CUDA_SUCCESS)
+                *ret_function = module->functions[kernel->index];
+        return r;
 }
 
 /* Options say how long the image stays and what host code it shares: neither matters here. */

@@ -26,5 +26,7 @@ struct library *library_get(CUlibrary handle);
 /* The module on the context, made on first use. */
 CUresult library_module(struct library *library, struct context *context,
                         struct module **ret_module);
-/* The context goes: forget its module, which the caller frees. */
-void library_forget(struct library *library, struct module *module);
+/* The context goes: libraries forget its modules, which module_context_done() frees. */
+void library_context_done(const struct context *context);
+/* The kernel's function on the current context; loads its library there if need be. */
+CUresult kernel_function(struct kernel *kernel, struct function **ret_function);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "clock.h"
-#include "library.h"
 #include "memory.h"
 #include "program.h"
 #include "program_managed.h"
+#include "program_source.h"
 #include "ptx.h"
 #include "scope.h"
 #include "texture.h"
@@ -152,6 +152,7 @@ static void variables_fill(struct module *module)
 static CUresult functions_make(struct module *module)
 {
         const struct program *program = module->program;
+        const struct machine_gpu *gpu = device_gpu(module->context->device);
 
         module->functions = calloc(program->kernel_count + 1, sizeof *module->functions);
         if (!module->functions)
@@ -161,7 +162,7 @@ static CUresult functions_make(struct module *module)
                 const struct ptx_kernel *ptx =
                         kernel->has_ptx ? ptx_kernel_find(module->ptx, kernel->name) : NULL;
 
-                module->functions[i] = function_new(module, kernel, ptx);
+                module->functions[i] = function_new(module, gpu, kernel, ptx);
                 if (!module->functions[i])
                         return CUDA_ERROR_OUT_OF_MEMORY;
         }
@@ -279,14 +280,11 @@ void module_free(struct module *module)
         module_release(module);
 }
 
-/* The context is idle already. */
 void module_context_done(struct context *context)
 {
         while (context->modules) {
                 struct module *module = context->modules;
 
-                if (module->library)
-                        library_forget(module->library, module);
                 module_unlist(module);
                 module_release(module);
         }

@@ -58,5 +58,5 @@ CUresult module_variable(const struct module *module, const char *name, CUdevice
 /* A texture or surface reference of the module; NULL: no such. */
 struct texture *module_reference(const struct module *module, const char *name, bool is_surface);
 
-/* The context goes: its modules are freed. */
+/* The context goes, and is idle already: its modules are freed. After library_context_done(). */
 void module_context_done(struct context *context);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "program_source.h"
 #include "ptx.h"
 #include "scope.h"
 

@@ -2,7 +2,7 @@
 /* Managed variables: one each for the host and all contexts that a program is loaded into. */
 #pragma once
 
-#include "program.h"
+#include "program_content.h"
 
 struct ptx_module;
 

@@ -11,6 +11,7 @@
 #include "container.h"
 #include "fatbin.h"
 #include "getproc.h"
+#include "machine_layout.h"
 #include "ptx.h"
 #include "scope.h"
 #include "vec.h"

@@ -2,10 +2,12 @@
 /* Where a program comes from: the PTX texts and the machine code of its image. */
 #pragma once
 
-#include "program.h"
+#include "cuda_prototypes.h"
+#include "err.h"
+#include "program_content.h"
 
-struct fatbin_kernel;
-struct fatbin_variable;
+struct machine_gpu;
+struct ptx_module;
 struct program_source;
 
 struct program_source *program_source_new(void);         /* NULL: no memory */
@@ -21,6 +23,6 @@ CUresult program_source_parse(struct program_source *source, const struct machin
 /* Adds to the program what the machine code has and the PTX has not. -ENOMEM. */
 int program_source_gather(struct program_source *source, struct program *program);
 
-/* The program's side of it. -ENOMEM. */
-int program_add_kernel(struct program *program, const struct fatbin_kernel *binary);
-int program_add_variable(struct program *program, const struct fatbin_variable *binary);
+/* A parsed PTX module of one's own, NULL in *ret_ptx when the program has no PTX; give it back. */
+CUresult program_take_ptx(struct program *program, struct ptx_module **ret_ptx);
+void program_give_ptx(struct program *program, struct ptx_module *ptx);

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "work.h"
+#include "stream_state.h"
 
 enum task_kind { TASK_RUN, TASK_HOST, TASK_POLL };
 enum { TASK_DEPS = 8 };

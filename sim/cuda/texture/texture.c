@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy.h"
+#include "copy_shape.h"
 #include "sim_cuda.h"
 
 enum { TEXTURE_BLOCK = 1024, TEXTURE_BLOCKS = 1024 };

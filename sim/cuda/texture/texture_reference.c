@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "copy.h"
+#include "copy_shape.h"
 #include "sim_cuda.h"
 
 static struct texture *reference_get(const void *handle, bool is_surface)
