@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills, where they count as compute: held to the limit on every route, by the counters of
- * the machine's engines. A busy host may make the load smaller, never larger. */
+ * the machine's engines (judge.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "judge.h"
 #include "moves.h"
 #include "timeline.h"
 
 /* Engines so slow that this much takes some milliseconds. */
-enum { LIMIT = 20, MOST = 32, LEAST = 4, RUN_MS = 400, ROW_MS = 60, ROW_MOST = 55, TRIES = 4 };
+enum { LIMIT = 20, RUN_MS = 400, ROW_MS = 60, ROW_MOST = 55, TRIES = 4 };
 #define BYTES_PER_S (BYTES * UINT64_C(1000) / 3)
 
 static struct mover mover;
@@ -197,28 +198,35 @@ SIM_TEST(every_copy_and_fill_counts)
                                 fail_msg("%s", why);
 }
 
-static void check_load(double load)
+static double move_measure(void *closure)
 {
-        if (load > MOST || load < LEAST)
-                fail_msg("%.1f %% of an engine's time under a limit of %d", load, LIMIT);
+        run(closure, JUDGE_WARM_MS);
+        return run(closure, JUDGE_RUN_MS);
+}
+
+static void judge_move(const char *name)
+{
+        struct move move = *move_named(name);
+
+        judge_limit(LIMIT, move_measure, &move);
 }
 
 SIM_TEST(copies_keep_to_the_limit)
 {
         begin("count");
-        check_load(run(move_named("cuMemcpyHtoDAsync_v2"), RUN_MS));
+        judge_move("cuMemcpyHtoDAsync_v2");
 }
 
 SIM_TEST(copies_that_are_waited_for_keep_to_the_limit)
 {
         begin("count");
-        check_load(run(move_named("cuMemcpyDtoH_v2"), RUN_MS));
+        judge_move("cuMemcpyDtoH_v2");
 }
 
 SIM_TEST(fills_keep_to_the_limit)
 {
         begin("count");
-        check_load(run(move_named("cuMemsetD8Async"), RUN_MS));
+        judge_move("cuMemsetD8Async");
 }
 
 SIM_TEST(by_default_copies_are_exempt)
@@ -243,10 +251,10 @@ static CUresult kernel_and_copy(struct mover *m)
 
 SIM_TEST(kernels_and_copies_have_one_limit)
 {
-        const struct move both = { "a kernel and a copy", kernel_and_copy };
+        struct move both = { "a kernel and a copy", kernel_and_copy };
 
         begin("count");
-        check_load(run(&both, RUN_MS));
+        judge_limit(LIMIT, move_measure, &both);
 }
 
 /* Deep in debt: what is captured costs nothing and is not held up. */
@@ -268,10 +276,17 @@ SIM_TEST(a_capture_of_copies_is_not_held_up)
         CHECK_EQ(nodes, 100); /* nothing of ours among them */
 }
 
+static CUgraphExec copies;
+
+static CUresult launch_copies(struct mover *m)
+{
+        return cuGraphLaunch(copies, m->worker.stream);
+}
+
 /* They come with the graph, whatever is said of copies. */
 SIM_TEST(copies_of_a_graph_are_charged_with_it)
 {
-        static CUgraphExec instance;
+        struct move graph_move = { "a graph of a copy", launch_copies };
         struct mover *m = &mover;
         CUgraph graph;
 
@@ -279,13 +294,8 @@ SIM_TEST(copies_of_a_graph_are_charged_with_it)
         CHECK_EQ(cuStreamBeginCapture_v2(STREAM, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
         CHECK_EQ(cuMemcpyHtoDAsync_v2(m->device, m->host, BYTES, STREAM), CUDA_SUCCESS);
         CHECK_EQ(cuStreamEndCapture(STREAM, &graph), CUDA_SUCCESS);
-        CHECK_EQ(cuGraphInstantiateWithFlags(&instance, graph, 0), CUDA_SUCCESS);
-        const struct worker_time begin_time = engines_time();
-        while (engines_time().clock_ns - begin_time.clock_ns < RUN_MS * UINT64_C(1000000))
-                CHECK_EQ(cuGraphLaunch(instance, STREAM), CUDA_SUCCESS);
-        const struct worker_time end = engines_time();
-        check_load((double)(end.busy_ns - begin_time.busy_ns) * 100 /
-                   (double)(end.clock_ns - begin_time.clock_ns));
+        CHECK_EQ(cuGraphInstantiateWithFlags(&copies, graph, 0), CUDA_SUCCESS);
+        judge_limit(LIMIT, move_measure, &graph_move);
 }
 
 SIM_TEST(data_arrives)
