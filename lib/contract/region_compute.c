@@ -14,6 +14,9 @@ enum { TICK_NS = 64, RATE_BITS = 10 };
 #define DEPTH_WALL_NS  (40 * NS_PER_MS)
 #define DEPTH_LEAST_NS (8 * NS_PER_MS) /* two quanta */
 #define LONGEST_NS     (100 * NS_PER_MS)
+#define WORK_MOST_NS   (1000 * NS_PER_S) /* that a process may leave: more is nonsense */
+/* A limit that was raised is felt after this time, and some for those who wait to wake. */
+#define FORGIVEN_WALL_NS (60 * NS_PER_MS)
 
 static_assert(COMPUTE_WHOLE < 1 << RATE_BITS, "a rate fits its bits");
 
@@ -65,15 +68,37 @@ uint64_t region_compute_owed_ns(const struct region_compute *compute, struct com
 uint64_t region_compute_take(struct region_compute *compute, struct compute_rate rate,
                              uint64_t now_ns, uint64_t work_ns)
 {
-        uint64_t word = atomic_load(&compute->debt), next;
+        uint64_t word = atomic_load(&compute->debt);
 
+        for (;;) {
+                const int64_t paid = word_paid_ns(word, rate, now_ns);
+                const bool is_owed = paid > (int64_t)now_ns;
+                const int64_t more = is_owed ? 0 : wall_ns((int64_t)work_ns, rate.permille);
+
+                /* What was converted to another rate is kept: converted anew at each query, the rest
+                 * would shrink with the old deadline, and no sooner. */
+                if ((is_owed && (word & RATE_MASK) == rate.permille) ||
+                    atomic_compare_exchange_weak(&compute->debt, &word,
+                                                 word_make(paid + more, rate.permille)))
+                        return is_owed ? (uint64_t)paid - now_ns : 0;
+        }
+}
+
+void region_compute_forgive(struct region_compute *compute, uint32_t permille, uint64_t now_ns)
+{
+        uint32_t before = atomic_load(&compute->share_permille);
+
+        if (before == permille ||
+            !atomic_compare_exchange_strong(&compute->share_permille, &before, permille) ||
+            before == 0 || before > permille)
+                return;
+        const struct compute_rate rate = region_compute_rate(compute, permille);
+        const int64_t most = (int64_t)(now_ns + FORGIVEN_WALL_NS);
+        uint64_t word = atomic_load(&compute->debt), next;
         do {
-                int64_t paid = word_paid_ns(word, rate, now_ns);
-                if (paid > (int64_t)now_ns)
-                        return (uint64_t)paid - now_ns;
-                next = word_make(paid + wall_ns((int64_t)work_ns, rate.permille), rate.permille);
+                const int64_t paid = word_paid_ns(word, rate, now_ns);
+                next = word_make(paid < most ? paid : most, permille);
         } while (!atomic_compare_exchange_weak(&compute->debt, &word, next));
-        return 0;
 }
 
 bool region_compute_correct(struct region_compute *compute, struct compute_rate rate,
@@ -87,6 +112,18 @@ bool region_compute_correct(struct region_compute *compute, struct compute_rate 
                 next = word_make(paid + wall_ns(work_ns, rate.permille), rate.permille);
         } while (!atomic_compare_exchange_weak(&compute->debt, &word, next));
         return work_ns < 0 && paid > (int64_t)now_ns;
+}
+
+void region_compute_add(struct region_compute *compute, uint64_t at_ns, uint64_t work_ns)
+{
+        const uint32_t permille = (uint32_t)(atomic_load(&compute->debt) & RATE_MASK);
+
+        if (work_ns > WORK_MOST_NS)
+                work_ns = WORK_MOST_NS;
+        /* Nobody charged anything yet: there was no limit. */
+        if (permille && permille < COMPUTE_WHOLE)
+                region_compute_correct(compute, region_compute_rate(compute, permille), at_ns,
+                                       (int64_t)work_ns);
 }
 
 /* Marks the slots of one cell; how many were marked before. */

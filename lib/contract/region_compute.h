@@ -5,7 +5,7 @@
  * process may be killed at any instruction: an operation happened or did not. Work of c nanoseconds
  * at a rate of 30 % moves the time c / 0.3 further on; a container may start work when that time has
  * come. A time that has passed is credit, up to a depth. When the rate changes, whoever touches the
- * word next converts what is left of debt or credit to the new one.
+ * word next converts what is left of debt or credit to the new one, once.
  *
  * What was used is kept for two seconds, in steps of 10 µs: each step counts once, however many processes
  * say that they had the device in it. Times are CLOCK_MONOTONIC. */
@@ -34,9 +34,16 @@ uint64_t region_compute_owed_ns(const struct region_compute *compute, struct com
  * charged, and the answer is how long to wait at least. */
 uint64_t region_compute_take(struct region_compute *compute, struct compute_rate rate,
                              uint64_t now_ns, uint64_t work_ns);
+/* The share says that the container may have so much. Where that is more than it said before, what was
+ * owed under the old limit delays nobody for longer than a moment. What a process of the container
+ * takes away from itself is another thing: it cannot be given back by another. */
+void region_compute_forgive(struct region_compute *compute, uint32_t permille, uint64_t now_ns);
 /* Corrects what was charged, either way. True: waiting processes may start earlier than they think. */
 bool region_compute_correct(struct region_compute *compute, struct compute_rate rate,
                             uint64_t now_ns, int64_t work_ns);
+
+/* Charges work that was done by then, at the rate of the last charge: for those who know no limit. */
+void region_compute_add(struct region_compute *compute, uint64_t at_ns, uint64_t work_ns);
 
 /* The device worked for the container from begin to end: the part that no process had said before. */
 uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns);

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-        REGION_VERSION = 4,
+        REGION_VERSION = 5,
         REGION_DEVICES = 64,
         REGION_CHARGES = 2 * REGION_DEVICES, /* of the devices, then virtual */
         REGION_SLOTS = 8191,                 /* processes at a time; slot 0 is nobody */
@@ -48,6 +48,12 @@ struct region_charges {          /* one process on one device: a cache line */
 };
 static_assert(sizeof(struct region_charges) == 64, "one cache line");
 
+/* What a process left to a device; region_pending.h has the operations. */
+struct region_pending {
+        _Atomic uint64_t word;    /* {since when, how much of it was charged}; 0: nothing */
+        _Atomic uint64_t seen_ns; /* when it was last seen to be not done */
+};
+
 enum region_state { REGION_FREE, REGION_JOINING, REGION_LIVE, REGION_REAPED };
 struct region_slot {
         _Atomic uint64_t state;      /* {pid, reaper's slot, enum region_state} */
@@ -56,6 +62,7 @@ struct region_slot {
         _Atomic uint32_t node_pid;   /* by which the node's agent does; 0: it was not asked */
         char name[40];
         _Atomic uint64_t gpu_ns[REGION_DEVICES]; /* GPU time it used */
+        struct region_pending pendings[REGION_DEVICES];
         struct region_charges charges[REGION_CHARGES];
 };
 static_assert(sizeof(struct region_slot) % 64 == 0, "charges stay in their cache lines");
@@ -72,12 +79,12 @@ static_assert(sizeof(struct region_device) == 128, "two cache lines: words do no
 
 /* GPU time of the container on one device; region_compute.h has the operations. */
 struct region_compute {
-        _Atomic uint64_t debt;         /* {when all is paid, at which rate} */
-        _Atomic uint64_t longest_ns;   /* the longest piece of work seen */
-        _Atomic uint64_t gpu_ns;       /* used in all */
-        _Atomic uint64_t throttled_ns; /* threads waited so long in all */
-        _Atomic uint32_t wake;         /* futex: those who wait check again */
-        uint32_t reserved_word;
+        _Atomic uint64_t debt;           /* {when all is paid, at which rate} */
+        _Atomic uint64_t longest_ns;     /* the longest piece of work seen */
+        _Atomic uint64_t gpu_ns;         /* used in all */
+        _Atomic uint64_t throttled_ns;   /* threads waited so long in all */
+        _Atomic uint32_t wake;           /* futex: those who wait check again */
+        _Atomic uint32_t share_permille; /* what the share said last; 0: nothing */
         uint64_t reserved[3];
         _Atomic uint64_t cells[REGION_CELLS]; /* {which 240 µs, a bit for each 10 of them} */
 };

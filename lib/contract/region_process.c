@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "process.h"
+#include "region_pending.h"
 #include "scope.h"
 
 enum { REAP_PAUSE = 10 }; /* times as long as it takes */
@@ -129,6 +130,8 @@ static unsigned slot_reap(struct region *region, uint32_t slot)
         }
         for (uint32_t i = 1; i <= high; i++)
                 if (slot_is_ours(region, i)) {
+                        region_pending_charge(region->file, &region->file->slots[i],
+                                              clock_now_ns());
                         region_take_back(region, i);
                         slot_free(region, i);
                         reaped++;
@@ -204,6 +207,8 @@ int region_join(struct region *region)
         atomic_store(&s->node_pid, 0);
         for (unsigned i = 0; i < REGION_DEVICES; i++)
                 atomic_store(&s->gpu_ns[i], 0);
+        for (unsigned i = 0; i < REGION_DEVICES; i++)
+                region_pending_note(s, i, 0, 0, 0);
         process_name(s->name, sizeof s->name);
         atomic_store(&s->start_time, process_start_time(pid));
         region->slot = slot;

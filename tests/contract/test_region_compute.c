@@ -61,6 +61,63 @@ TEST(a_rate_that_changes_converts_what_is_owed)
         free(compute);
 }
 
+/* Looked at again and again, as those do who wait. */
+TEST(a_debt_that_was_converted_is_paid_at_the_new_rate)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate slow = spent(compute, 30);
+
+        CHECK_EQ(region_compute_take(compute, slow, BEGIN, 20 * MS), 0);
+        struct compute_rate fast = region_compute_rate(compute, 800);
+        uint64_t waited = 0;
+        while (region_compute_take(compute, fast, BEGIN + waited, MS) > 0)
+                waited += MS;
+        CHECK_EQ(waited, 25 * MS);
+        free(compute);
+}
+
+TEST(a_debt_that_was_converted_is_longer_at_a_lower_rate)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate fast = spent(compute, 800);
+
+        CHECK_EQ(region_compute_take(compute, fast, BEGIN, 80 * MS), 0);
+        struct compute_rate slow = region_compute_rate(compute, 100);
+        CHECK(is_near(region_compute_take(compute, slow, BEGIN, MS), 800 * MS));
+        CHECK(is_near(region_compute_take(compute, slow, BEGIN + 100 * MS, MS), 700 * MS));
+        free(compute);
+}
+
+/* 500 ms at 3 %: 16 s are owed. */
+TEST(a_share_that_is_raised_leaves_a_moment_of_the_debt)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate slow = spent(compute, 30), fast;
+
+        region_compute_forgive(compute, 30, BEGIN);
+        CHECK_EQ(region_compute_take(compute, slow, BEGIN, 500 * MS), 0);
+        region_compute_forgive(compute, 30, BEGIN);
+        CHECK(region_compute_owed_ns(compute, slow, BEGIN) > 16000 * MS);
+        region_compute_forgive(compute, 800, BEGIN);
+        fast = region_compute_rate(compute, 800);
+        CHECK(is_near(region_compute_owed_ns(compute, fast, BEGIN), 60 * MS));
+        free(compute);
+}
+
+TEST(a_process_with_less_than_its_share_is_forgiven_nothing)
+{
+        struct region_compute *compute = compute_new();
+        struct compute_rate tight = spent(compute, 100), share;
+
+        region_compute_forgive(compute, 500, BEGIN);
+        CHECK_EQ(region_compute_take(compute, tight, BEGIN, 100 * MS), 0);
+        region_compute_forgive(compute, 500, BEGIN);
+        share = region_compute_rate(compute, 500);
+        CHECK(is_near(region_compute_take(compute, share, BEGIN, MS), 200 * MS));
+        CHECK(is_near(region_compute_take(compute, tight, BEGIN, MS), 1000 * MS));
+        free(compute);
+}
+
 TEST(credit_is_no_deeper_than_the_depth)
 {
         struct region_compute *compute = compute_new();
@@ -178,6 +235,10 @@ int main(void)
 {
         return RUN(CASE(debt_is_kept_a_long_kernel_is_followed_by_a_long_pause),
                    CASE(a_rate_that_changes_converts_what_is_owed),
+                   CASE(a_debt_that_was_converted_is_paid_at_the_new_rate),
+                   CASE(a_debt_that_was_converted_is_longer_at_a_lower_rate),
+                   CASE(a_share_that_is_raised_leaves_a_moment_of_the_debt),
+                   CASE(a_process_with_less_than_its_share_is_forgiven_nothing),
                    CASE(credit_is_no_deeper_than_the_depth),
                    CASE(the_depth_covers_the_longest_work_and_two_quanta),
                    CASE(a_correction_goes_both_ways_and_tells_who_waits),
