@@ -368,20 +368,27 @@ def stream_of(function):
 
 
 def preload_move(table, function):
-    """The hook of a copy or fill, and the shell that asks for it."""
+    """The hook of a copy or fill, and the shell that asks for it. Without a stream it waits for work before it."""
     names = function.names()
+    waits = not any(is_stream(p) for p in function.parameters)
+    test = "!limits_copies_count()" + (" && !meter_has_work()" if waits else "")
     if function.name == function.body:
         yield f"{hook_signature(function)}\n{{"
         yield "\tstruct admission admission;\n"
+        if waits:
+            yield "\tbatch_wait_begins();"
         yield f"\tmove_admit({stream_of(function)}, (const void *)real,"
         yield f"\t\t   {function.attributes['moves']}, &admission);"
         yield f"\tCUresult r = real({', '.join(names)});"
-        yield "\tbatch_settle(&admission, r);\n\treturn r;\n}\n"
+        yield "\tbatch_settle(&admission, r);"
+        if waits:
+            yield "\tbatch_wait_ends();"
+        yield "\treturn r;\n}\n"
     shape = Shape(function, False)
     yield f"__attribute__((noinline)) static {shape.signature('slow_' + function.name)}\n{{"
     yield from preload_call(table, function, names)
     yield f'__attribute__((visibility("default")))\n{shape.shell()}\n{{'
-    yield from preload_test(table, shape, "!limits_copies_count()", "slow")
+    yield from preload_test(table, shape, test, "slow")
 
 
 def list_hook(function):

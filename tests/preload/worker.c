@@ -9,17 +9,17 @@
 #include "timeline.h"
 
 static const struct machine_kernel_time times[WORKER_KERNELS] = {
-        [KERNEL_100US] = { "k100us", 100 },
-        [KERNEL_2MS] = { "k2ms", 2000 },
-        [KERNEL_100MS] = { "k100ms", 100000 },
-        [KERNEL_2S] = { "k2s", 2000000 },
+        [KERNEL_100US] = { "k100us", 100 },    [KERNEL_2MS] = { "k2ms", 2000 },
+        [KERNEL_100MS] = { "k100ms", 100000 }, [KERNEL_2S] = { "k2s", 2000000 },
+        [KERNEL_20MS] = { "k20ms", 20000 },
 };
 
 static const char source[] = ".version 7.0\n.target sm_60\n.address_size 64\n"
                              ".visible .entry k100us()\n{\nret;\n}\n"
                              ".visible .entry k2ms()\n{\nret;\n}\n"
                              ".visible .entry k100ms()\n{\nret;\n}\n"
-                             ".visible .entry k2s()\n{\nret;\n}\n";
+                             ".visible .entry k2s()\n{\nret;\n}\n"
+                             ".visible .entry k20ms()\n{\nret;\n}\n";
 
 void worker_machine(const char *cores)
 {

@@ -2,6 +2,7 @@
 /* Arrays and mipmaps: their layout is the driver's secret, so they are measured; they hold at least
  * their elements, so one that cannot fit is refused before the driver is asked. */
 #include "array_need.h"
+#include "batch.h"
 #include "measured.h"
 #include "real.h"
 
@@ -89,14 +90,20 @@ CUresult hook_cuArrayDestroy(cuArrayDestroy_fn *real, CUarray array)
 {
         struct measured_gift gift;
 
+        batch_wait_begins();
         measured_give_begin(&gift, array);
-        return measured_give_end(&gift, real(array));
+        const CUresult r = measured_give_end(&gift, real(array));
+        batch_wait_ends();
+        return r;
 }
 
 CUresult hook_cuMipmappedArrayDestroy(cuMipmappedArrayDestroy_fn *real, CUmipmappedArray array)
 {
         struct measured_gift gift;
 
+        batch_wait_begins();
         measured_give_begin(&gift, array);
-        return measured_give_end(&gift, real(array));
+        const CUresult r = measured_give_end(&gift, real(array));
+        batch_wait_ends();
+        return r;
 }

@@ -55,11 +55,12 @@ CUresult hook_cuCtxCreate_v4(cuCtxCreate_v4_fn *real, CUcontext *context,
 static CUresult context_end(CUcontext context, CUresult (*end)(CUcontext context),
                             bool (*is_gone)(CUcontext context))
 {
-        meter_context_ends((uint64_t)(uintptr_t)context);
+        batch_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
         CUresult r = end(context);
         devices_context_ended();
         bool has_ended = r == CUDA_SUCCESS && is_gone(context);
+        meter_context_ended((uint64_t)(uintptr_t)context, has_ended);
         if (has_ended && limits_are_set())
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();

@@ -11,3 +11,14 @@ CUresult hook_cuEventSynchronize(cuEventSynchronize_fn *real, CUevent event)
         batch_harvest();
         return r;
 }
+
+CUresult hook_cuEventQuery(cuEventQuery_fn *real, CUevent event)
+{
+        const CUresult r = real(event);
+
+        if (r == CUDA_ERROR_NOT_READY)
+                batch_wait_begins();
+        else if (r == CUDA_SUCCESS)
+                batch_harvest();
+        return r;
+}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Green contexts: a part of a device's multiprocessors, with memory of its own. */
+#include "batch.h"
 #include "devices.h"
 #include "library_charge.h"
 #include "limits.h"
 #include "measure.h"
-#include "meter.h"
 #include "presence.h"
 
 static CUcontext context_of(CUgreenCtx green)
@@ -45,10 +45,11 @@ CUresult hook_cuGreenCtxDestroy(cuGreenCtxDestroy_fn *real, CUgreenCtx green)
         if (!limits_are_set())
                 return real(green);
         CUcontext context = context_of(green);
-        meter_context_ends((uint64_t)(uintptr_t)context);
+        batch_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
         CUresult r = real(green);
         devices_context_ended();
+        meter_context_ended((uint64_t)(uintptr_t)context, r == CUDA_SUCCESS);
         if (r == CUDA_SUCCESS)
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries: loaded for all contexts at once, so that no launch takes memory unasked. */
+#include "batch.h"
 #include "image_need.h"
 #include "ledger.h"
 #include "library_charge.h"
@@ -46,7 +47,10 @@ CUresult hook_cuLibraryLoadFromFile(cuLibraryLoadFromFile_fn *real, CUlibrary *l
 
 CUresult hook_cuLibraryUnload(cuLibraryUnload_fn *real, CUlibrary library)
 {
-        return limits_are_set() ? library_charge_unload(real, library) : real(library);
+        batch_wait_begins();
+        const CUresult r = limits_are_set() ? library_charge_unload(real, library) : real(library);
+        batch_wait_ends();
+        return r;
 }
 
 CUresult hook_cuLibraryGetManaged(cuLibraryGetManaged_fn *real, CUdeviceptr *address, size_t *bytes,

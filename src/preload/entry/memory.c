@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plain device memory: allocate, free, and what the container is told of its size. */
+#include "batch.h"
 #include "devices.h"
 #include "gate_memory.h"
 #include "graph_charge.h"
@@ -96,17 +97,21 @@ CUresult hook_cuMemAllocPitch(cuMemAllocPitch_fn *real, CUdeviceptr_v1 *address,
         return r;
 }
 
+/* Freeing waits for the work of the context. */
 CUresult hook_cuMemFree_v2(cuMemFree_v2_fn *real, CUdeviceptr address)
 {
         CUresult r;
 
         if (!limits_are_set())
                 return real(address);
-        if (virtual_free(real, address, &r))
-                return r;
-        struct holding note;
-        pool_charge_free_begin(address, &note);
-        return pool_charge_free_end(real(address), &note, NULL);
+        batch_wait_begins();
+        if (!virtual_free(real, address, &r)) {
+                struct holding note;
+                pool_charge_free_begin(address, &note);
+                r = pool_charge_free_end(real(address), &note, NULL);
+        }
+        batch_wait_ends();
+        return r;
 }
 
 CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
@@ -114,8 +119,19 @@ CUresult hook_cuMemFree(cuMemFree_fn *real, CUdeviceptr_v1 address)
         if (!limits_are_set())
                 return real(address);
         struct holding note;
+        batch_wait_begins();
         pool_charge_free_begin(address, &note);
-        return pool_charge_free_end(real(address), &note, NULL);
+        const CUresult r = pool_charge_free_end(real(address), &note, NULL);
+        batch_wait_ends();
+        return r;
+}
+
+CUresult hook_cuMemFreeHost(cuMemFreeHost_fn *real, void *memory)
+{
+        batch_wait_begins();
+        const CUresult r = real(memory);
+        batch_wait_ends();
+        return r;
 }
 
 /* What the driver has been given back meanwhile is free. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules: code and variables are device memory too. */
+#include "batch.h"
 #include "image_need.h"
 #include "limits.h"
 #include "measured.h"
@@ -90,8 +91,10 @@ CUresult hook_cuModuleUnload(cuModuleUnload_fn *real, CUmodule module)
 {
         struct measured_gift gift;
 
+        batch_wait_begins();
         measured_give_begin(&gift, module);
         CUresult r = measured_give_end(&gift, real(module));
+        batch_wait_ends();
         if (r == CUDA_SUCCESS)
                 variable_charge_end(module);
         return r;

@@ -5,7 +5,6 @@
 #include "devices.h"
 #include "library_charge.h"
 #include "limits.h"
-#include "meter.h"
 #include "presence.h"
 
 static bool is_active(CUdevice device)
@@ -51,10 +50,11 @@ static CUresult end(CUresult (*real)(CUdevice), CUdevice device)
         presence_enter();
         if (real_cuda.cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS)
                 real_cuda.cuDevicePrimaryCtxRelease_v2(device);
-        meter_context_ends((uint64_t)(uintptr_t)context);
+        batch_context_ends((uint64_t)(uintptr_t)context);
         CUresult r = real(device);
         devices_context_ended();
         bool is_gone = r == CUDA_SUCCESS && !is_active(device);
+        meter_context_ended((uint64_t)(uintptr_t)context, is_gone);
         if (is_gone)
                 ledger_release_context((uint64_t)(uintptr_t)context);
         presence_leave();

@@ -11,6 +11,18 @@ CUresult hook_cuStreamSynchronize(cuStreamSynchronize_fn *real, CUstream stream)
         return r;
 }
 
+/* A program that polls will hardly submit more before the work is done. */
+CUresult hook_cuStreamQuery(cuStreamQuery_fn *real, CUstream stream)
+{
+        const CUresult r = real(stream);
+
+        if (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY)
+                batch_end(batch_stream(stream, real == real_cuda.cuStreamQuery_ptsz));
+        if (r == CUDA_SUCCESS)
+                batch_harvest();
+        return r;
+}
+
 CUresult hook_cuStreamDestroy_v2(cuStreamDestroy_v2_fn *real, CUstream stream)
 {
         batch_stream_ends(stream);

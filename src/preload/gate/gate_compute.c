@@ -11,6 +11,7 @@
 #include "limits_compute.h"
 #include "log.h"
 #include "region_compute.h"
+#include "region_pending.h"
 
 /* A limit that changes in the share, which wakes nobody, is seen within this time. */
 #define LOOK_NS (25 * NS_PER_MS)
@@ -21,6 +22,8 @@
  * keeps it busy over a stall of its own. */
 #define IN_FLIGHT_NS       (4 * NS_PER_MS)
 #define IN_FLIGHT_WHOLE_NS (16 * NS_PER_MS)
+/* What a process that died left to the GPU is charged by those who wait, at most this often. */
+#define REAP_NS (100 * NS_PER_MS)
 /* A correction that frees less is not worth waking others for. */
 #define WAKE_NS (100 * NS_PER_US)
 
@@ -41,6 +44,9 @@ uint64_t gate_compute_ask(unsigned device_index, uint64_t work_ns)
 
         if (!permille || permille >= COMPUTE_WHOLE)
                 return 0;
+        const unsigned share_permille = limits_compute_share_permille(device_index);
+        if (share_permille)
+                region_compute_forgive(compute, share_permille, clock_now_ns());
         return region_compute_take(compute, region_compute_rate(compute, permille),
                                    clock_now_ns() + EARLY_NS, work_ns);
 }
@@ -79,6 +85,15 @@ uint64_t gate_compute_used(unsigned device_index, uint64_t begin_ns, uint64_t en
         return used;
 }
 
+void gate_compute_pending(unsigned device_index, uint64_t since_ns, uint64_t charged_ns)
+{
+        const struct region *region = ledger_region();
+
+        if (ledger_is_open())
+                region_pending_note(&region->file->slots[region->slot], device_index, since_ns,
+                                    charged_ns, clock_now_ns());
+}
+
 void gate_compute_saw(unsigned device_index, uint64_t work_ns)
 {
         region_compute_saw(compute_of(device_index), work_ns);
@@ -99,6 +114,7 @@ static void throttle_note(struct region_compute *compute, unsigned device_index,
 
 void gate_compute_wait(unsigned device_index, uint64_t wait_ns)
 {
+        ledger_reap_every(REAP_NS);
         struct region_compute *compute = compute_of(device_index);
         uint32_t seen = atomic_load(&compute->wake);
         uint64_t begin_ns = clock_now_ns();

@@ -23,6 +23,10 @@ uint64_t gate_compute_in_flight_ns(unsigned device_index);
  * the container had said before is its answer and counts as used. */
 uint64_t gate_compute_used(unsigned device_index, uint64_t begin_ns, uint64_t end_ns);
 
+/* The process has work of so much that was charged, since then, and it was not done just now: for whoever
+ * charges the container if the process dies. 0: nothing. */
+void gate_compute_pending(unsigned device_index, uint64_t since_ns, uint64_t charged_ns);
+
 /* A piece of work that cannot be divided takes so long. */
 void gate_compute_saw(unsigned device_index, uint64_t work_ns);
 

@@ -2,6 +2,7 @@
 /* The memory gate. */
 #include "gate_memory.h"
 
+#include "clock.h"
 #include "limits.h"
 #include "log.h"
 #include "presence.h"
@@ -194,7 +195,7 @@ uint64_t gate_memory_free(int device_index, uint64_t total_bytes)
         /* Without a device of the share there is nothing to be had. */
         if (device_index < 0 || !ledger_is_open())
                 return 0;
-        ledger_reap_now_and_then();
+        ledger_reap_every(10 * NS_PER_MS);
         uint64_t used = ledger_used_bytes((unsigned)device_index) +
                         ledger_virtual_bytes((unsigned)device_index);
         return used < total_bytes ? total_bytes - used : 0;

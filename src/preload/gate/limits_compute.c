@@ -78,6 +78,13 @@ unsigned limits_compute_permille(unsigned device_index)
         return given || !takes_timeslices() ? given * 10 : COMPUTE_WHOLE;
 }
 
+unsigned limits_compute_share_permille(unsigned device_index)
+{
+        const struct share_device *device = limits_compute.share ? limits_row(device_index) : NULL;
+
+        return device ? share_cap_percent(device) * 10 : 0;
+}
+
 bool limits_compute_has_copies(unsigned device_index)
 {
         const struct share_device *device = limits_row(device_index);

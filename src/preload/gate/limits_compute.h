@@ -34,5 +34,7 @@ void limits_compute_tighten(unsigned device_index, const struct share_device *ro
 
 /* Thousandths of the device that it may use; 0: no limit. */
 unsigned limits_compute_permille(unsigned device_index);
+/* The same as the share says it, whatever this process's environment takes away; 0: no share. */
+unsigned limits_compute_share_permille(unsigned device_index);
 /* Do copies and fills count there? */
 bool limits_compute_has_copies(unsigned device_index);

@@ -17,6 +17,8 @@
 
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 
+#define REAP_NS (10 * NS_PER_MS)
+
 static struct region ledger;
 static _Atomic bool ledger_doubt; /* to be compared with the driver's figure */
 
@@ -63,7 +65,11 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 region_reap(&ledger);
                 r = region_join(&ledger);
         }
-        return r < 0 ? err_set(e, r, "region '%s' has no slot for another process", path) : 0;
+        if (r < 0)
+                return err_set(e, r, "region '%s' has no slot for another process", path);
+        /* What programs of a moment ago left to the GPU is charged before this one is given any time. */
+        ledger_reap_every(REAP_NS);
+        return 0;
 }
 
 bool ledger_is_open(void)
@@ -343,9 +349,9 @@ static bool reap(void)
         return true;
 }
 
-bool ledger_reap_now_and_then(void)
+bool ledger_reap_every(uint64_t every_ns)
 {
-        return region_reap_is_due(&ledger, 10 * NS_PER_MS, clock_now_ns()) && reap();
+        return region_reap_is_due(&ledger, every_ns, clock_now_ns()) && reap();
 }
 
 bool ledger_reap_to_refuse(void)

@@ -67,8 +67,8 @@ void ledger_measured(unsigned device_index);
  * a program may ask in a loop: what was done a moment ago is not done again. True: it was done, what is
  * used may be less. */
 bool ledger_reap_to_refuse(void);
-/* The same for who only queries, and may see a dead process for 10 ms. */
-bool ledger_reap_now_and_then(void);
+/* The same unless it was done so long ago: for who may see a dead process for a while. */
+bool ledger_reap_every(uint64_t every_ns);
 /* Waits while another process holds the remainder; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned device_index);
 

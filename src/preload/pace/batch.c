@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "gate_compute.h"
 #include "gate_timeslice.h"
+#include "settler.h"
 #include "stream_end.h"
 
 #define CREDIT_NS  (500 * NS_PER_US) /* charged at a time */
@@ -50,10 +51,12 @@ static void batch_close(struct batch *batch)
         const struct segment_end end = { .planned_ns = batch->planned_ns };
         const CUstream stream = stream_of(batch);
 
-        if (handle_holds(batch) && !is_capturing(stream))
+        if (handle_holds(batch) && !is_capturing(stream)) {
                 meter_close(batch->segment, stream, &end);
-        else
+                settler_watch();
+        } else {
                 meter_drop(batch->segment);
+        }
         batch->tag = 0;
 }
 
@@ -218,6 +221,7 @@ void batch_settle(const struct admission *admission, CUresult result)
         const CUstreamCaptureMode mode = meter_relax();
         if (result == CUDA_SUCCESS) {
                 meter_close(admission->segment, admission->stream, &end);
+                settler_watch();
         } else {
                 meter_drop(admission->segment);
                 gate_compute_correct((unsigned)admission->device_index,
@@ -272,6 +276,26 @@ void batch_harvest(void)
         meter_restore(mode);
 }
 
+void batch_wait_begins(void)
+{
+        if (meter_has_work())
+                batch_end_all(devices_current().context);
+}
+
+void batch_wait_ends(void)
+{
+        if (meter_has_work())
+                batch_harvest();
+}
+
+void batch_context_ends(uint64_t context)
+{
+        if (!meter_has_work())
+                return;
+        batch_end_all(context);
+        meter_context_ends(context);
+}
+
 void batch_stream_ends(CUstream stream)
 {
         batch_end(stream);
@@ -282,5 +306,6 @@ void batch_forked(void)
 {
         batches = (struct batches){ 0 };
         timeslice_forked();
+        settler_forked();
         meter_forked();
 }

@@ -95,6 +95,11 @@ void batch_leave(void);
 uint64_t batch_context(void);
 /* Settles what is done on the current device. */
 void batch_harvest(void);
+/* Around a call that waits for work of the current context: free where there is none. */
+void batch_wait_begins(void);
+void batch_wait_ends(void);
+/* Before a context ends, or may: its work is measured. meter_context_ended() has to follow. */
+void batch_context_ends(uint64_t context);
 /* Before a stream is destroyed: its handle may come back for another. */
 void batch_stream_ends(CUstream stream);
 /* In a forked child. */

@@ -19,6 +19,7 @@ struct marker_pool {
         int64_t reference_ns; /* in the device's time, which begins with the first reference */
         int64_t apart_ns;     /* device to host */
         bool is_compared;
+        uint64_t compared_ns;
 };
 
 static struct {
@@ -57,14 +58,10 @@ int marker_device_index(uint64_t context)
         return device_index;
 }
 
-void marker_pool_end(uint64_t context)
+void marker_pool_gone(uint64_t context)
 {
         lock_take(&marker.lock);
         struct marker_pool *pool = pool_find(context);
-        for (unsigned i = 0; pool && i < pool->count; i++)
-                real_cuda.cuEventDestroy_v2(pool->spare[i]);
-        if (pool && pool->reference)
-                real_cuda.cuEventDestroy_v2(pool->reference);
         if (pool)
                 pool->context = 0;
         lock_give(&marker.lock);
@@ -149,6 +146,16 @@ bool marker_time_ns(struct marker_pool *pool, CUevent event, uint64_t recorded_n
                 return false;
         *ret_ns = (uint64_t)(device_ns + pool->apart_ns);
         return true;
+}
+
+void marker_is_compared(struct marker_pool *pool, uint64_t now_ns)
+{
+        pool->compared_ns = now_ns;
+}
+
+uint64_t marker_compared_ns(const struct marker_pool *pool)
+{
+        return pool->compared_ns;
 }
 
 bool marker_is_ready(const struct marker_pool *pool)

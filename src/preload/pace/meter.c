@@ -5,8 +5,7 @@
 #include "clock.h"
 #include "cost.h"
 #include "gate_compute.h"
-#include "lock.h"
-#include "region_layout.h"
+#include "meter_device.h"
 #include "scope.h"
 #include "stream_end.h"
 
@@ -15,20 +14,7 @@ enum { QUERIES_MOST = 64 };          /* events, at a time */
 #define CLOSE_NS   (20 * NS_PER_US)  /* more between clock and event: this thread was not running */
 enum { COMPARE_TRIES = 4 };
 
-/* One per device: what one lock guards. */
-struct device_meter {
-        struct lock lock;
-        struct segment *first, **last; /* closed, in that order */
-        struct busy_set busy;
-        uint64_t planned_ns;  /* of these */
-        uint64_t due_ns;      /* when all of these should be done */
-        uint64_t compared_ns; /* when an event was last put on an idle stream */
-        unsigned guesses;
-};
-
-static struct {
-        struct device_meter devices[REGION_DEVICES];
-} meter;
+struct device_meter meter_devices[REGION_DEVICES];
 
 CUstreamCaptureMode meter_relax(void)
 {
@@ -78,18 +64,18 @@ static void mark_closely(struct segment *s, CUstream stream)
 }
 
 /* On an idle stream, work begins when it is submitted: an event only compares the clocks. */
-static void begin_mark(struct device_meter *a, struct segment *s, CUstream stream)
+static void begin_mark(struct segment *s, CUstream stream)
 {
         const bool is_idle = real_cuda.cuStreamQuery(stream) == CUDA_SUCCESS;
         const uint64_t now_ns = clock_now_ns();
 
-        if (is_idle && now_ns - a->compared_ns < COMPARE_NS)
+        if (is_idle && now_ns - marker_compared_ns(s->markers) < COMPARE_NS)
                 return;
         s->begin = mark(s, stream, &s->begin_recorded_ns);
         if (is_idle && s->begin)
                 mark_closely(s, stream);
         if (is_idle)
-                a->compared_ns = now_ns;
+                marker_is_compared(s->markers, now_ns);
 }
 
 /* The caller holds the device's lock. */
@@ -107,7 +93,7 @@ static void crowd_note(struct segment *s)
 
 struct segment_ref meter_open(const struct target *target, CUstream stream)
 {
-        struct device_meter *a = &meter.devices[target->device_index];
+        struct device_meter *a = &meter_devices[target->device_index];
         struct segment_ref ref = { 0 };
 
         lock_take(&a->lock);
@@ -121,7 +107,7 @@ struct segment_ref meter_open(const struct target *target, CUstream stream)
                 s->stream = stream;
                 s->streams_ended = stream_end_count();
                 crowd_note(s);
-                begin_mark(a, s, stream);
+                begin_mark(s, stream);
                 s->open_ns = clock_now_ns();
                 ref = (struct segment_ref){ s, s->number };
         }
@@ -129,8 +115,7 @@ struct segment_ref meter_open(const struct target *target, CUstream stream)
         return ref;
 }
 
-/* The caller holds the device's lock. */
-static void segment_end(struct device_meter *a, struct segment *s)
+void meter_segment_end(struct device_meter *a, struct segment *s)
 {
         if (s->state == SEGMENT_CLOSED)
                 a->planned_ns -= s->facts.planned_ns;
@@ -145,27 +130,52 @@ void meter_drop(struct segment_ref ref)
 {
         if (!ref.segment)
                 return;
-        struct device_meter *a = &meter.devices[ref.segment->device_index];
+        struct device_meter *a = &meter_devices[ref.segment->device_index];
         lock_take(&a->lock);
         if (ref_holds(ref))
-                segment_end(a, ref.segment);
+                meter_segment_end(a, ref.segment);
         lock_give(&a->lock);
 }
 
-static void list_append(struct device_meter *a, struct segment *s)
+void meter_list_append(struct device_meter *a, struct segment *s)
 {
         if (!a->first)
                 a->last = &a->first;
         *a->last = s;
         a->last = &s->next;
         s->next = NULL;
+        atomic_fetch_add_explicit(&a->closed, 1, memory_order_seq_cst);
+}
+
+struct segment *meter_list_take(struct device_meter *a, struct segment **link)
+{
+        struct segment *s = *link;
+
+        *link = s->next;
+        if (!*link)
+                a->last = link;
+        atomic_fetch_sub_explicit(&a->closed, 1, memory_order_relaxed);
+        return s;
+}
+
+void meter_pending_note(const struct device_meter *a, unsigned device_index)
+{
+        uint64_t since_ns = 0;
+
+        for (const struct segment *s = a->first; s; s = s->next)
+                if (!since_ns || s->open_ns < since_ns)
+                        since_ns = s->open_ns;
+        for (const struct segment *s = a->leaving; s; s = s->next)
+                if (!since_ns || s->open_ns < since_ns)
+                        since_ns = s->open_ns;
+        gate_compute_pending(device_index, since_ns, a->planned_ns);
 }
 
 void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end)
 {
         if (!ref.segment)
                 return;
-        struct device_meter *a = &meter.devices[ref.segment->device_index];
+        struct device_meter *a = &meter_devices[ref.segment->device_index];
         struct segment *s = ref.segment;
         lock_take(&a->lock);
         if (!ref_holds(ref)) {
@@ -177,7 +187,7 @@ void meter_close(struct segment_ref ref, CUstream stream, const struct segment_e
                 s->facts.last_at_ns = clock_now_ns();
         s->end = mark(s, stream, &s->end_recorded_ns);
         if (!s->end) {
-                segment_end(a, s);
+                meter_segment_end(a, s);
         } else {
                 s->state = SEGMENT_CLOSED;
                 a->planned_ns += end->planned_ns;
@@ -185,7 +195,8 @@ void meter_close(struct segment_ref ref, CUstream stream, const struct segment_e
                         a->due_ns = s->end_recorded_ns;
                 a->due_ns += end->planned_ns;
                 a->guesses += end->cost && cost_table[end->cost].ns == COST_UNKNOWN_NS;
-                list_append(a, s);
+                meter_list_append(a, s);
+                meter_pending_note(a, s->device_index);
         }
         lock_give(&a->lock);
 }
@@ -213,22 +224,15 @@ static void span_count(struct device_meter *a, unsigned device_index, struct spa
         }
 }
 
-static void segment_settle(struct device_meter *a, struct segment *s)
+void meter_segment_count(struct device_meter *a, struct segment *s, uint64_t begin_ns,
+                         uint64_t end_ns)
 {
-        uint64_t now_ns = clock_now_ns(), begin_ns = 0, end_ns;
+        struct span early, late;
+        struct measured m = { 0 };
 
-        if (s->begin)
-                marker_time_ns(s->markers, s->begin, s->begin_recorded_ns, now_ns, &begin_ns);
-        if (s->begin && !marker_is_ready(s->markers))
-                marker_refer(s->markers, steal(s->begin));
         if (begin_ns < s->open_ns)
                 begin_ns = s->open_ns;
-        if (!marker_time_ns(s->markers, s->end, s->end_recorded_ns, now_ns, &end_ns))
-                return;
-        marker_refer(s->markers, steal(s->end));
-        struct span early, late;
         segment_spans(s, begin_ns, end_ns, &early, &late);
-        struct measured m = { 0 };
         span_count(a, s->device_index, early, &m);
         span_count(a, s->device_index, late, &m);
         if (s->facts.cost) {
@@ -238,6 +242,20 @@ static void segment_settle(struct device_meter *a, struct segment *s)
         gate_compute_correct(s->device_index, (int64_t)m.used_ns - (int64_t)s->facts.planned_ns);
 }
 
+static void segment_settle(struct device_meter *a, struct segment *s)
+{
+        uint64_t now_ns = clock_now_ns(), begin_ns = 0, end_ns;
+
+        if (s->begin)
+                marker_time_ns(s->markers, s->begin, s->begin_recorded_ns, now_ns, &begin_ns);
+        if (s->begin && !marker_is_ready(s->markers))
+                marker_refer(s->markers, steal(s->begin));
+        if (!marker_time_ns(s->markers, s->end, s->end_recorded_ns, now_ns, &end_ns))
+                return;
+        marker_refer(s->markers, steal(s->end));
+        meter_segment_count(a, s, begin_ns, end_ns);
+}
+
 static bool is_guess(const struct segment *s)
 {
         return s->facts.cost && cost_table[s->facts.cost].ns == COST_UNKNOWN_NS;
@@ -245,7 +263,7 @@ static bool is_guess(const struct segment *s)
 
 void meter_harvest(unsigned device_index)
 {
-        struct device_meter *a = &meter.devices[device_index];
+        struct device_meter *a = &meter_devices[device_index];
         unsigned queried = 0;
 
         lock_take(&a->lock);
@@ -256,22 +274,43 @@ void meter_harvest(unsigned device_index)
                         link = &s->next;
                         continue;
                 }
-                *link = s->next;
-                if (!*link)
-                        a->last = link;
+                meter_list_take(a, link);
                 if (r == CUDA_SUCCESS)
                         segment_settle(a, s);
-                segment_end(a, s);
+                meter_segment_end(a, s);
         }
         a->guesses = 0;
         for (struct segment *s = a->first; s; s = s->next)
                 a->guesses += is_guess(s);
+        a->harvests++;
+        if (queried)
+                meter_pending_note(a, device_index);
         lock_give(&a->lock);
+}
+
+struct outstanding meter_harvest_all(void)
+{
+        struct outstanding outstanding = { 0 };
+        const uint64_t now_ns = clock_now_ns();
+
+        for (unsigned i = 0; i < REGION_DEVICES; i++) {
+                struct device_meter *a = &meter_devices[i];
+                if (!atomic_load(&a->closed))
+                        continue;
+                meter_harvest(i);
+                lock_take(&a->lock);
+                for (const struct segment *s = a->first; s; s = s->next)
+                        if (now_ns - s->open_ns > outstanding.age_ns && now_ns > s->open_ns)
+                                outstanding.age_ns = now_ns - s->open_ns;
+                outstanding.harvests += a->harvests;
+                lock_give(&a->lock);
+        }
+        return outstanding;
 }
 
 struct backlog meter_backlog(unsigned device_index)
 {
-        struct device_meter *a = &meter.devices[device_index];
+        struct device_meter *a = &meter_devices[device_index];
 
         lock_take(&a->lock);
         struct backlog backlog = { .planned_ns = a->planned_ns,
@@ -316,55 +355,11 @@ static bool open_segments_work(unsigned device_index)
 
 uint64_t meter_left_ns(unsigned device_index)
 {
-        struct device_meter *a = &meter.devices[device_index];
+        struct device_meter *a = &meter_devices[device_index];
 
         meter_harvest(device_index);
         lock_take(&a->lock);
         uint64_t left_ns = a->first ? a->planned_ns + 1 : open_segments_work(device_index);
         lock_give(&a->lock);
         return left_ns;
-}
-
-static void device_forget(struct device_meter *a, uint64_t context)
-{
-        for (struct segment **link = &a->first, *s; (s = *link);) {
-                if (s->context != context) {
-                        link = &s->next;
-                        continue;
-                }
-                *link = s->next;
-                if (!*link)
-                        a->last = link;
-                segment_end(a, s);
-        }
-        for (unsigned i = 0; i < segment_count(); i++) {
-                struct segment *s = segment_at(i);
-                if (s->state == SEGMENT_OPEN && s->context == context &&
-                    a == &meter.devices[s->device_index])
-                        segment_end(a, s);
-        }
-}
-
-void meter_context_ends(uint64_t context)
-{
-        int device_index = marker_device_index(context);
-
-        if (device_index < 0)
-                return;
-        struct device_meter *a = &meter.devices[device_index];
-        CUstreamCaptureMode mode = meter_relax();
-        meter_harvest((unsigned)device_index);
-        lock_take(&a->lock);
-        device_forget(a, context);
-        marker_pool_end(context);
-        lock_give(&a->lock);
-        meter_restore(mode);
-}
-
-void meter_forked(void)
-{
-        for (unsigned i = 0; i < REGION_DEVICES; i++)
-                meter.devices[i] = (struct device_meter){ 0 };
-        segment_forked();
-        marker_forked();
 }

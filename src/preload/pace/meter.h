@@ -31,6 +31,19 @@ uint64_t meter_context(struct segment_ref ref);
 
 /* Settles what is done: the container's debt is corrected, costs are learned. */
 void meter_harvest(unsigned device_index);
+/* Is anything unsettled, or about to be submitted, on any device? */
+static inline bool meter_has_work(void)
+{
+        return __builtin_expect(atomic_load_explicit(&segment_live, memory_order_relaxed) != 0, 0);
+}
+
+/* What has been submitted on all devices and is not known to be done. */
+struct outstanding {
+        uint64_t age_ns;   /* of the oldest; 0: there is none */
+        uint64_t harvests; /* so far, by whomever */
+};
+/* Settles what is done on all devices; what is left. For a thread of our own. */
+struct outstanding meter_harvest_all(void);
 
 /* Work of this process that is measured and not done yet. */
 struct backlog {
@@ -45,7 +58,11 @@ struct backlog meter_backlog(unsigned device_index);
  * 0: not at all. For a thread of our own, which has no context. */
 uint64_t meter_left_ns(unsigned device_index);
 
-/* Before a context ends: its events must not be touched any more. */
+/* Before a context ends, or may: waits a while for its work and settles it. From here on its events
+ * are not touched. */
 void meter_context_ends(uint64_t context);
+/* Afterwards. What had not been done before was done by now, or went with the context; where it did
+ * not end, all is as before. */
+void meter_context_ended(uint64_t context, bool is_gone);
 /* In a forked child: nothing is measured, nobody holds a lock. */
 void meter_forked(void);

@@ -2,8 +2,6 @@
 /* segment: an array, taken one after the other; and what a segment's times mean. */
 #include "segment.h"
 
-#include <stdatomic.h>
-
 #include "lock.h"
 
 enum { SEGMENTS = 1024 };
@@ -15,6 +13,8 @@ static struct {
         uint64_t number;
         struct segment segments[SEGMENTS];
 } segment;
+
+_Atomic uint32_t segment_live;
 
 /* A thread that ended left its segment open: it is taken by the next who finds none free. */
 static struct segment *segment_steal(void)
@@ -37,6 +37,8 @@ struct segment *segment_take(void)
                 segment.free = s->next;
         else if (segment.used < SEGMENTS)
                 s = &segment.segments[segment.used++];
+        if (s)
+                atomic_fetch_add_explicit(&segment_live, 1, memory_order_relaxed);
         else
                 s = segment_steal();
         if (s)
@@ -52,6 +54,7 @@ void segment_free(struct segment *s)
         s->number = 0;
         s->next = segment.free;
         segment.free = s;
+        atomic_fetch_sub_explicit(&segment_live, 1, memory_order_relaxed);
         lock_give(&segment.lock);
 }
 
@@ -87,4 +90,5 @@ void segment_forked(void)
         segment.lock = (struct lock){ 0 };
         segment.free = NULL;
         segment.used = 0;
+        atomic_store(&segment_live, 0);
 }

@@ -2,6 +2,7 @@
 /* segment: a piece of work between two measurements (meter.h): an array of them, and the time one stands for. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +34,9 @@ struct segment {
         bool is_crowded; /* another stream had work at the same time: it may have been held up */
         struct segment_end facts;
 };
+
+/* Segments that are not free, of all devices: read by calls that are to cost nothing without any. */
+extern _Atomic uint32_t segment_live;
 
 /* Which segment, and that it is still the same. */
 struct segment_ref {

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""programs.py BUILD [CASE...]: whether a limit of compute holds for programs that live for a moment, end in any way,
+wait for the host, or change their work, by the simulated machine's own counters.
+
+Prints "metric value" lines. `bench/run` calls it.
+"""
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import share
+
+LIMIT = 30
+WARM_UP_S, WINDOWS = 1.5, 8
+# Name of the case: arguments of share_programs, with the seconds to come.
+LOADS = {f"short_programs_{end}": ("lives", end, "{}", "4")
+         for end in ("dtoh", "query", "event", "signal", "sleep")}
+LOADS |= {"contexts": ("contexts", "{}"), "swapped_graph": ("swapped", "{}"), "heavy_tailed": ("heavy_tailed", "{}")}
+# It may get less than its limit, alone: what counts is what it gets without one.
+BOUND = {name: (name, "{}") for name in ("callbacks", "callbacks_old", "callbacks_sync", "events", "values", "host_nodes")}
+AT_MOST = {f"share_error_points_{name}_at_{LIMIT}": 2 for name in LOADS}
+AT_MOST |= {f"share_mae_points_{name}_at_{LIMIT}": 2 for name in ("swapped_graph", "heavy_tailed")}
+AT_MOST |= {f"share_short_points_{name}_at_{LIMIT}": 1 for name in BOUND}
+AT_MOST |= {"set_up_in_debt_ms": 100, "set_down_in_debt_ms": 100}
+AT_LEAST = {"share_percent_at_99": 98.5}
+AT_LEAST |= {f"share_worst_second_{name}_at_{LIMIT}": 1 for name in BOUND}
+
+
+class Programs:
+    """One simulated GPU, and share_programs on it."""
+
+    def __init__(self, build, folder):
+        self.gpu = share.Gpu(build, folder)
+        self.program = os.path.join(os.path.abspath(build), "bench", "share_programs")
+
+    def start(self, arguments, environment, seconds):
+        command = [self.program, *(argument.format(seconds) for argument in arguments)]
+        # A group of its own: lives have children.
+        return subprocess.Popen(command, env=environment, start_new_session=True)
+
+    def shares(self, arguments, limit, windows=WINDOWS, window_ms=1000):
+        """Percent of each window that the GPU was busy, under a limit or (None) without."""
+        environment = self.gpu.environment(limit)
+        environment.pop("VGPU_COPIES", None)
+        load = self.start(arguments, environment, WARM_UP_S + windows * window_ms / 1000 + 1)
+        try:
+            time.sleep(WARM_UP_S)
+            return self.gpu.watch(windows, window_ms)
+        finally:
+            os.killpg(load.pid, signal.SIGKILL)
+            load.wait()
+
+
+def error_metrics(programs, name):
+    shares = programs.shares(LOADS[name], LIMIT)
+    return {f"share_error_points_{name}_at_{LIMIT}": abs(statistics.mean(shares) - LIMIT),
+            f"share_mae_points_{name}_at_{LIMIT}": statistics.mean(abs(one - LIMIT) for one in shares)}
+
+
+def bound_metrics(programs, name):
+    """How much less it gets than alone or than its limit, whichever is less; and its worst second."""
+    alone = statistics.mean(programs.shares(BOUND[name], None, 3))
+    shares = programs.shares(BOUND[name], LIMIT)
+    wanted = min(alone, LIMIT)
+    return {f"share_alone_percent_{name}": alone,
+            f"share_short_points_{name}_at_{LIMIT}": max(wanted - statistics.mean(shares), 0),
+            f"share_over_points_{name}_at_{LIMIT}": max(statistics.mean(shares) - LIMIT, 0),
+            f"share_worst_second_{name}_at_{LIMIT}": min(shares)}
+
+
+def whole_metrics(programs, _):
+    return {"share_percent_at_99": statistics.mean(programs.shares(("k1ms", "{}"), 99, 5))}
+
+
+def set_metrics(build, folder):
+    """vgpu set on a program that waits for a debt: how long until it has its new limit (of 200 ms windows)."""
+    metrics = {}
+    build = os.path.abspath(build)
+    vgpu, machine = os.path.join(build, "bin", "vgpu"), os.path.join(folder, "machine-set")
+    load, watch = (os.path.join(build, "bench", name) for name in ("share_programs", "share_load"))
+    environment = dict(os.environ, XDG_RUNTIME_DIR=folder)
+    environment.pop("VGPU_SHARE", None)
+    subprocess.run([watch, "machine", machine], check=True)
+    for name, old, new in (("up", 3, 80), ("down", 80, 10)):
+        run = subprocess.Popen([vgpu, "run", "--machine", machine, "--name", f"debt{name}", "--cores", str(old), "--",
+                                load, "long_sync" if name == "up" else "k1ms", "20"], env=environment)
+        time.sleep(2)
+        window_ms = 20
+        watcher = subprocess.Popen([watch, "watch", machine, "150", str(window_ms)], stdout=subprocess.PIPE, text=True)
+        begin = time.monotonic()
+        time.sleep(0.4)
+        subprocess.run([vgpu, "set", f"debt{name}", "--cores", str(new)], check=True, env=environment,
+                       stdout=subprocess.DEVNULL)
+        place = int((time.monotonic() - begin) * 1000 / window_ms)
+        busy = [float(line.split()[1]) for line in watcher.communicate()[0].splitlines()][place:]
+        run.kill()
+        run.wait()
+        if name == "up":
+            felt = next((i for i, one in enumerate(busy) if one > 0), len(busy))
+        else:
+            felt = next((i for i in range(len(busy) - 5) if abs(statistics.mean(busy[i:i + 5]) - new) <= 4), len(busy))
+        metrics[f"set_{name}_in_debt_ms"] = felt * window_ms
+    return metrics
+
+
+def metrics_of(build, names=None):
+    metrics = {}
+    with tempfile.TemporaryDirectory(prefix="vgpu-programs-", dir="/dev/shm") as folder:
+        programs = Programs(build, folder)
+        for cases, measure in ((LOADS, error_metrics), (BOUND, bound_metrics), (("limit_99",), whole_metrics)):
+            for name in cases:
+                if not names or name in names:
+                    metrics.update(measure(programs, name))
+        if not names or "set" in names:
+            metrics.update(set_metrics(build, folder))
+    return metrics
+
+
+def target(name, value):
+    """What is wanted of this figure, and whether it is; in words, for the table."""
+    if name in AT_MOST:
+        return f"   target ≤ {AT_MOST[name]}" + ("   over" if value > AT_MOST[name] else "")
+    if name in AT_LEAST:
+        return f"   target ≥ {AT_LEAST[name]}" + ("   under" if value < AT_LEAST[name] else "")
+    return ""
+
+
+def main(build, *names):
+    for name, value in metrics_of(build, names).items():
+        print(f"{name:50} {value:12.3f}{target(name, value)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

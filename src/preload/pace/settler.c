@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settler: one thread for all devices. */
+#include "settler.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "clock.h"
+#include "futex.h"
+#include "libc_lookup.h"
+#include "log.h"
+#include "meter.h"
+#include "region_pending.h"
+
+/* Once all is settled it stays awake a while: a program that launches and waits by turns would have to
+ * wake it each time. */
+#define AWAKE_NS (50 * NS_PER_MS)
+#define NAP_NS   (5 * NS_PER_MS)
+
+enum settler_state { SETTLER_NONE, SETTLER_STARTED, SETTLER_FAILED };
+
+static struct {
+        _Atomic uint32_t state; /* enum settler_state */
+        _Atomic uint32_t is_asleep;
+        _Atomic uint32_t kick; /* futex */
+} settler;
+
+/* Where the program looks itself, it settles what is done; there is little left to see. */
+static uint64_t nap_ns(const struct outstanding *outstanding, uint64_t *harvests)
+{
+        const bool is_harvested = outstanding->harvests > *harvests + 1;
+
+        *harvests = outstanding->harvests;
+        return is_harvested ? NAP_NS : region_pending_interval_ns(outstanding->age_ns);
+}
+
+/* Until something is submitted. */
+static void sleep_on(uint32_t seen)
+{
+        atomic_store(&settler.is_asleep, 1);
+        if (!meter_harvest_all().age_ns)
+                futex_wait(&settler.kick, seen, 3600 * NS_PER_S);
+        atomic_store(&settler.is_asleep, 0);
+}
+
+static void *settler_run(void *unused)
+{
+        uint64_t settled_ns = clock_now_ns(), harvests = 0;
+
+        (void)unused;
+        meter_relax();
+        for (;;) {
+                const uint32_t seen = atomic_load(&settler.kick);
+                const struct outstanding outstanding = meter_harvest_all();
+                const uint64_t now_ns = clock_now_ns();
+
+                if (outstanding.age_ns)
+                        settled_ns = now_ns;
+                if (now_ns - settled_ns >= AWAKE_NS)
+                        sleep_on(seen);
+                else
+                        futex_wait(&settler.kick, seen,
+                                   outstanding.age_ns ? nap_ns(&outstanding, &harvests) : NAP_NS);
+        }
+        return NULL;
+}
+
+typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* Looked up, because it moved from one library to another between the releases of glibc that we run
+ * with. The program's signals are its own threads'. */
+static bool thread_start(void)
+{
+        pthread_create_fn *create =
+                (pthread_create_fn *)libc_dlsym()(RTLD_DEFAULT, "pthread_create");
+        sigset_t all, before;
+        pthread_attr_t detached;
+        pthread_t thread;
+
+        if (!create || pthread_attr_init(&detached) != 0)
+                return false;
+        pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, &before);
+        const int r = create(&thread, &detached, settler_run, NULL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&detached);
+        if (r != 0)
+                log_warn("no thread to settle work that the program does not wait for: error %d",
+                         r);
+        return r == 0;
+}
+
+void settler_watch(void)
+{
+        uint32_t state = atomic_load_explicit(&settler.state, memory_order_relaxed);
+        const int saved_errno = errno;
+
+        if (state == SETTLER_NONE &&
+            atomic_compare_exchange_strong(&settler.state, &state, SETTLER_STARTED) &&
+            !thread_start())
+                atomic_store(&settler.state, SETTLER_FAILED);
+        if (atomic_load(&settler.is_asleep))
+                futex_ring(&settler.kick);
+        errno = saved_errno;
+}
+
+void settler_forked(void)
+{
+        atomic_store(&settler.state, SETTLER_NONE);
+        atomic_store(&settler.is_asleep, 0);
+}

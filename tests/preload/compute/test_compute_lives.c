@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the GPU did for a container is charged to it, however short its programs and contexts live and
+ * however they end: by the machine's own counters. A busy host may make the load smaller, never larger. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "worker.h"
+
+enum { LIMIT = 20, MOST = 30, LEAST = 3, RUN_MS = 1500, PROGRAMS = 2, KERNEL_MS = 20 };
+
+static void launch(CUfunction kernel, CUstream stream)
+{
+        CHECK_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL), CUDA_SUCCESS);
+}
+
+/* One program: a kernel that nobody knows yet, and its end. */
+static pid_t program_start(void (*end)(struct worker *worker))
+{
+        struct worker worker;
+        pid_t pid = fork();
+
+        if (pid)
+                return pid;
+        worker_start(&worker);
+        launch(worker.kernels[0][KERNEL_20MS], worker.stream);
+        end(&worker);
+        _exit(0);
+}
+
+static uint64_t done_ns(void)
+{
+        return worker_time(0).busy_ns;
+}
+
+static void check_programs(void (*end)(struct worker *worker))
+{
+        worker_machine("20");
+        program_start(end); /* what an idle container has saved up */
+        waitpid(-1, NULL, 0);
+        const struct worker_time begin_time = worker_time(0);
+        const uint64_t until_ns = clock_now_ns() + RUN_MS * NS_PER_MS;
+
+        for (unsigned i = 0; i < PROGRAMS; i++)
+                program_start(end);
+        while (clock_now_ns() < until_ns)
+                if (waitpid(-1, NULL, 0) > 0)
+                        program_start(end);
+        const double load = worker_load(0, begin_time);
+        while (waitpid(-1, NULL, 0) > 0)
+                ;
+        if (load > MOST || load < LEAST)
+                fail_msg("%.1f %% of the GPU's time under a limit of %d", load, LIMIT);
+        /* The last ones are charged by the next that comes. */
+        struct worker worker;
+        worker_start(&worker);
+        const uint64_t counted_ns = worker_counted_ns(0);
+        CHECK(counted_ns + PROGRAMS * KERNEL_MS * NS_PER_MS >= done_ns());
+        CHECK(counted_ns <= done_ns() * 3 / 2);
+}
+
+static void end_by_copy(struct worker *w)
+{
+        CUdeviceptr memory;
+        char byte;
+
+        CHECK_EQ(cuMemAlloc_v2(&memory, 1), CUDA_SUCCESS);
+        CHECK_EQ(cuLaunchKernel(w->kernels[0][KERNEL_20MS], 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
+                 CUDA_SUCCESS);
+        CHECK_EQ(cuMemcpyDtoH_v2(&byte, memory, 1), CUDA_SUCCESS);
+}
+
+static void end_by_query(struct worker *w)
+{
+        while (cuStreamQuery(w->stream) == CUDA_ERROR_NOT_READY)
+                usleep(200);
+}
+
+static void end_by_event(struct worker *w)
+{
+        CUevent event;
+
+        CHECK_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+        CHECK_EQ(cuEventRecord(event, w->stream), CUDA_SUCCESS);
+        while (cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+                usleep(200);
+}
+
+static void end_by_free(struct worker *w)
+{
+        CUdeviceptr memory;
+
+        CHECK_EQ(cuMemAlloc_v2(&memory, 1 << 20), CUDA_SUCCESS);
+        end_by_query(w);
+        CHECK_EQ(cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
+static void end_after_a_sleep(struct worker *w)
+{
+        (void)w;
+        usleep(35000);
+}
+
+static void end_by_signal(struct worker *w)
+{
+        (void)w;
+        usleep(15000);
+        kill(getpid(), SIGKILL);
+}
+
+SIM_TEST(programs_that_end_after_a_copy)
+{
+        check_programs(end_by_copy);
+}
+
+SIM_TEST(programs_that_end_after_asking_a_stream)
+{
+        check_programs(end_by_query);
+}
+
+SIM_TEST(programs_that_end_after_asking_an_event)
+{
+        check_programs(end_by_event);
+}
+
+SIM_TEST(programs_that_end_after_freeing_memory)
+{
+        check_programs(end_by_free);
+}
+
+SIM_TEST(programs_that_end_without_looking)
+{
+        check_programs(end_after_a_sleep);
+}
+
+SIM_TEST(programs_that_are_killed_at_work)
+{
+        check_programs(end_by_signal);
+}
+
+static void context_each(struct worker *w)
+{
+        CUcontext context;
+        CUfunction kernel;
+        CUmodule module;
+
+        (void)w;
+        CHECK_EQ(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+        CHECK_EQ(cuModuleLoadData(&module, ".version 7.0\n.target sm_60\n.address_size 64\n"
+                                           ".visible .entry k20ms()\n{\nret;\n}\n"),
+                 CUDA_SUCCESS);
+        CHECK_EQ(cuModuleGetFunction(&kernel, module, "k20ms"), CUDA_SUCCESS);
+        launch(kernel, NULL);
+        CHECK_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+}
+
+SIM_TEST(a_context_for_each_piece_of_work)
+{
+        struct worker worker;
+
+        worker_machine("20");
+        worker_start(&worker);
+        context_each(&worker);
+        const double load = worker_run(&worker, context_each, RUN_MS);
+        if (load > MOST || load < LEAST)
+                fail_msg("%.1f %% of the GPU's time under a limit of %d", load, LIMIT);
+        CHECK(worker_counted_ns(0) + KERNEL_MS * NS_PER_MS >= done_ns());
+}
+
+/* Work is in flight as the primary context goes; one that stays is measured on. */
+SIM_TEST(a_primary_context_that_is_reset)
+{
+        struct worker w;
+
+        worker_machine("20");
+        worker_start(&w);
+        launch(w.kernels[0][KERNEL_20MS], w.stream);
+        CHECK_EQ(cuDevicePrimaryCtxRetain(&w.contexts[0], 0), CUDA_SUCCESS);
+        CHECK_EQ(cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+        launch(w.kernels[0][KERNEL_20MS], w.stream);
+        CHECK_EQ(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+        CHECK_EQ(done_ns() / NS_PER_MS, 2 * KERNEL_MS);
+        CHECK(worker_counted_ns(0) / NS_PER_MS >= 2 * KERNEL_MS - 2);
+}
+
+/* Whatever it was about to do: what was done is charged, but for one launch per process. */
+SIM_TEST(killed_at_any_moment)
+{
+        worker_machine("20");
+        for (unsigned i = 0; i < 12; i++) {
+                pid_t pid = program_start(end_after_a_sleep);
+                usleep(20000 + i * i * 777 % 50000);
+                kill(pid, SIGKILL);
+                waitpid(pid, NULL, 0);
+                CHECK(worker_counted_ns(0) + (i + 1) * KERNEL_MS * NS_PER_MS >= done_ns());
+        }
+}
+
+int main(void)
+{
+        return RUN(CASE(programs_that_end_after_a_copy),
+                   CASE(programs_that_end_after_asking_a_stream),
+                   CASE(programs_that_end_after_asking_an_event),
+                   CASE(programs_that_end_after_freeing_memory),
+                   CASE(programs_that_end_without_looking), CASE(programs_that_are_killed_at_work),
+                   CASE(a_context_for_each_piece_of_work), CASE(a_primary_context_that_is_reset),
+                   CASE(killed_at_any_moment));
+}
