@@ -16,7 +16,7 @@ import sys
 ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*?)\)(?:\s+(.*))?")
 NAME = re.compile(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*\(|(\w+)\s*(?:\[[^\]]*\])*\s*$")
 ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds", "quick",
-              "moves", "list"}
+              "moves", "parts", "list"}
 # library: its result type; the answer before initialisation, to a null pointer that the real one
 # dereferences, to what is not simulated, and after fork (-1: it works)
 LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
@@ -391,6 +391,20 @@ def preload_move(table, function):
     yield from preload_test(table, shape, test, "slow")
 
 
+def preload_part(table, function):
+    """The hook of a call after which the stream waits for something that is no work, and the shell that asks for it."""
+    names = function.names()
+    if function.name == function.body:
+        yield f"{hook_signature(function)}\n{{"
+        yield f"\tbatch_part({stream_of(function)});"
+        yield f"\treturn real({', '.join(names)});\n}}\n"
+    shape = Shape(function, False)
+    yield f"__attribute__((noinline)) static {shape.signature('slow_' + function.name)}\n{{"
+    yield from preload_call(table, function, names)
+    yield f'__attribute__((visibility("default")))\n{shape.shell()}\n{{'
+    yield from preload_test(table, shape, "!limits_compute_is_on()", "slow")
+
+
 def list_hook(function):
     """The hook of a list of processes: the container's own."""
     device, count, entries = function.names()
@@ -413,6 +427,9 @@ def preload_shells(table):
             yield from list_hook(f)
         if f.verdict == "hook" and "moves" in f.attributes:
             yield from preload_move(table, f)
+            continue
+        if f.verdict == "hook" and "parts" in f.attributes:
+            yield from preload_part(table, f)
             continue
         if f.verdict == "hook" and "quick" in f.attributes:
             if Shape.packs(f):

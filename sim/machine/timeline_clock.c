@@ -7,7 +7,7 @@
 #include "slot.h"
 #include "timeline_internal.h"
 
-enum { WINDOW = 16 }; /* how far past a blocked operation another may overtake */
+enum { WINDOW = 16 }; /* how far past one that is ready another goes first that has begun */
 
 /* A step under way: the new values of words of the file. */
 struct step {
@@ -121,12 +121,15 @@ static struct machine_op *queue_pick(struct machine *machine, struct machine_que
         uint64_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
         struct machine_op *found = NULL;
 
-        for (uint64_t i = head; i < tail && i < head + WINDOW; i++) {
+        /* What is blocked holds up its own stream, never another's. */
+        for (uint64_t i = head, end = tail; i < end; i++) {
                 struct machine_op *op = queue_op(queue, i);
                 if (!op_is_ready(machine, op, now_ns, next_ns))
                         continue;
                 if (found && !op->start_ns)
                         continue;
+                if (!found && i + WINDOW < end)
+                        end = i + WINDOW;
                 found = op;
                 *ret_sequence = i;
                 if (op->start_ns)

@@ -12,6 +12,20 @@ CUresult hook_cuEventSynchronize(cuEventSynchronize_fn *real, CUevent event)
         return r;
 }
 
+CUresult hook_cuStreamWaitEvent(cuStreamWaitEvent_fn *real, CUstream stream, CUevent event,
+                                unsigned int flags)
+{
+        batch_part_by_event(batch_stream(stream, real == real_cuda.cuStreamWaitEvent_ptsz));
+        return real(stream, event, flags);
+}
+
+CUresult hook_cuIpcOpenEventHandle(cuIpcOpenEventHandle_fn *real, CUevent *event,
+                                   CUipcEventHandle handle)
+{
+        batch_has_outer_events();
+        return real(event, handle);
+}
+
 CUresult hook_cuEventQuery(cuEventQuery_fn *real, CUevent event)
 {
         const CUresult r = real(event);

@@ -84,3 +84,10 @@ static inline bool quick_cuMemFreeHost(bool is_twin, void *memory)
         (void)is_twin, (void)memory;
         return !meter_has_work();
 }
+
+static inline bool quick_cuStreamWaitEvent(bool is_twin, CUstream stream, CUevent event,
+                                           unsigned flags)
+{
+        (void)is_twin, (void)stream, (void)event, (void)flags;
+        return !meter_has_work();
+}

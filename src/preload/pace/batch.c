@@ -16,9 +16,19 @@
  * same stream is hardly that. */
 #define STUCK_NS      (32 * NS_PER_MS)
 #define STUCK_SELF_NS (1 * NS_PER_S)
+#define WAIT_NS       (2 * NS_PER_MS)
+enum { OUTER_FACTOR = 4 };
 enum { PROBE_EVERY = 4 }; /* segments, one of which holds a single launch to learn from */
 
 _Thread_local struct batches batches __attribute__((tls_model("initial-exec")));
+
+/* Until then events are only passed when work is done, which counts in any case. */
+static _Atomic bool batch_outer_events;
+
+void batch_has_outer_events(void)
+{
+        atomic_store_explicit(&batch_outer_events, true, memory_order_relaxed);
+}
 
 static bool is_capturing(CUstream stream)
 {
@@ -93,13 +103,19 @@ static unsigned credit_of(unsigned device_index)
         return credit;
 }
 
+/* Most of what is in flight may wait for the host: it is paid for, and not at work. */
+static unsigned outer_factor(void)
+{
+        return atomic_load_explicit(&batch_outer_events, memory_order_relaxed) ? OUTER_FACTOR : 1;
+}
+
 /* How long to wait for work that is in flight; 0: there is little, or it does not end. */
 static uint64_t in_flight_wait_ns(unsigned device_index, CUstream stream,
                                   const struct backlog *backlog, uint64_t waited_ns)
 {
         const uint64_t most_ns = backlog->oldest == stream ? STUCK_SELF_NS : STUCK_NS;
-        const uint64_t bound_ns =
-                gate_timeslice_in_flight_ns(device_index, gate_compute_in_flight_ns(device_index));
+        const uint64_t bound_ns = gate_timeslice_in_flight_ns(
+                device_index, gate_compute_in_flight_ns(device_index) * outer_factor());
 
         if (backlog->planned_ns <= bound_ns || waited_ns > most_ns)
                 return 0;
@@ -108,7 +124,11 @@ static uint64_t in_flight_wait_ns(unsigned device_index, CUstream stream,
         /* Until half of it is left, so that the device has work while this thread wakes up; then
          * more and more. */
         const uint64_t until_ns = backlog->due_ns - bound_ns / 2;
-        return until_ns > now_ns + nap_ns ? until_ns - now_ns : nap_ns;
+        if (until_ns <= now_ns + nap_ns)
+                return nap_ns;
+        /* Where the estimate is far too high, not all of it is slept through. */
+        const uint64_t most_wait_ns = waited_ns > WAIT_NS ? waited_ns : WAIT_NS;
+        return until_ns - now_ns < most_wait_ns ? until_ns - now_ns : most_wait_ns;
 }
 
 /* Waits until the work is paid for and not too much is in flight; charges it. */
@@ -274,6 +294,18 @@ void batch_harvest(void)
         const CUstreamCaptureMode mode = meter_relax();
         meter_harvest((unsigned)target.device_index);
         meter_restore(mode);
+}
+
+void batch_part(CUstream stream)
+{
+        batch_has_outer_events();
+        batch_end(stream);
+}
+
+void batch_part_by_event(CUstream stream)
+{
+        if (atomic_load_explicit(&batch_outer_events, memory_order_relaxed) || devices_count() > 1)
+                batch_end(stream);
 }
 
 void batch_wait_begins(void)

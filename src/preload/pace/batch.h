@@ -95,6 +95,13 @@ void batch_leave(void);
 uint64_t batch_context(void);
 /* Settles what is done on the current device. */
 void batch_harvest(void);
+/* The stream may wait for the host, or for memory, from here on: what was submitted is measured up to
+ * here, for the wait is no work. */
+void batch_part(CUstream stream);
+/* Events may stand for what is not this process's work on this device. */
+void batch_has_outer_events(void);
+/* The stream waits for an event from here on: the same, if that may wait for anything but work. */
+void batch_part_by_event(CUstream stream);
 /* Around a call that waits for work of the current context: free where there is none. */
 void batch_wait_begins(void);
 void batch_wait_ends(void);

@@ -52,6 +52,9 @@ void cost_learn(unsigned index, uint64_t ns, bool is_upper)
          * average would remember that for too many launches. */
         if (before != COST_UNKNOWN_NS && before > HELD_UP_NS && now < before / HELD_UP)
                 before /= HELD_UP;
+        /* What was only known to take no longer was guessed far too high. */
+        if (is_upper && before != COST_UNKNOWN_NS && now < before / 2)
+                before /= 2;
         if (before != COST_UNKNOWN_NS && now / 2 <= before)
                 now = (uint32_t)(((uint64_t)before * (FOLLOW - 1) + now) / FOLLOW);
         atomic_store_explicit(&cost_table[index].ns, now ? now : 1, memory_order_relaxed);

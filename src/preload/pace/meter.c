@@ -224,6 +224,15 @@ static void span_count(struct device_meter *a, unsigned device_index, struct spa
         }
 }
 
+/* Beside other streams the span is an upper bound. What of it nobody else counted is none: whoever is
+ * counted first has all. It is a fair first guess. */
+static uint64_t cost_of(const struct segment *s, uint64_t own_ns, uint64_t span_ns)
+{
+        if (!s->is_crowded || (own_ns && cost_table[s->facts.cost].ns == COST_UNKNOWN_NS))
+                return own_ns;
+        return span_ns;
+}
+
 void meter_segment_count(struct device_meter *a, struct segment *s, uint64_t begin_ns,
                          uint64_t end_ns)
 {
@@ -236,7 +245,7 @@ void meter_segment_count(struct device_meter *a, struct segment *s, uint64_t beg
         span_count(a, s->device_index, early, &m);
         span_count(a, s->device_index, late, &m);
         if (s->facts.cost) {
-                cost_learn(s->facts.cost, m.own_ns, s->is_crowded);
+                cost_learn(s->facts.cost, cost_of(s, m.own_ns, end_ns - begin_ns), s->is_crowded);
                 gate_compute_saw(s->device_index, s->is_crowded ? 0 : m.own_ns);
         }
         gate_compute_correct(s->device_index, (int64_t)m.used_ns - (int64_t)s->facts.planned_ns);
