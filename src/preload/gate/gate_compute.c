@@ -18,7 +18,11 @@
 /* A sleeper wakes this much late: so work may start this much early, always, which shifts all of it
  * and adds nothing. */
 #define EARLY_NS (20 * NS_PER_US)
-/* Work that is submitted and not done. Who may have the whole device has nothing to lose by more, and
+/* Nearly the whole device: what a late wake-up leaves idle can hardly be made up for. Work is submitted so
+ * much ahead that the device does not run dry meanwhile. */
+enum { NEARLY_WHOLE = COMPUTE_WHOLE * 9 / 10 };
+#define EARLY_NEARLY_WHOLE_NS (4 * NS_PER_MS)
+/* Work that is submitted and not done. Who may have nearly the whole device has nothing to lose by more, and
  * keeps it busy over a stall of its own. */
 #define IN_FLIGHT_NS       (4 * NS_PER_MS)
 #define IN_FLIGHT_WHOLE_NS (16 * NS_PER_MS)
@@ -37,6 +41,11 @@ bool gate_compute_is_limited(unsigned device_index)
         return limits_compute_is_on() && limits_compute_permille(device_index) && ledger_is_open();
 }
 
+static uint64_t early_ns(unsigned permille)
+{
+        return permille < NEARLY_WHOLE ? EARLY_NS : EARLY_NEARLY_WHOLE_NS;
+}
+
 uint64_t gate_compute_ask(unsigned device_index, uint64_t work_ns)
 {
         unsigned permille = limits_compute_permille(device_index);
@@ -48,7 +57,7 @@ uint64_t gate_compute_ask(unsigned device_index, uint64_t work_ns)
         if (share_permille)
                 region_compute_forgive(compute, share_permille, clock_now_ns());
         return region_compute_take(compute, region_compute_rate(compute, permille),
-                                   clock_now_ns() + EARLY_NS, work_ns);
+                                   clock_now_ns() + early_ns(permille), work_ns);
 }
 
 void gate_compute_correct(unsigned device_index, int64_t work_ns)
@@ -69,8 +78,8 @@ void gate_compute_correct(unsigned device_index, int64_t work_ns)
 
 uint64_t gate_compute_in_flight_ns(unsigned device_index)
 {
-        return limits_compute_permille(device_index) < COMPUTE_WHOLE ? IN_FLIGHT_NS
-                                                                     : IN_FLIGHT_WHOLE_NS;
+        return limits_compute_permille(device_index) < NEARLY_WHOLE ? IN_FLIGHT_NS
+                                                                    : IN_FLIGHT_WHOLE_NS;
 }
 
 uint64_t gate_compute_used(unsigned device_index, uint64_t begin_ns, uint64_t end_ns)
