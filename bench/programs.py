@@ -16,7 +16,7 @@ import time
 import share
 
 LIMIT = 30
-WARM_UP_S, WINDOWS = 1.5, 8
+WARM_UP_S, WINDOWS, LOOKS = 1.5, 8, 200
 # Name of the case: arguments of share_programs, with the seconds to come.
 LOADS = {f"short_programs_{end}": ("lives", end, "{}", "4")
          for end in ("dtoh", "query", "event", "signal", "sleep")}
@@ -24,7 +24,9 @@ LOADS |= {"contexts": ("contexts", "{}"), "swapped_graph": ("swapped", "{}"), "h
 # It may get less than its limit, alone: what counts is what it gets without one.
 BOUND = {name: (name, "{}") for name in ("callbacks", "callbacks_old", "callbacks_sync", "events", "values", "host_nodes")}
 AT_MOST = {f"share_error_points_{name}_at_{LIMIT}": 2 for name in LOADS}
-AT_MOST |= {f"share_mae_points_{name}_at_{LIMIT}": 2 for name in ("swapped_graph", "heavy_tailed")}
+AT_MOST |= {f"share_mae_points_swapped_graph_at_{LIMIT}": 2}
+# Pieces of 20 ms and more make each second as coarse as they are: only the mean counts.
+UNBOUND = {f"share_mae_points_{name}_at_{LIMIT}" for name in LOADS} - set(AT_MOST)
 AT_MOST |= {f"share_short_points_{name}_at_{LIMIT}": 1 for name in BOUND}
 AT_MOST |= {"set_up_in_debt_ms": 100, "set_down_in_debt_ms": 100}
 AT_LEAST = {"share_percent_at_99": 98.5}
@@ -50,7 +52,9 @@ class Programs:
         load = self.start(arguments, environment, WARM_UP_S + windows * window_ms / 1000 + 1)
         try:
             time.sleep(WARM_UP_S)
-            return self.gpu.watch(windows, window_ms)
+            # The GPU's time goes on when somebody looks, and what a process did that died before that is lost.
+            parts = self.gpu.watch(windows * LOOKS, window_ms // LOOKS)
+            return [statistics.mean(parts[i:i + LOOKS]) for i in range(0, len(parts), LOOKS)]
         finally:
             os.killpg(load.pid, signal.SIGKILL)
             load.wait()
@@ -121,13 +125,18 @@ def metrics_of(build, names=None):
     return metrics
 
 
+def at_least(name, value):
+    """In words, for the table."""
+    if name not in AT_LEAST:
+        return ""
+    return f"   target ≥ {AT_LEAST[name]}" + ("   under" if value < AT_LEAST[name] else "")
+
+
 def target(name, value):
-    """What is wanted of this figure, and whether it is; in words, for the table."""
+    """What is wanted of this figure, and whether it is."""
     if name in AT_MOST:
         return f"   target ≤ {AT_MOST[name]}" + ("   over" if value > AT_MOST[name] else "")
-    if name in AT_LEAST:
-        return f"   target ≥ {AT_LEAST[name]}" + ("   under" if value < AT_LEAST[name] else "")
-    return ""
+    return at_least(name, value)
 
 
 def main(build, *names):
