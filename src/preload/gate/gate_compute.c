@@ -123,12 +123,12 @@ static void throttle_note(struct region_compute *compute, unsigned device_index,
 
 void gate_compute_wait(unsigned device_index, uint64_t wait_ns)
 {
-        ledger_reap_every(REAP_NS);
         struct region_compute *compute = compute_of(device_index);
         uint32_t seen = atomic_load(&compute->wake);
         uint64_t begin_ns = clock_now_ns();
         int saved_errno = errno;
 
+        ledger_reap_every(REAP_NS);
         int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
         prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the thread's own is for its own sleeps */
         futex_wait(&compute->wake, seen, wait_ns < LOOK_NS ? wait_ns : LOOK_NS);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "lock.h"
-#include "meter.h"
 #include "region_layout.h"
+#include "segment.h"
 
 struct device_meter {
         struct lock lock;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* meter_end: contexts that end, with what was submitted in them; and forked children. */
+#include <errno.h>
 #include <time.h>
 
 #include "clock.h"
+#include "meter.h"
 #include "meter_device.h"
 
 /* The driver itself waits for the work of a context that it destroys; not for longer than this do we,
@@ -71,10 +73,12 @@ void meter_context_ends(uint64_t context)
                 return;
         struct device_meter *a = &meter_devices[device_index];
         const CUstreamCaptureMode mode = meter_relax();
+        const int saved_errno = errno;
         work_await(a, (unsigned)device_index, context);
         lock_take(&a->lock);
         context_leave(a, context);
         lock_give(&a->lock);
+        errno = saved_errno;
         meter_restore(mode);
 }
 
