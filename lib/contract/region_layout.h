@@ -29,6 +29,7 @@ enum {
         REGION_SLOT_BITS = 13,
         REGION_UUID = 48,
         REGION_CELLS = 8192, /* of 240 µs of use that is remembered */
+        REGION_COSTS = 4096, /* kinds of work */
 };
 #define REGION_MAGIC       UINT64_C(0x6e6f696765727676) /* "vvregion" */
 #define REGION_UNIT_BYTES  (UINT64_C(1) << REGION_UNIT_BITS)
@@ -90,6 +91,12 @@ struct region_compute {
 };
 static_assert(sizeof(struct region_compute) % 64 == 0, "devices do not share cache lines");
 
+/* What a kind of work takes; region_cost.h has the operations. */
+struct region_cost {
+        _Atomic uint64_t key; /* 0: free */
+        _Atomic uint64_t ns;
+};
+
 struct region_file {
         _Atomic uint64_t magic; /* written last: a half-made region is invisible */
         uint32_t version;
@@ -101,6 +108,7 @@ struct region_file {
         uint64_t reserved[11];
         struct region_device devices[REGION_CHARGES];
         struct region_compute computes[REGION_DEVICES];
+        struct region_cost costs[REGION_COSTS];
         struct region_slot slots[REGION_SLOTS + 1];
 };
 static_assert(offsetof(struct region_file, devices) == 128, "read by other releases");

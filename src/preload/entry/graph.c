@@ -145,7 +145,7 @@ CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstre
 
         if (!limits_compute_is_on())
                 return run(real, instance, stream);
-        batch_admit(batch_stream(stream, is_twin), cost_key_graph(instance), &admission);
+        batch_admit(batch_stream(stream, is_twin), NULL, cost_key_graph(instance), &admission);
         CUresult r = run(real, instance, stream);
         batch_settle(&admission, r);
         return r;

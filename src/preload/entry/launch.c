@@ -12,7 +12,7 @@ CUresult hook_cuLaunchKernel(cuLaunchKernel_fn *real, CUfunction f, unsigned int
         struct admission admission;
         bool is_twin = real == real_cuda.cuLaunchKernel_ptsz;
 
-        batch_admit(batch_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz),
+        batch_admit(batch_stream(stream, is_twin), f, cost_key_kernel(f, gx, gy, gz, bx, by, bz),
                     &admission);
         CUresult r = real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
         batch_settle(&admission, r);
@@ -27,7 +27,7 @@ CUresult hook_cuLaunchCooperativeKernel(cuLaunchCooperativeKernel_fn *real, CUfu
         struct admission admission;
         bool is_twin = real == real_cuda.cuLaunchCooperativeKernel_ptsz;
 
-        batch_admit(batch_stream(stream, is_twin), cost_key_kernel(f, gx, gy, gz, bx, by, bz),
+        batch_admit(batch_stream(stream, is_twin), f, cost_key_kernel(f, gx, gy, gz, bx, by, bz),
                     &admission);
         CUresult r = real(f, gx, gy, gz, bx, by, bz, shared, stream, params);
         batch_settle(&admission, r);
@@ -42,7 +42,7 @@ CUresult hook_cuLaunchKernelEx(cuLaunchKernelEx_fn *real, const CUlaunchConfig *
 
         if (!c)
                 return real(c, f, params, extra);
-        batch_admit(batch_stream(c->hStream, is_twin),
+        batch_admit(batch_stream(c->hStream, is_twin), f,
                     cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
                                     c->blockDimY, c->blockDimZ),
                     &admission);
@@ -63,7 +63,7 @@ CUresult hook_cuLaunchCooperativeKernelMultiDevice(cuLaunchCooperativeKernelMult
         for (unsigned i = 0; i < count; i++) {
                 const CUDA_LAUNCH_PARAMS *l = &launches[i];
                 batch_end(l->hStream); /* several batches must not each hold a part */
-                batch_admit(l->hStream,
+                batch_admit(l->hStream, l->function,
                             cost_key_kernel(l->function, l->gridDimX, l->gridDimY, l->gridDimZ,
                                             l->blockDimX, l->blockDimY, l->blockDimZ),
                             &admissions[i]);
@@ -78,7 +78,7 @@ CUresult hook_cuLaunch(cuLaunch_fn *real, CUfunction f)
 {
         struct admission admission;
 
-        batch_admit(NULL, cost_key_kernel(f, 1, 1, 1, 0, 0, 0), &admission);
+        batch_admit(NULL, f, cost_key_kernel(f, 1, 1, 1, 0, 0, 0), &admission);
         CUresult r = real(f);
         batch_settle(&admission, r);
         return r;
@@ -88,7 +88,7 @@ CUresult hook_cuLaunchGrid(cuLaunchGrid_fn *real, CUfunction f, int width, int h
 {
         struct admission admission;
 
-        batch_admit(NULL, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
+        batch_admit(NULL, f, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
                     &admission);
         CUresult r = real(f, width, height);
         batch_settle(&admission, r);
@@ -100,7 +100,7 @@ CUresult hook_cuLaunchGridAsync(cuLaunchGridAsync_fn *real, CUfunction f, int wi
 {
         struct admission admission;
 
-        batch_admit(stream, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
+        batch_admit(stream, f, cost_key_kernel(f, (unsigned)width, (unsigned)height, 1, 0, 0, 0),
                     &admission);
         CUresult r = real(f, width, height, stream);
         batch_settle(&admission, r);

@@ -6,6 +6,7 @@
 #include "library_charge.h"
 #include "limits.h"
 #include "variable_charge.h"
+#include "work_name.h"
 
 static CUresult variable_find(CUdeviceptr *address, size_t *bytes, const void *library,
                               const char *name)
@@ -64,4 +65,25 @@ CUresult hook_cuLibraryGetManaged(cuLibraryGetManaged_fn *real, CUdeviceptr *add
             real(&at, &size, library, name) != CUDA_SUCCESS)
                 return r;
         return variable_charge_note(library, at, size, true);
+}
+
+/* A kernel may be launched by its own handle and by that of its function. */
+CUresult hook_cuLibraryGetKernel(cuLibraryGetKernel_fn *real, CUkernel *kernel, CUlibrary library,
+                                 const char *name)
+{
+        const CUresult r = real(kernel, library, name);
+
+        if (r == CUDA_SUCCESS && kernel)
+                work_name_note(*kernel, name);
+        return r;
+}
+
+CUresult hook_cuKernelGetFunction(cuKernelGetFunction_fn *real, CUfunction *function,
+                                  CUkernel kernel)
+{
+        const CUresult r = real(function, kernel);
+
+        if (r == CUDA_SUCCESS && function)
+                work_name_copy(*function, kernel);
+        return r;
 }

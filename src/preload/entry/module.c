@@ -6,6 +6,7 @@
 #include "measured.h"
 #include "real.h"
 #include "variable_charge.h"
+#include "work_name.h"
 
 static CUresult unload(const void *module)
 {
@@ -112,4 +113,14 @@ CUresult hook_cuModuleGetGlobal_v2(cuModuleGetGlobal_v2_fn *real, CUdeviceptr *a
             real_cuda.cuModuleGetGlobal_v2(&at, &size, module, name) != CUDA_SUCCESS)
                 return r;
         return variable_charge_note(module, at, size, false);
+}
+
+CUresult hook_cuModuleGetFunction(cuModuleGetFunction_fn *real, CUfunction *function,
+                                  CUmodule module, const char *name)
+{
+        const CUresult r = real(function, module, name);
+
+        if (r == CUDA_SUCCESS && function)
+                work_name_note(*function, name);
+        return r;
 }

@@ -11,6 +11,7 @@
 #include "limits_compute.h"
 #include "log.h"
 #include "region_compute.h"
+#include "region_cost.h"
 #include "region_pending.h"
 
 /* A limit that changes in the share, which wakes nobody, is seen within this time. */
@@ -101,6 +102,17 @@ void gate_compute_pending(unsigned device_index, uint64_t since_ns, uint64_t cha
         if (ledger_is_open())
                 region_pending_note(&region->file->slots[region->slot], device_index, since_ns,
                                     charged_ns, clock_now_ns());
+}
+
+uint64_t gate_compute_cost(uint64_t key)
+{
+        return ledger_is_open() ? region_cost_get(ledger_region()->file, key) : 0;
+}
+
+void gate_compute_learned(uint64_t key, uint64_t ns)
+{
+        if (key && ledger_is_open())
+                region_cost_put(ledger_region()->file, key, ns);
 }
 
 void gate_compute_saw(unsigned device_index, uint64_t work_ns)

@@ -27,6 +27,11 @@ uint64_t gate_compute_used(unsigned device_index, uint64_t begin_ns, uint64_t en
  * charges the container if the process dies. 0: nothing. */
 void gate_compute_pending(unsigned device_index, uint64_t since_ns, uint64_t charged_ns);
 
+/* What a kind of work takes, as other processes of the container have learned it; 0: nobody has. */
+uint64_t gate_compute_cost(uint64_t key);
+/* Tells them; of key 0 nothing. */
+void gate_compute_learned(uint64_t key, uint64_t ns);
+
 /* A piece of work that cannot be divided takes so long. */
 void gate_compute_saw(unsigned device_index, uint64_t work_ns);
 

@@ -7,6 +7,7 @@
 #include "gate_timeslice.h"
 #include "settler.h"
 #include "stream_end.h"
+#include "work_name.h"
 
 #define CREDIT_NS  (500 * NS_PER_US) /* charged at a time */
 #define LONG_NS    (250 * NS_PER_US) /* work that is measured by itself */
@@ -205,7 +206,21 @@ static bool batch_pass_slowly(CUstream stream, uint64_t key)
         return batch_pass(stream, key);
 }
 
-void batch_admit(CUstream stream, uint64_t key, struct admission *ret_admission)
+/* What other processes of the container have learned. */
+static void cost_recall(unsigned cost, unsigned device_index, const void *handle, uint64_t key)
+{
+        const uint64_t name = work_name_of(handle);
+
+        if (!name)
+                return;
+        const uint64_t shared = cost_key_renamed(key, handle, name + device_index);
+        const uint64_t ns = gate_compute_cost(shared);
+        cost_share(cost, shared);
+        if (ns)
+                cost_learn(cost, ns, false);
+}
+
+void batch_admit(CUstream stream, const void *handle, uint64_t key, struct admission *ret_admission)
 {
         *ret_admission = (struct admission){ .stream = stream, .device_index = DEVICES_NONE };
         if (batch_pass_slowly(stream, key))
@@ -217,6 +232,8 @@ void batch_admit(CUstream stream, uint64_t key, struct admission *ret_admission)
         if (!is_capturing(stream)) {
                 const unsigned cost = cost_find(key),
                                credit = credit_of((unsigned)target.device_index);
+                if (handle && atomic_load(&cost_table[cost].ns) == COST_UNKNOWN_NS)
+                        cost_recall(cost, (unsigned)target.device_index, handle, key);
                 const uint32_t ns = atomic_load(&cost_table[cost].ns);
 
                 ret_admission->device_index = target.device_index;

@@ -79,8 +79,10 @@ struct admission {
         int device_index;
 };
 
-/* Waits until the launch may be made; never for a stream that captures. */
-void batch_admit(CUstream stream, uint64_t key, struct admission *ret_admission);
+/* Waits until the launch may be made; never for a stream that captures. `handle` is the kernel's, which is
+ * in the key; NULL: the key means nothing to other processes. */
+void batch_admit(CUstream stream, const void *handle, uint64_t key,
+                 struct admission *ret_admission);
 /* After the launch. */
 void batch_settle(const struct admission *admission, CUresult result);
 

@@ -7,6 +7,7 @@ enum { PROBES = 8, FOLLOW = 10 }; /* α = 1/10 */
 enum { HELD_UP_NS = 32000000, HELD_UP = 4 };
 
 struct cost cost_table[COSTS];
+static _Atomic uint64_t cost_keys[COSTS]; /* that are shared */
 
 static unsigned index_of(uint64_t key, unsigned probe)
 {
@@ -21,6 +22,7 @@ static void entry_take(unsigned index, uint64_t key)
          * table a part of the file. */
         atomic_store_explicit(&cost_table[0].ns, COST_UNKNOWN_NS, memory_order_relaxed);
         atomic_store_explicit(&cost_table[index].ns, COST_UNKNOWN_NS, memory_order_relaxed);
+        atomic_store_explicit(&cost_keys[index], 0, memory_order_relaxed);
         atomic_store_explicit(&cost_table[index].key, key, memory_order_release);
 }
 
@@ -58,6 +60,16 @@ void cost_learn(unsigned index, uint64_t ns, bool is_upper)
         if (before != COST_UNKNOWN_NS && now / 2 <= before)
                 now = (uint32_t)(((uint64_t)before * (FOLLOW - 1) + now) / FOLLOW);
         atomic_store_explicit(&cost_table[index].ns, now ? now : 1, memory_order_relaxed);
+}
+
+void cost_share(unsigned index, uint64_t key)
+{
+        atomic_store_explicit(&cost_keys[index], key, memory_order_relaxed);
+}
+
+uint64_t cost_shared(unsigned index)
+{
+        return atomic_load_explicit(&cost_keys[index], memory_order_relaxed);
 }
 
 void cost_forget(uint64_t key)

@@ -44,6 +44,15 @@ static inline uint64_t cost_key_move(const void *function, uint64_t bytes)
         return cost_key(function, halvings * STEPS + bytes, 0, 2);
 }
 
+/* The key of the same work under another name than the handle it was made with. */
+static inline uint64_t cost_key_renamed(uint64_t key, const void *handle, uint64_t name)
+{
+        const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), plain = key ^ key >> 32;
+
+        key = plain + (name - (uint64_t)(uintptr_t)handle) * factor;
+        return key ^ key >> 32;
+}
+
 static inline uint64_t cost_key_graph(const void *instance)
 {
         return cost_key(instance, 0, 0, 1);
@@ -54,5 +63,8 @@ unsigned cost_find(uint64_t key);
 /* It took this long: an average that follows, and a jump where it is far too low. `is_upper`: at most
  * this long, because other work was in the way. */
 void cost_learn(unsigned index, uint64_t ns, bool is_upper);
+/* The key by which other processes of the container know it; 0: none. */
+void cost_share(unsigned index, uint64_t key);
+uint64_t cost_shared(unsigned index);
 /* The handle behind it is gone, and may come back as something else. */
 void cost_forget(uint64_t key);

@@ -246,6 +246,7 @@ void meter_segment_count(struct device_meter *a, struct segment *s, uint64_t beg
         span_count(a, s->device_index, late, &m);
         if (s->facts.cost) {
                 cost_learn(s->facts.cost, cost_of(s, m.own_ns, end_ns - begin_ns), s->is_crowded);
+                gate_compute_learned(cost_shared(s->facts.cost), cost_table[s->facts.cost].ns);
                 gate_compute_saw(s->device_index, s->is_crowded ? 0 : m.own_ns);
         }
         gate_compute_correct(s->device_index, (int64_t)m.used_ns - (int64_t)s->facts.planned_ns);

@@ -7,7 +7,7 @@ void move_admit(CUstream stream, const void *real, uint64_t bytes, struct admiss
         const struct target target = devices_of_stream(stream);
 
         if (target.device_index >= 0 && limits_compute_has_copies((unsigned)target.device_index))
-                batch_admit(stream, cost_key_move(real, bytes), ret_admission);
+                batch_admit(stream, NULL, cost_key_move(real, bytes), ret_admission);
         else
                 *ret_admission = (struct admission){ .device_index = DEVICES_NONE };
 }

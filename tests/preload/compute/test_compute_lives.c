@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "region.h"
+#include "region_compute.h"
 #include "worker.h"
 
 enum { LIMIT = 20, MOST = 30, LEAST = 3, RUN_MS = 1500, PROGRAMS = 2, KERNEL_MS = 20 };
@@ -198,6 +200,35 @@ SIM_TEST(killed_at_any_moment)
         }
 }
 
+/* How long the container pays for what was charged so far. */
+static uint64_t owed_ms(void)
+{
+        static struct region region;
+        struct err e = { 0 };
+
+        if (!region.file && region_open(getenv("VGPU_REGION"), 1, &region, &e) < 0)
+                fail_msg("%s", e.text);
+        const struct region_compute *compute = &region.file->computes[0];
+        return region_compute_owed_ns(compute, region_compute_rate(compute, LIMIT * 10),
+                                      clock_now_ns()) /
+               NS_PER_MS;
+}
+
+/* 20 ms at a limit of 20 are 100 ms; a guess would be 10. */
+SIM_TEST(a_program_knows_what_another_learned)
+{
+        struct worker w;
+
+        worker_machine("20");
+        program_start(end_by_query);
+        waitpid(-1, NULL, 0);
+        worker_start(&w);
+        for (unsigned i = 0; owed_ms() && i < 1000; i++)
+                usleep(1000);
+        launch(w.kernels[0][KERNEL_20MS], w.stream);
+        CHECK(owed_ms() > 30);
+}
+
 int main(void)
 {
         return RUN(CASE(programs_that_end_after_a_copy),
@@ -206,5 +237,5 @@ int main(void)
                    CASE(programs_that_end_after_freeing_memory),
                    CASE(programs_that_end_without_looking), CASE(programs_that_are_killed_at_work),
                    CASE(a_context_for_each_piece_of_work), CASE(a_primary_context_that_is_reset),
-                   CASE(killed_at_any_moment));
+                   CASE(killed_at_any_moment), CASE(a_program_knows_what_another_learned));
 }

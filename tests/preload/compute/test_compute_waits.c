@@ -95,9 +95,9 @@ static void value(struct worker *w)
 {
         for (unsigned i = 0; i < STREAMS; i++) {
                 launch(w, i);
-                CHECK_EQ(cuStreamWaitValue32_v2(waits.streams[i], waits.memory, waits.rounds + 1,
-                                                0),
-                         CUDA_SUCCESS);
+                CHECK_EQ(
+                        cuStreamWaitValue32_v2(waits.streams[i], waits.memory, waits.rounds + 1, 0),
+                        CUDA_SUCCESS);
                 launch(w, i);
         }
         usleep(1500);

@@ -148,7 +148,7 @@ static void launch(CUstream stream, uint64_t key, uint64_t ns)
                 device_work(ns);
                 return;
         }
-        batch_admit(stream, key, &admission);
+        batch_admit(stream, NULL, key, &admission);
         device_work(ns);
         batch_settle(&admission, CUDA_SUCCESS);
 }
