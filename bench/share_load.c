@@ -24,17 +24,18 @@
 enum { STREAMS = 4, PROCESSES_MOST = 64 };
 
 static const struct machine_kernel_time kernels[] = {
-        { "k20us", 20 },    { "k50us", 50 },      { "k100us", 100 },
-        { "k300us", 300 },  { "k1ms", 1000 },     { "k5ms", 5000 },
-        { "k20ms", 20000 }, { "k500ms", 500000 }, { "kmemory", 1000 },
+        { "k20us", 20 },      { "k50us", 50 },    { "k100us", 100 },   { "k300us", 300 },
+        { "k1ms", 1000 },     { "k5ms", 5000 },   { "k20ms", 20000 },  { "k100ms", 100000 },
+        { "k500ms", 500000 }, { "k2s", 2000000 }, { "kmemory", 1000 },
 };
-enum { K20US, K50US, K100US, K300US, K1MS, K5MS, K20MS, K500MS, KERNELS };
+enum { K20US, K50US, K100US, K300US, K1MS, K5MS, K20MS, K100MS, K500MS, K2S, KERNELS };
+enum { GRAPH_8MS, GRAPH_40MS, GRAPH_100MS, GRAPHS };
 
 struct load {
         CUfunction kernels[KERNELS];
         CUfunction user; /* of memory */
         CUstream streams[STREAMS];
-        CUgraphExec graph; /* eight of 1 ms */
+        CUgraphExec graphs[GRAPHS];
 };
 
 static void must(CUresult result, const char *what)
@@ -82,16 +83,43 @@ static void sync_20ms(const struct load *load)
         sync_all(load);
 }
 
+static void sync_100ms(const struct load *load)
+{
+        launch(load, K100MS, 0);
+        sync_all(load);
+}
+
 static void sync_500ms(const struct load *load)
 {
         launch(load, K500MS, 0);
         sync_all(load);
 }
 
+static void sync_2s(const struct load *load)
+{
+        launch(load, K2S, 0);
+        sync_all(load);
+}
+
+static void graph_run(const struct load *load, unsigned graph)
+{
+        MUST(cuGraphLaunch(load->graphs[graph], load->streams[0]));
+        sync_all(load);
+}
+
 static void graph_8ms(const struct load *load)
 {
-        MUST(cuGraphLaunch(load->graph, load->streams[0]));
-        sync_all(load);
+        graph_run(load, GRAPH_8MS);
+}
+
+static void graph_40ms(const struct load *load)
+{
+        graph_run(load, GRAPH_40MS);
+}
+
+static void graph_100ms(const struct load *load)
+{
+        graph_run(load, GRAPH_100MS);
 }
 
 static void iterations(const struct load *load)
@@ -108,6 +136,17 @@ static void mixed(const struct load *load)
 
         for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
                 launch(load, order[i], 0);
+}
+
+/* Most launches are short, and most of the time goes into a few that are not. */
+static void heavy(const struct load *load)
+{
+        static const unsigned long_ones[] = { K1MS, K5MS, K100US, K20MS, K1MS, K100MS };
+        static unsigned count;
+
+        for (unsigned i = 0; i < 50; i++)
+                launch(load, i % 5 ? K20US : K100US, 0);
+        launch(load, long_ones[count++ % 6], 0);
 }
 
 static void streams(const struct load *load)
@@ -199,23 +238,32 @@ static const struct {
         const char *name;
         void (*turn)(const struct load *load);
 } kinds[] = {
-        { "async_50us", async_50us }, { "async_1ms", async_1ms },   { "async_5ms", async_5ms },
-        { "sync_20ms", sync_20ms },   { "sync_500ms", sync_500ms }, { "graph_8ms", graph_8ms },
-        { "iterations", iterations }, { "mixed", mixed },           { "streams", streams },
-        { "requests", requests },     { "managed", managed },       { "wakes", wakes },
-        { "fills", fills },
+        { "async_50us", async_50us }, { "async_1ms", async_1ms },
+        { "async_5ms", async_5ms },   { "sync_20ms", sync_20ms },
+        { "sync_500ms", sync_500ms }, { "graph_8ms", graph_8ms },
+        { "sync_100ms", sync_100ms }, { "sync_2s", sync_2s },
+        { "graph_40ms", graph_40ms }, { "graph_100ms", graph_100ms },
+        { "heavy", heavy },           { "iterations", iterations },
+        { "mixed", mixed },           { "streams", streams },
+        { "requests", requests },     { "managed", managed },
+        { "wakes", wakes },           { "fills", fills },
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static void graph_make(struct load *load)
+static void graphs_make(struct load *load)
 {
+        static const struct {
+                unsigned kernel, count;
+        } graphs[GRAPHS] = { { K1MS, 8 }, { K5MS, 8 }, { K5MS, 20 } };
         CUgraph graph;
 
-        MUST(cuStreamBeginCapture_v2(load->streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
-        for (unsigned i = 0; i < 8; i++)
-                launch(load, K1MS, 0);
-        MUST(cuStreamEndCapture(load->streams[0], &graph));
-        MUST(cuGraphInstantiateWithFlags(&load->graph, graph, 0));
+        for (unsigned i = 0; i < GRAPHS; i++) {
+                MUST(cuStreamBeginCapture_v2(load->streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
+                for (unsigned j = 0; j < graphs[i].count; j++)
+                        launch(load, graphs[i].kernel, 0);
+                MUST(cuStreamEndCapture(load->streams[0], &graph));
+                MUST(cuGraphInstantiateWithFlags(&load->graphs[i], graph, 0));
+        }
 }
 
 static void load_open(struct load *load)
@@ -237,7 +285,7 @@ static void load_open(struct load *load)
         MUST(cuModuleGetFunction(&load->user, module, "user"));
         for (unsigned i = 0; i < STREAMS; i++)
                 MUST(cuStreamCreate(&load->streams[i], CU_STREAM_NON_BLOCKING));
-        graph_make(load);
+        graphs_make(load);
 }
 
 static int load_run(unsigned kind, double seconds)

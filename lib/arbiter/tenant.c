@@ -69,6 +69,11 @@ static int files_open(struct tenant *tenant, struct err *e)
         return r;
 }
 
+static uint64_t greatest(uint64_t a, uint64_t b)
+{
+        return a > b ? a : b;
+}
+
 static unsigned least(unsigned a, unsigned b)
 {
         return a < b ? a : b;
@@ -183,7 +188,7 @@ void tenant_report(const struct tenant *tenant, unsigned device,
         const struct gpu_want *want = &tenant->wants->devices[device];
         const uint32_t number = tenant->devices[device].granted >> GPU_STATE_BITS;
         const uint32_t high = least(atomic_load(&want->slots_high), GPU_SLOTS);
-        struct timeslices_report report = { .signs = tenant->bell_seen,
+        struct timeslices_report report = { .signs = tenant->bell_seen + atomic_load(&want->beats),
                                             .resident_bytes = resident_bytes(tenant, device) };
 
         for (uint32_t i = 0; i < high; i++) {
@@ -194,6 +199,9 @@ void tenant_report(const struct tenant *tenant, unsigned device,
                 report.wants |= (word & GPU_STATE_MASK) != GPU_IDLE;
                 report.is_active |= (word & GPU_STATE_MASK) == GPU_ACTIVE;
                 report.has_begun |= word >> GPU_STATE_BITS == number;
+                if ((word & GPU_STATE_MASK) == GPU_ACTIVE)
+                        report.done_ns =
+                                greatest(report.done_ns, atomic_load(&want->slots[i].done_ns));
         }
         report.signs += report.busy_ns;
         if (tenant->devices[device].unreported_ns)

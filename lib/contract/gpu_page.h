@@ -85,7 +85,7 @@ struct gpu_slot {
         _Atomic uint32_t state;      /* {number of the slice it last began, enum gpu_slot_state} */
         _Atomic uint64_t start_time; /* of the process, clock ticks since boot */
         _Atomic uint64_t busy_ns;    /* GPU time it measured, ever */
-        _Atomic uint64_t in_flight_ns; /* predicted time of what it has submitted and is not done */
+        _Atomic uint64_t done_ns;    /* when what it has submitted should be done; 0: nothing is */
 };
 static_assert(sizeof(struct gpu_slot) == 32, "read by other releases");
 
@@ -94,7 +94,8 @@ struct gpu_want {                        /* one tenant on one GPU */
         _Atomic uint64_t spilled_bytes;  /* of these, not on the GPU */
         _Atomic uint32_t slots_high;     /* slots ever used */
         uint32_t reserved;
-        uint64_t unused[29];
+        _Atomic uint64_t beats; /* grows while any of its processes looks after its time slice */
+        uint64_t unused[28];
         struct gpu_slot slots[GPU_SLOTS];
 };
 static_assert(sizeof(struct gpu_want) == GPU_PAGE_BYTES, "read by other releases");

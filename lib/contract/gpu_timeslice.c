@@ -83,7 +83,7 @@ static bool slot_take(struct gpu_timeslice *timeslice, uint32_t index)
         if (!atomic_compare_exchange_strong(&slot->pid, &free, timeslice->pid))
                 return false;
         atomic_store(&slot->state, GPU_IDLE);
-        atomic_store(&slot->in_flight_ns, 0);
+        atomic_store(&slot->done_ns, 0);
         atomic_store(&slot->start_time, process_start_time((pid_t)timeslice->pid));
         while (high <= index &&
                !atomic_compare_exchange_weak(&timeslice->want->slots_high, &high, index + 1))
@@ -229,7 +229,7 @@ void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more)
 {
         if (!timeslice->slot)
                 return;
-        atomic_store(&timeslice->slot->in_flight_ns, 0);
+        atomic_store(&timeslice->slot->done_ns, 0);
         slot_set(timeslice, wants_more ? GPU_WANTS : GPU_IDLE);
         /* No deadline: nobody else wants, and the time slice stays ours. The arbiter sets one before it
          * looks at the slots. */
@@ -238,12 +238,13 @@ void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more)
                 futex_ring(&timeslice->wants->bell);
 }
 
-void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint64_t in_flight_ns)
+void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint64_t done_ns)
 {
         if (!timeslice->slot)
                 return;
         atomic_store_explicit(&timeslice->slot->busy_ns, busy_ns, memory_order_relaxed);
-        atomic_store_explicit(&timeslice->slot->in_flight_ns, in_flight_ns, memory_order_relaxed);
+        atomic_store_explicit(&timeslice->slot->done_ns, done_ns, memory_order_relaxed);
+        atomic_fetch_add_explicit(&timeslice->want->beats, 1, memory_order_relaxed);
 }
 
 void gpu_timeslice_note_memory(struct gpu_timeslice *timeslice, uint64_t resident_bytes)

@@ -65,5 +65,7 @@ void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more);
 
 /* What the container's work touches, wherever it lies now. */
 void gpu_timeslice_note_memory(struct gpu_timeslice *timeslice, uint64_t resident_bytes);
-/* What was measured: GPU time of this process so far, and what it has submitted that is not done. */
-void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint64_t in_flight_ns);
+/* A sign of life, and what was measured: GPU time of this process so far, and when what it has
+ * submitted should be done; 0: nothing is. Others wait for that long, and longer than for work of which
+ * nobody knows when it ends. */
+void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint64_t done_ns);

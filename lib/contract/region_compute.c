@@ -17,6 +17,9 @@ enum { TICK_NS = 64, RATE_BITS = 10 };
 #define WORK_MOST_NS   (1000 * NS_PER_S) /* that a process may leave: more is nonsense */
 /* A limit that was raised is felt after this time, and some for those who wait to wake. */
 #define FORGIVEN_WALL_NS (60 * NS_PER_MS)
+/* Kept for waits: in milliseconds, {until, how much}. */
+enum { KEPT_BITS = 16, KEPT_WAITS = 4 };
+#define KEPT_MOST_NS (16 * NS_PER_S)
 
 static_assert(COMPUTE_WHOLE < 1 << RATE_BITS, "a rate fits its bits");
 
@@ -37,7 +40,8 @@ static uint64_t word_make(int64_t paid_ns, uint32_t permille)
 static int64_t word_paid_ns(uint64_t word, struct compute_rate rate, uint64_t now_ns)
 {
         int64_t now = (int64_t)now_ns, paid = (int64_t)(word >> RATE_BITS) * TICK_NS;
-        int64_t earliest = now - wall_ns((int64_t)rate.depth_ns, rate.permille);
+        int64_t kept = now_ns < rate.kept_until_ns ? (int64_t)rate.kept_wall_ns : 0;
+        int64_t earliest = now - wall_ns((int64_t)rate.depth_ns, rate.permille) - kept;
         uint32_t before = (uint32_t)(word & RATE_MASK);
 
         if (before && before != rate.permille)
@@ -54,7 +58,36 @@ struct compute_rate region_compute_rate(const struct region_compute *compute, ui
                 depth = DEPTH_LEAST_NS;
         if (longest > LONGEST_NS)
                 longest = LONGEST_NS;
-        return (struct compute_rate){ permille, depth > longest ? depth : longest };
+        const uint64_t kept = atomic_load_explicit(&compute->kept, memory_order_relaxed);
+        return (struct compute_rate){
+                .permille = permille,
+                .depth_ns = depth > longest ? depth : longest,
+                .kept_until_ns = (kept >> KEPT_BITS) * NS_PER_MS,
+                .kept_wall_ns = (kept & ((UINT64_C(1) << KEPT_BITS) - 1)) * NS_PER_MS,
+        };
+}
+
+/* Never more than what was earned and not used: several processes may have waited for one time slice. */
+void region_compute_keep(struct region_compute *compute, uint64_t now_ns, uint64_t waited_ns)
+{
+        const uint64_t word = atomic_load(&compute->debt), permille = word & RATE_MASK;
+        const uint64_t paid_ns = (word >> RATE_BITS) * TICK_NS;
+
+        if (!permille || waited_ns < NS_PER_MS || paid_ns >= now_ns)
+                return;
+        const struct compute_rate rate = region_compute_rate(compute, (uint32_t)permille);
+        const uint64_t depth_ns = (uint64_t)wall_ns((int64_t)rate.depth_ns, (uint32_t)permille);
+        uint64_t kept_ns =
+                waited_ns + (now_ns - waited_ns < rate.kept_until_ns ? rate.kept_wall_ns : 0);
+
+        if (kept_ns > KEPT_MOST_NS)
+                kept_ns = KEPT_MOST_NS;
+        if (now_ns - paid_ns < depth_ns + kept_ns)
+                kept_ns = now_ns - paid_ns > depth_ns ? now_ns - paid_ns - depth_ns : 0;
+        if (kept_ns < NS_PER_MS)
+                return;
+        atomic_store(&compute->kept, (now_ns + KEPT_WAITS * kept_ns) / NS_PER_MS << KEPT_BITS |
+                                             kept_ns / NS_PER_MS);
 }
 
 uint64_t region_compute_owed_ns(const struct region_compute *compute, struct compute_rate rate,

@@ -21,6 +21,8 @@ enum { COMPUTE_WHOLE = 1000 }; /* rates are in thousandths of the device */
 struct compute_rate {
         uint32_t permille; /* 1 … COMPUTE_WHOLE */
         uint64_t depth_ns; /* GPU time that may be saved up */
+        /* Until then this much wall time more: see region_compute_keep(). */
+        uint64_t kept_until_ns, kept_wall_ns;
 };
 
 /* 40 ms of the rate, at least two quanta and the longest piece of work seen: less would forget what a
@@ -44,6 +46,10 @@ bool region_compute_correct(struct region_compute *compute, struct compute_rate 
 
 /* Charges work that was done by then, at the rate of the last charge: for those who know no limit. */
 void region_compute_add(struct region_compute *compute, uint64_t at_ns, uint64_t work_ns);
+/* The container wanted the device for the last `waited_ns`, and others had it: what it earned meanwhile
+ * is not lost if that is more than the depth. Forgotten after a few such waits, so that whoever does
+ * not use it does not save it up. */
+void region_compute_keep(struct region_compute *compute, uint64_t now_ns, uint64_t waited_ns);
 
 /* The device worked for the container from begin to end: the part that no process had said before. */
 uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns);

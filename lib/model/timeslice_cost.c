@@ -12,10 +12,15 @@ enum {
         MARGIN = 64,        /* the tenant's own sum is the exact one: ours is a 64th wider */
         BALANCE_PER_S = 10, /* a balance holds a tenth of a second's income */
         BALANCE_QUANTA = 2,
+        KEPT_S = 16, /* of income, at most, that waiting for others leaves unused */
         WHOLE = 100,
 };
 #define CROWDED_QUANTUM_MOST_NS (10 * NS_PER_S)
 #define SWAP_MOST_NS            (60 * NS_PER_S)
+/* A holder that keeps others waiting for longer pays for all of it, whatever it says. */
+#define OVERTIME_NS (32 * NS_PER_MS)
+/* Longer between two steps, and nobody looked for signs of life. */
+#define UNSEEN_NS (16 * NS_PER_MS)
 
 static uint64_t weight_of(const struct timeslices_tenant *tenant)
 {
@@ -46,14 +51,18 @@ static uint64_t income_ns_per_s(const struct timeslices_tenant *tenant)
         return tenant->limits.cap_ns_per_s + tenant->limits.cap_ns_per_s / MARGIN;
 }
 
-static void balance_cap(const struct timeslices *timeslices, struct timeslices_tenant *tenant)
+static void balance_cap(const struct timeslices *timeslices, struct timeslices_tenant *tenant,
+                        bool is_settled)
 {
         const uint64_t income = income_ns_per_s(tenant);
         const int64_t most_ns = (int64_t)(income / BALANCE_PER_S +
                                           BALANCE_QUANTA * timeslices_quantum_ns(timeslices));
+        const int64_t above_ns = tenant->balance_ns - most_ns, kept_ns = (int64_t)tenant->kept_ns;
 
-        if (tenant->balance_ns > most_ns)
-                tenant->balance_ns = most_ns;
+        if (above_ns > kept_ns)
+                tenant->balance_ns = most_ns + kept_ns;
+        else if (is_settled) /* what it used came out of what was kept */
+                tenant->kept_ns = above_ns > 0 ? (uint64_t)above_ns : 0;
 }
 
 static void balance_fill(struct timeslices_tenant *tenant, uint64_t span_ns)
@@ -65,6 +74,23 @@ static void balance_fill(struct timeslices_tenant *tenant, uint64_t span_ns)
                 return;
         }
         tenant->balance_ns += (int64_t)((double)span_ns * (double)income / (double)NS_PER_S);
+}
+
+/* What it earns while it waits for others is kept, however long they take; whoever wants nothing for a
+ * while has not saved it up. */
+static void balance_keep(const struct timeslices *timeslices, struct timeslices_tenant *tenant,
+                         uint64_t span_ns)
+{
+        const uint64_t income = income_ns_per_s(tenant);
+
+        if (timeslices->clock_ns - tenant->wanted_ns > NS_PER_S)
+                tenant->kept_ns = 0;
+        if (tenant->state != TIMESLICES_OUT || !tenant->was_wanting || tenant->is_deaf ||
+            tenant->balance_ns < 0)
+                return;
+        tenant->kept_ns += (uint64_t)((double)span_ns * (double)income / (double)NS_PER_S);
+        if (tenant->kept_ns > KEPT_S * income)
+                tenant->kept_ns = KEPT_S * income;
 }
 
 static bool tenant_has_token(const struct timeslices_tenant *tenant)
@@ -135,9 +161,12 @@ void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tena
         tenant->busy_when_settled_ns += used_ns; /* what was measured late counts next time */
         if (tenant->limits.cap_ns_per_s)
                 tenant->balance_ns -= (int64_t)used_ns;
-        balance_cap(timeslices, tenant);
-        if (tenant_has_token(tenant) && used_ns < span_ns / 2)
-                used_ns = span_ns / 2;
+        balance_cap(timeslices, tenant, true);
+        const bool is_overtime = tenant->state == TIMESLICES_CLOSING &&
+                                 timeslices->clock_ns - tenant->state_since_ns > OVERTIME_NS;
+        const uint64_t least_ns = is_overtime ? span_ns : span_ns / 2;
+        if (tenant_has_token(tenant) && used_ns < least_ns)
+                used_ns = least_ns;
         tenant->charged_ns += used_ns;
         tenant->virtual_time += used_ns * VIRTUAL_SCALE / weight_of(tenant);
 }
@@ -179,9 +208,10 @@ static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_te
                              uint64_t span_ns)
 {
         balance_fill(tenant, span_ns);
+        balance_keep(timeslices, tenant, span_ns);
         /* What is used meanwhile is taken off at the end of the time slice: until then it adds up. */
         if (!tenant_has_token(tenant))
-                balance_cap(timeslices, tenant);
+                balance_cap(timeslices, tenant, false);
         if (tenant->was_wanting && !tenant_has_token(tenant) && tenant->state != TIMESLICES_FREE)
                 tenant->waited_ns += span_ns;
         if (tenant->report.wants && !tenant->was_wanting && !tenant_has_token(tenant))
@@ -189,6 +219,8 @@ static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_te
         tenant->was_wanting = tenant->report.wants;
         if (tenant->report.signs != tenant->signs_seen || !tenant->report.is_active)
                 tenant->sign_ns = timeslices->clock_ns;
+        else if (span_ns > UNSEEN_NS)
+                tenant->sign_ns += span_ns - UNSEEN_NS;
         tenant->signs_seen = tenant->report.signs;
         if (tenant->report.wants)
                 tenant->wanted_ns = timeslices->clock_ns;

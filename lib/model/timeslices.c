@@ -8,21 +8,25 @@
 #include "clock.h"
 #include "timeslice_cost.h"
 
-/* Eight quanta of 4 ms without the end of the work, or any sign of life: a kernel that runs for ever
- * or waits for somebody who has no time slice; or a process that is dead or stopped. */
-#define DRAIN_NS (32 * NS_PER_MS)
+/* Eight quanta of 4 ms without the end of the work, where nobody knows when that is, or without any sign
+ * of life: a kernel that runs for ever or waits for somebody who has no time slice; or a process that is
+ * dead or stopped. Work whose end is known is waited for half as long again, if that is not too far. */
+#define DRAIN_NS     (32 * NS_PER_MS)
+#define LEFT_MOST_NS (4 * NS_PER_S)
 /* Where memory is swapped, kernels wait for it page by page, many times longer than a prefetch takes. */
 enum { DRAIN_SWAPS = 16 };
 /* A time slice that nobody takes up: stopped, or gone. */
 #define TAKE_UP_NS (8 * NS_PER_MS)
-/* A tenant without time slices is asked to come back this often. */
-#define RETURN_NS NS_PER_S
+/* A tenant without time slices is asked to come back after this, and each time it cannot after twice as
+ * long: most have one piece of work that was too long, some have a kernel that never ends. */
+#define RETURN_LEAST_NS (50 * NS_PER_MS)
+#define RETURN_MOST_NS  NS_PER_S
 /* The latency class counts as present this long after it last wanted anything. */
 #define PRESENT_NS NS_PER_S
 
-/* Longer, and the others lose what they save up while they wait; where memory changes hands, that costs
- * less than a change. */
-enum { TURN_QUANTA = 2, TURN_QUANTA_CROWDED = 4 };
+/* A time slice this long, for one that is far behind: others keep what they earn while they wait, but
+ * whoever answers requests does not wait for that, and where memory changes hands all is longer. */
+enum { TURN_QUANTA = 10, TURN_QUANTA_LATENCY = 2, TURN_QUANTA_CROWDED = 4 };
 
 /* What is submitted cannot be called back: whoever waits, waits for it. */
 #define IN_FLIGHT_NS         (4 * NS_PER_MS)
@@ -31,6 +35,19 @@ enum { TURN_QUANTA = 2, TURN_QUANTA_CROWDED = 4 };
 static uint64_t drain_ns(const struct timeslices *timeslices)
 {
         return DRAIN_NS + DRAIN_SWAPS * timeslices->swap_ns;
+}
+
+/* How long its work may take from when it was told to drain. */
+static uint64_t patience_ns(const struct timeslices *timeslices,
+                            const struct timeslices_tenant *tenant)
+{
+        uint64_t left_ns = tenant->report.done_ns > tenant->state_since_ns
+                                   ? tenant->report.done_ns - tenant->state_since_ns
+                                   : 0;
+
+        if (left_ns > LEFT_MOST_NS)
+                left_ns = LEFT_MOST_NS;
+        return drain_ns(timeslices) + left_ns + left_ns / 2;
 }
 
 void timeslices_init(struct timeslices *timeslices, uint64_t now_ns)
@@ -91,7 +108,12 @@ void timeslices_remove(struct timeslices *timeslices, int tenant, uint64_t now_n
 void timeslices_limit(struct timeslices *timeslices, int tenant,
                       const struct timeslices_limits *limits)
 {
-        timeslices->tenants[tenant].limits = *limits;
+        struct timeslices_tenant *t = &timeslices->tenants[tenant];
+
+        /* What it owed under another limit is the tenant's own sum's to say. */
+        if (limits->cap_ns_per_s != t->limits.cap_ns_per_s && t->balance_ns < 0)
+                t->balance_ns = 0;
+        t->limits = *limits;
 }
 
 void timeslices_report(struct timeslices *timeslices, int tenant,
@@ -169,7 +191,9 @@ static uint64_t timeslice_length_ns(const struct timeslices *timeslices,
         const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
         const uint64_t behind_ns = timeslice_cost_behind_ns(holder, next);
         const uint64_t most_ns =
-                (timeslices->swap_ns ? TURN_QUANTA_CROWDED : TURN_QUANTA) * quantum_ns;
+                quantum_ns * (timeslices->swap_ns              ? TURN_QUANTA_CROWDED
+                              : latency_is_present(timeslices) ? TURN_QUANTA_LATENCY
+                                                               : TURN_QUANTA);
 
         return quantum_ns + behind_ns < most_ns ? quantum_ns + behind_ns : most_ns;
 }
@@ -189,7 +213,7 @@ static bool is_silent(const struct timeslices *timeslices, const struct timeslic
 static void closing_step(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
         const bool is_late =
-                timeslices->clock_ns - tenant->state_since_ns >= drain_ns(timeslices) ||
+                timeslices->clock_ns - tenant->state_since_ns >= patience_ns(timeslices, tenant) ||
                 is_silent(timeslices, tenant);
 
         if (tenant->report.is_active && !is_late)
@@ -202,6 +226,7 @@ static void closing_step(struct timeslices *timeslices, struct timeslices_tenant
                 return;
         }
         tenant->lapses++;
+        tenant->return_ns = RETURN_LEAST_NS;
         tenant_enter(timeslices, tenant, TIMESLICES_FREE);
 }
 
@@ -267,12 +292,15 @@ static void free_step(struct timeslices *timeslices, struct timeslices_tenant *t
 
         timeslice_cost_settle(timeslices, tenant);
         if (tenant->state == TIMESLICES_FREE) {
-                if (!tenant->report.is_active || for_ns >= RETURN_NS || tenant->is_awaited)
+                if (!tenant->report.is_active || for_ns >= tenant->return_ns || tenant->is_awaited)
                         tenant_enter(timeslices, tenant, TIMESLICES_RETURNING);
                 return;
         }
-        if (tenant->report.is_active && for_ns < drain_ns(timeslices))
+        if (tenant->report.is_active && for_ns < patience_ns(timeslices, tenant))
                 return;
+        tenant->return_ns = tenant->return_ns < RETURN_LEAST_NS  ? RETURN_LEAST_NS
+                            : tenant->return_ns < RETURN_MOST_NS ? 2 * tenant->return_ns
+                                                                 : RETURN_MOST_NS;
         tenant->lapses += tenant->is_awaited && tenant->report.is_active;
         tenant->is_awaited = false;
         tenant_enter(timeslices, tenant,
@@ -312,11 +340,11 @@ static uint64_t tenant_timer_ns(const struct timeslices *timeslices,
                                ? TIMESLICES_NEVER
                                : earlier(tenant->deadline_ns, silent_ns);
         case TIMESLICES_CLOSING:
-                return earlier(tenant->state_since_ns + drain_ns(timeslices), silent_ns);
+                return earlier(tenant->state_since_ns + patience_ns(timeslices, tenant), silent_ns);
         case TIMESLICES_RETURNING:
-                return tenant->state_since_ns + drain_ns(timeslices);
+                return tenant->state_since_ns + patience_ns(timeslices, tenant);
         case TIMESLICES_FREE:
-                return tenant->state_since_ns + RETURN_NS;
+                return tenant->state_since_ns + tenant->return_ns;
         case TIMESLICES_OUT:
                 return tenant_waits(tenant) && tenant->balance_ns < 0
                                ? timeslices->clock_ns + timeslice_cost_pay_ns(tenant)

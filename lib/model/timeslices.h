@@ -37,6 +37,7 @@ struct timeslices_report {
         bool is_active;          /* may have work on the GPU */
         bool has_begun;          /* took up the time slice that it was last given */
         uint64_t signs;          /* changes when it gives a sign of life */
+        uint64_t done_ns;        /* when its work on the GPU should be done; 0: not known */
         uint64_t busy_ns;        /* GPU time so far, as it measured */
         uint64_t observed_ns;    /* the same as the driver says; 0: not known */
         uint64_t resident_bytes; /* what its work touches */
@@ -50,6 +51,7 @@ struct timeslices_tenant {
         uint32_t number; /* grows with every change of state */
         uint64_t virtual_time;
         int64_t balance_ns;      /* < 0: not before it is paid */
+        uint64_t kept_ns;        /* more than a balance holds: earned while others had the GPU */
         uint64_t state_since_ns; /* HOLDER: the time slice began; CLOSING: it was told to drain */
         uint64_t timeslice_since_ns;
         uint64_t deadline_ns; /* HOLDER */
@@ -57,7 +59,8 @@ struct timeslices_tenant {
         bool is_awaited;      /* no time slice for anybody before it has drained */
         bool is_deaf;         /* did not; until it gives a sign */
         uint64_t signs_when_deaf, signs_seen;
-        uint64_t sign_ns; /* when the last sign of life was seen */
+        uint64_t sign_ns;   /* when the last sign of life was seen */
+        uint64_t return_ns; /* FREE: asked to come back after so long */
         uint64_t busy_when_settled_ns, settled_ns;
         bool was_wanting;   /* at the last step */
         uint64_t wanted_ns; /* last time it wanted; 0: never */

@@ -143,6 +143,43 @@ TEST(the_depth_covers_the_longest_work_and_two_quanta)
         free(compute);
 }
 
+/* Half a second in which others had the device is a quarter of a second of work at 50 %. */
+TEST(what_a_wait_leaves_unused_is_kept_and_later_forgotten)
+{
+        struct region_compute *compute = compute_new();
+        const uint64_t depth_ns = region_compute_rate(compute, 500).depth_ns;
+
+        spent(compute, 500);
+        region_compute_keep(compute, BEGIN + 500 * MS, 500 * MS);
+        const struct compute_rate kept = region_compute_rate(compute, 500);
+        CHECK_EQ(kept.depth_ns, depth_ns);
+        CHECK_EQ(region_compute_take(compute, kept, BEGIN + 500 * MS, 250 * MS), 0);
+        CHECK(is_near(region_compute_take(compute, kept, BEGIN + 490 * MS, MS), 10 * MS));
+        /* Nobody takes it: some time later there is the depth, and no more. */
+        const uint64_t late_ns = BEGIN + 10 * NS_PER_S;
+        CHECK_EQ(region_compute_take(compute, kept, late_ns, depth_ns + MS), 0);
+        CHECK(is_near(region_compute_take(compute, kept, late_ns, MS), 2 * MS));
+        free(compute);
+}
+
+TEST(waits_of_several_processes_for_one_timeslice_are_kept_once)
+{
+        struct region_compute *compute = compute_new();
+        const uint64_t depth_ns = region_compute_rate(compute, 500).depth_ns;
+
+        spent(compute, 500);
+        for (unsigned i = 0; i < 3; i++)
+                region_compute_keep(compute, BEGIN + 500 * MS, 500 * MS);
+        CHECK(region_compute_rate(compute, 500).kept_wall_ns <= 500 * MS);
+        /* Whoever has not even used the depth keeps nothing. */
+        struct region_compute *idle = compute_new();
+        CHECK_EQ(region_compute_take(idle, region_compute_rate(idle, 500), BEGIN, depth_ns), 0);
+        region_compute_keep(idle, BEGIN + 20 * MS, 20 * MS);
+        CHECK_EQ(region_compute_rate(idle, 500).kept_wall_ns, 0);
+        free(idle);
+        free(compute);
+}
+
 TEST(a_correction_goes_both_ways_and_tells_who_waits)
 {
         struct region_compute *compute = compute_new();
@@ -241,6 +278,8 @@ int main(void)
                    CASE(a_process_with_less_than_its_share_is_forgiven_nothing),
                    CASE(credit_is_no_deeper_than_the_depth),
                    CASE(the_depth_covers_the_longest_work_and_two_quanta),
+                   CASE(what_a_wait_leaves_unused_is_kept_and_later_forgotten),
+                   CASE(waits_of_several_processes_for_one_timeslice_are_kept_once),
                    CASE(a_correction_goes_both_ways_and_tells_who_waits),
                    CASE(time_is_used_once_however_many_say_so),
                    CASE(spans_that_follow_each_other_lose_and_gain_nothing),

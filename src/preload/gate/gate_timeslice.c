@@ -11,6 +11,7 @@
 #include "limits.h"
 #include "lock.h"
 #include "log.h"
+#include "region_compute.h"
 
 enum timeslice_use { TIMESLICE_UNKNOWN, TIMESLICE_ABSENT, TIMESLICE_KEPT };
 
@@ -87,9 +88,27 @@ uint64_t gate_timeslice_idle_ns(unsigned device_index)
         return swap_ns > GPU_TIMESLICE_IDLE_NS ? swap_ns : GPU_TIMESLICE_IDLE_NS;
 }
 
+uint64_t gate_timeslice_longest_ns(unsigned device_index)
+{
+        return atomic_load_explicit(&ledger_region()->file->computes[device_index].longest_ns,
+                                    memory_order_relaxed);
+}
+
 bool gate_timeslice_is_wanted(unsigned device_index)
 {
         return gpu_timeslice_deadline_ns(&timeslices[device_index].timeslice) != GPU_NO_DEADLINE;
+}
+
+/* What it earned while others had the device is kept for it. */
+static bool begin_and_keep(struct device_timeslice *t, unsigned device_index)
+{
+        const uint64_t begin_ns = clock_now_ns();
+        const bool was_elsewhere = gpu_timeslice_begin(&t->timeslice);
+        const uint64_t now_ns = clock_now_ns();
+
+        region_compute_keep(&ledger_region()->file->computes[device_index], now_ns,
+                            now_ns - begin_ns);
+        return was_elsewhere;
 }
 
 bool gate_timeslice_begin(unsigned device_index)
@@ -100,7 +119,7 @@ bool gate_timeslice_begin(unsigned device_index)
         gpu_timeslice_note_memory(&t->timeslice, ledger_used_bytes(device_index));
         lock_take(&t->lock);
         if (!atomic_load(&t->has_begun)) {
-                is_cold = gpu_timeslice_begin(&t->timeslice) &&
+                is_cold = begin_and_keep(t, device_index) &&
                           atomic_load(&t->timeslice.grant->flags) & GPU_GRANT_CROWDED;
                 atomic_store(&t->has_begun, true);
         }
@@ -140,13 +159,13 @@ uint64_t gate_timeslice_in_flight_ns(unsigned device_index, uint64_t default_ns)
         return bound_ns < default_ns ? bound_ns : default_ns;
 }
 
-void gate_timeslice_note(unsigned device_index, uint64_t in_flight_ns)
+void gate_timeslice_note(unsigned device_index, uint64_t done_ns)
 {
         const struct region *region = ledger_region();
         uint64_t busy_ns = atomic_load_explicit(
                 &region->file->slots[region->slot].gpu_ns[device_index], memory_order_relaxed);
 
-        gpu_timeslice_note(&timeslices[device_index].timeslice, busy_ns, in_flight_ns);
+        gpu_timeslice_note(&timeslices[device_index].timeslice, busy_ns, done_ns);
         gpu_timeslice_note_memory(&timeslices[device_index].timeslice,
                                   ledger_used_bytes(device_index));
 }

@@ -15,11 +15,13 @@ bool gate_timeslice_has_begun(unsigned device_index);
 /* Idle for longer, the time slice is better given to others: where memory changes hands with it, not before
  * that has paid. */
 uint64_t gate_timeslice_idle_ns(unsigned device_index);
+/* The longest piece of work that the container was seen to submit. */
+uint64_t gate_timeslice_longest_ns(unsigned device_index);
 /* Does another container wait for the device? */
 bool gate_timeslice_is_wanted(unsigned device_index);
 
-/* Waits for a time slice; several threads may. True: others had the device, and memory is short: what the
- * work touches should be brought back onto it. */
+/* Waits for a time slice; several threads may. What the container could not use meanwhile is kept for it.
+ * True: others had the device, and memory is short: what the work touches should be brought back onto it. */
 bool gate_timeslice_begin(unsigned device_index);
 /* Nothing of this process is on the device. `wants_more`: it asks for the next one at once. */
 void gate_timeslice_end(unsigned device_index, bool wants_more);
@@ -33,8 +35,8 @@ void gate_timeslice_wait_grant(unsigned device_index, uint64_t most_ns);
 
 /* What may be submitted and not done; `default_ns` if nobody says. */
 uint64_t gate_timeslice_in_flight_ns(unsigned device_index, uint64_t default_ns);
-/* A sign of life: what is submitted and not done. */
-void gate_timeslice_note(unsigned device_index, uint64_t in_flight_ns);
+/* A sign of life: when what is submitted should be done; 0: nothing is. */
+void gate_timeslice_note(unsigned device_index, uint64_t done_ns);
 
 /* In a forked child, which has a process slot of its own. */
 void gate_timeslice_forked(void);

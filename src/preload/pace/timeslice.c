@@ -22,6 +22,8 @@
 #define POLL_MOST_NS  (150 * NS_PER_US)
 /* An estimate beyond this says that something is unusual, not that the time slice will be over. */
 #define AHEAD_MOST_NS (4 * NS_PER_MS)
+/* Work that was never seen before may take as long as the longest that was, but this at most. */
+#define GUESS_MOST_NS NS_PER_S
 /* Alone and idle this long: nothing on the device, as others will see it. */
 #define IDLE_ALONE_NS (50 * NS_PER_MS)
 
@@ -42,6 +44,19 @@ static uint64_t poll_ns(uint64_t left_ns)
         return left_ns / 4 < POLL_MOST_NS ? left_ns / 4 : POLL_MOST_NS;
 }
 
+/* When what is in flight should be done; 0: there is nothing that could be measured. */
+static uint64_t done_ns(unsigned device_index)
+{
+        const struct backlog backlog = meter_backlog(device_index);
+        const uint64_t longest_ns = gate_timeslice_longest_ns(device_index);
+
+        if (!backlog.planned_ns)
+                return 0;
+        if (!backlog.is_guess)
+                return backlog.due_ns;
+        return backlog.due_ns + (longest_ns < GUESS_MOST_NS ? longest_ns : GUESS_MOST_NS);
+}
+
 /* Until the work of all threads is done. Work that is not done in time has no time slices any
  * more: the arbiter gives us up, and there is nothing to end. */
 static void timeslice_drain(unsigned device_index)
@@ -53,6 +68,7 @@ static void timeslice_drain(unsigned device_index)
                 if (!gate_timeslice_has_begun(device_index) ||
                     gate_timeslice_is_given_up(device_index))
                         return;
+                gate_timeslice_note(device_index, done_ns(device_index));
                 nanosleep(&(struct timespec){ .tv_nsec = (long)poll_ns(left_ns) }, NULL);
         }
         gate_timeslice_note(device_index, 0);
@@ -65,7 +81,7 @@ static uint64_t keeper_check(unsigned device_index, uint64_t *idle_since_ns)
         const uint64_t left_ns = meter_left_ns(device_index), now_ns = clock_now_ns();
         const bool is_wanted = gate_timeslice_is_wanted(device_index);
 
-        gate_timeslice_note(device_index, left_ns);
+        gate_timeslice_note(device_index, done_ns(device_index));
         if (left_ns > 0 || *idle_since_ns == 0 || atomic_load(&keepers[device_index].takers) > 0)
                 *idle_since_ns = now_ns;
         const uint64_t idle_most_ns =
@@ -146,7 +162,7 @@ void timeslice_take(unsigned device_index, CUstream stream, uint64_t in_flight_n
                 return;
         const uint64_t ahead_ns = in_flight_ns < AHEAD_MOST_NS ? in_flight_ns : AHEAD_MOST_NS;
         if (gate_timeslice_is_on(device_index, clock_now_ns() + ahead_ns)) {
-                gate_timeslice_note(device_index, in_flight_ns);
+                gate_timeslice_note(device_index, done_ns(device_index));
                 return;
         }
         atomic_fetch_add(&keeper->takers, 1);

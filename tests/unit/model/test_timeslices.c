@@ -147,9 +147,167 @@ TEST(a_holder_without_a_sign_of_life_is_given_up_whatever_its_deadline)
         CHECK_EQ(settle(5 * MS), 91 * MS);
         settle(90 * MS);
         assert_true(is_open(a));
-        settle(197 * MS);
+        for (uint64_t now_ns = 98 * MS; now_ns <= 298 * MS && !is_open(b); now_ns += 8 * MS)
+                settle(now_ns);
         assert_true(is_open(b));
         assert_true(timeslices_grant(&timeslices, a).is_free);
+}
+
+/* Steps as the arbiter does them while somebody waits. */
+static void settle_often(uint64_t from_ns, uint64_t until_ns)
+{
+        for (uint64_t now_ns = from_ns; now_ns <= until_ns; now_ns += 8 * MS)
+                settle(now_ns);
+}
+
+TEST(work_whose_end_is_known_is_waited_for_and_paid_for)
+{
+        struct timeslices_report report = active;
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        say_alive(a);
+        say(b, waiting);
+        report.done_ns = 500 * MS;
+        for (uint64_t now_ns = 8 * MS; now_ns < 520 * MS; now_ns += 8 * MS) {
+                report.signs++;
+                say(a, report);
+                settle(now_ns);
+                assert_false(is_open(b));
+        }
+        say(a, waiting); /* that it has used nothing, it says */
+        settle(520 * MS);
+        assert_true(is_open(b));
+        CHECK_EQ(timeslices.tenants[a].lapses, 0);
+        CHECK_EQ(timeslices.tenants[a].charged_ns, 516 * MS); /* settled at 8, before it was late */
+}
+
+TEST(work_that_is_said_to_end_and_does_not_is_left_to_the_driver)
+{
+        struct timeslices_report report = active;
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        say(b, waiting);
+        for (uint64_t now_ns = 8 * MS; !is_open(b) && now_ns < 60 * NS_PER_S; now_ns += 8 * MS) {
+                report.signs++;
+                report.done_ns = now_ns + 100 * NS_PER_S;
+                say(a, report);
+                settle(now_ns);
+        }
+        assert_in_range(timeslices.clock_ns, 6 * NS_PER_S, 6 * NS_PER_S + 60 * MS);
+        assert_true(timeslices_grant(&timeslices, a).is_free);
+}
+
+TEST(a_process_that_dies_in_long_work_is_not_waited_for)
+{
+        struct timeslices_report report = active;
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        report.done_ns = 500 * MS;
+        report.signs = 1;
+        say(a, report);
+        say(b, waiting);
+        settle_often(8 * MS, 40 * MS);
+        assert_true(is_open(b));
+        assert_true(timeslices_grant(&timeslices, a).is_free);
+}
+
+TEST(whoever_comes_late_to_long_work_does_not_take_it_for_dead)
+{
+        struct timeslices_report report = active;
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        report.done_ns = NS_PER_S;
+        report.signs = 1;
+        say(a, report);
+        settle(MS);
+        /* The arbiter sleeps: nobody wants anything. Then somebody does, before the next sign of life. */
+        say(b, waiting);
+        settle(500 * MS);
+        assert_false(timeslices_grant(&timeslices, a).is_free);
+        report.signs = 2;
+        say(a, report);
+        settle_often(508 * MS, 532 * MS);
+        assert_false(timeslices_grant(&timeslices, a).is_free);
+        assert_false(is_open(b));
+}
+
+TEST(whoever_was_given_up_is_asked_to_return_soon_and_then_less_and_less_often)
+{
+        int a, b;
+        unsigned asked = 0;
+        bool was_free = true;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        say_alive(a);
+        say(b, waiting);
+        settle_often(10 * MS, 42 * MS);
+        assert_true(timeslices_grant(&timeslices, a).is_free);
+        for (uint64_t now_ns = 50 * MS; now_ns < 10 * NS_PER_S; now_ns += 8 * MS) {
+                say_alive(a);
+                settle(now_ns);
+                const bool is_free = timeslices_grant(&timeslices, a).is_free;
+                if (was_free && !is_free && ++asked == 1)
+                        assert_true(now_ns <= 110 * MS);
+                was_free = is_free;
+        }
+        assert_in_range(asked, 10, 14);
+}
+
+TEST(a_new_limit_begins_without_what_was_owed_under_the_old_one)
+{
+        const struct timeslices_limits low = { .weight = 3, .cap_ns_per_s = 30 * MS },
+                                       high = { .weight = 80, .cap_ns_per_s = 800 * MS };
+        int a, b;
+
+        two_tenants(&a, &b);
+        timeslices_limit(&timeslices, a, &low);
+        say(a, waiting);
+        settle(0);
+        say(a, (struct timeslices_report){ .wants = true, .is_active = true, .busy_ns = 0 });
+        settle(1 * MS);
+        say(a, (struct timeslices_report){ .wants = true, .has_begun = true, .busy_ns = 500 * MS });
+        settle(500 * MS);
+        assert_true(timeslices.tenants[a].balance_ns < 0);
+        timeslices_limit(&timeslices, a, &high);
+        settle(501 * MS);
+        assert_true(is_open(a));
+}
+
+TEST(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while)
+{
+        const struct timeslices_limits half = { .weight = 50, .cap_ns_per_s = 500 * MS };
+        struct timeslices_report report = active;
+        int a, b;
+
+        two_tenants(&a, &b);
+        timeslices_limit(&timeslices, b, &half);
+        say(a, waiting);
+        settle(0);
+        say(b, waiting);
+        for (uint64_t now_ns = 8 * MS; now_ns <= 2000 * MS; now_ns += 8 * MS) {
+                report.signs++;
+                report.done_ns = 2000 * MS;
+                say(a, report);
+                settle(now_ns);
+        }
+        assert_true(timeslices.tenants[b].balance_ns > (int64_t)(1000 * MS));
+        say(b, idle);
+        settle_often(2008 * MS, 4000 * MS);
+        assert_true(timeslices.tenants[b].balance_ns < (int64_t)(100 * MS));
 }
 
 TEST(a_timeslice_that_nobody_takes_up_passes_on)
@@ -362,6 +520,13 @@ int main(void)
                    CASE(an_idle_holder_gives_it_up_at_once),
                    CASE(a_holder_that_does_not_drain_is_left_to_the_driver),
                    CASE(a_holder_without_a_sign_of_life_is_given_up_whatever_its_deadline),
+                   CASE(work_whose_end_is_known_is_waited_for_and_paid_for),
+                   CASE(work_that_is_said_to_end_and_does_not_is_left_to_the_driver),
+                   CASE(a_process_that_dies_in_long_work_is_not_waited_for),
+                   CASE(whoever_comes_late_to_long_work_does_not_take_it_for_dead),
+                   CASE(whoever_was_given_up_is_asked_to_return_soon_and_then_less_and_less_often),
+                   CASE(a_new_limit_begins_without_what_was_owed_under_the_old_one),
+                   CASE(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while),
                    CASE(a_timeslice_that_nobody_takes_up_passes_on),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
                    CASE(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant),

@@ -22,14 +22,18 @@ struct load {
         unsigned cores, cores_max;
         bool is_latency;
         uint64_t begins_ns;
+        bool is_sync; /* waits for each kernel */
 };
 
 struct client {
         struct load load;
         int id;
         enum { IDLE, WANTS, ACTIVE } state;
-        int64_t bucket_ns;
+        int64_t bucket_ns, kept_ns;
+        uint64_t waits_since_ns, kept_until_ns;
         uint64_t in_flight_ns, busy_ns, next_ns, asked_ns, worst_ns;
+        uint64_t measured_ns; /* while it had work, whoever's ran */
+        uint64_t done_ns;     /* when that should be done */
         unsigned wake_ticks, kernels;
         uint32_t number;
 };
@@ -48,8 +52,10 @@ static bool client_has_work(const struct client *c, uint64_t now_ns)
 
 static void client_submit(struct client *c, const struct timeslices_grant *word, uint64_t now_ns)
 {
-        while (client_has_work(c, now_ns) && c->in_flight_ns < word->in_flight_ns) {
+        while (client_has_work(c, now_ns) && c->in_flight_ns < word->in_flight_ns &&
+               (!c->load.is_sync || !c->in_flight_ns)) {
                 c->in_flight_ns += c->load.kernel_ns;
+                c->done_ns = now_ns + c->in_flight_ns;
                 c->bucket_ns -= (int64_t)c->load.kernel_ns;
                 c->kernels++;
                 if (c->load.period_ns) {
@@ -59,29 +65,55 @@ static void client_submit(struct client *c, const struct timeslices_grant *word,
         }
 }
 
+static void client_waits(struct client *c, uint64_t now_ns)
+{
+        c->state = WANTS;
+        c->waits_since_ns = now_ns;
+}
+
+static void client_pauses(struct client *c, uint64_t now_ns)
+{
+        c->state = IDLE;
+        if (client_has_work(c, now_ns))
+                client_waits(c, now_ns);
+}
+
+/* As region_compute_keep() does it: what it earned while it waited is not forgotten at once. */
+static void client_keeps(struct client *c, uint64_t now_ns, unsigned cap)
+{
+        const uint64_t waited_ns = now_ns - c->waits_since_ns;
+
+        if (now_ns < c->kept_until_ns && c->kept_ns > (int64_t)(waited_ns * cap / 100))
+                return;
+        c->kept_ns = (int64_t)(waited_ns * cap / 100);
+        c->kept_until_ns = now_ns + 4 * waited_ns;
+}
+
 static void client_tick(struct client *c, uint64_t now_ns)
 {
         const struct timeslices_grant word = timeslices_grant(&timeslices, c->id);
         const bool is_on = (word.is_open || word.is_free) && now_ns < word.deadline_ns;
         const unsigned cap = c->load.cores_max ? c->load.cores_max : c->load.cores;
-        const int64_t depth_ns = (int64_t)(20 * MS * cap / 100 + 2 * word.quantum_ns);
+        const int64_t depth_ns = (int64_t)(20 * MS * cap / 100 + 2 * word.quantum_ns) +
+                                 (now_ns < c->kept_until_ns ? c->kept_ns : 0);
 
         c->bucket_ns += (int64_t)(TICK * cap / 100);
-        if (c->bucket_ns > depth_ns)
+        if (c->bucket_ns > depth_ns && c->state != WANTS)
                 c->bucket_ns = depth_ns;
         if (c->state == IDLE && client_has_work(c, now_ns))
-                c->state = WANTS;
+                client_waits(c, now_ns);
         c->wake_ticks = is_on ? c->wake_ticks + 1 : 0; /* a wake takes its time */
         if (c->state == WANTS && is_on && c->wake_ticks >= WAKE_TICKS) {
                 c->state = ACTIVE;
                 c->number = word.number;
+                client_keeps(c, now_ns, cap);
         }
         if (c->state != ACTIVE)
                 return;
         if (is_on)
                 client_submit(c, &word, now_ns);
         if (!c->in_flight_ns)
-                c->state = client_has_work(c, now_ns) ? WANTS : IDLE;
+                client_pauses(c, now_ns);
 }
 
 static void gpu_tick(struct scene *scene)
@@ -97,6 +129,13 @@ static void gpu_tick(struct scene *scene)
         struct client *c = &scene->clients[scene->running];
         const uint64_t done_ns = c->in_flight_ns < TICK ? c->in_flight_ns : TICK;
 
+        /* A process that the driver lets wait cannot tell that from work. */
+        for (int i = 0; i < SIM_TENANTS; i++) {
+                struct client *other = &scene->clients[i];
+
+                other->measured_ns += other->in_flight_ns ? TICK : 0;
+                other->bucket_ns -= other->in_flight_ns && other != c ? (int64_t)TICK : 0;
+        }
         scene->slice_ns += TICK;
         c->in_flight_ns -= done_ns;
         c->busy_ns += done_ns;
@@ -134,8 +173,9 @@ static void scene_run(struct scene *scene, uint64_t span_ns)
                                 .wants = c->state != IDLE,
                                 .is_active = c->state == ACTIVE,
                                 .has_begun = c->number == timeslices.tenants[c->id].number,
-                                .busy_ns = c->busy_ns,
-                                .signs = c->busy_ns + c->in_flight_ns,
+                                .busy_ns = c->measured_ns,
+                                .done_ns = c->in_flight_ns ? c->done_ns : 0,
+                                .signs = c->busy_ns + scene->now_ns / (5 * MS),
                         };
 
                         timeslices_report(&timeslices, c->id, &report);
@@ -175,6 +215,40 @@ TEST(two_tenants_have_what_they_were_given)
                    0.5);
         check_pair((struct load[]){ { 100 * US, .cores = 50 }, { 1 * MS, .cores = 50 } }, 50, 50,
                    1.5);
+}
+
+/* Over ten pieces and more: both have their part, and nothing is lost. */
+static void check_long(const struct load loads[2], uint64_t span_ns)
+{
+        struct scene scene;
+
+        scene_open(&scene, loads, 2);
+        scene_run(&scene, span_ns);
+        for (int i = 0; i < 2; i++) {
+                check_share(share(&scene, i, scene.now_ns), loads[i].cores, 2);
+                CHECK_EQ(timeslices.tenants[scene.clients[i].id].lapses, 0);
+        }
+}
+
+TEST(work_longer_than_a_timeslice_loses_nothing)
+{
+        const struct load long_ones[] = {
+                { 40 * MS, .cores = 50, .is_sync = true },
+                { 100 * MS, .cores = 50, .is_sync = true },
+                { 500 * MS, .cores = 50, .is_sync = true },
+        };
+        const struct load short_ones[] = {
+                { 1 * MS, .cores = 50 },
+                { 60 * US, .cores = 50 },
+                { 100 * MS, .cores = 50, .is_sync = true },
+        };
+
+        for (unsigned i = 0; i < 9; i++)
+                check_long((struct load[]){ long_ones[i / 3], short_ones[i % 3] },
+                           (i < 6 ? 6 : 12) * NS_PER_S);
+        check_long((struct load[]){ { 2 * NS_PER_S, .cores = 30, .is_sync = true },
+                                    { 1 * MS, .cores = 50 } },
+                   66 * NS_PER_S);
 }
 
 TEST(soft_limits_lend_what_is_idle_and_take_it_back)
@@ -240,6 +314,7 @@ TEST(a_request_of_the_latency_class_waits_less_than_four_milliseconds)
 int main(void)
 {
         return RUN(CASE(two_tenants_have_what_they_were_given),
+                   CASE(work_longer_than_a_timeslice_loses_nothing),
                    CASE(soft_limits_lend_what_is_idle_and_take_it_back),
                    CASE(four_equal_tenants_have_equal_parts),
                    CASE(a_request_of_the_latency_class_waits_less_than_four_milliseconds));
