@@ -188,6 +188,7 @@ void tenant_report(const struct tenant *tenant, unsigned device,
         const struct gpu_want *want = &tenant->wants->devices[device];
         const uint32_t number = tenant->devices[device].granted >> GPU_STATE_BITS;
         const uint32_t high = least(atomic_load(&want->slots_high), GPU_SLOTS);
+        bool can_submit = false;
         struct timeslices_report report = { .signs = tenant->bell_seen + atomic_load(&want->beats),
                                             .resident_bytes = resident_bytes(tenant, device) };
 
@@ -197,13 +198,15 @@ void tenant_report(const struct tenant *tenant, unsigned device,
                 report.busy_ns +=
                         atomic_load_explicit(&want->slots[i].busy_ns, memory_order_relaxed);
                 report.wants |= (word & GPU_STATE_MASK) != GPU_IDLE;
-                report.is_active |= (word & GPU_STATE_MASK) == GPU_ACTIVE;
+                report.is_active |= (word & GPU_STATE_MASK) >= GPU_ACTIVE;
+                can_submit |= (word & GPU_STATE_MASK) == GPU_ACTIVE;
                 report.has_begun |= word >> GPU_STATE_BITS == number;
-                if ((word & GPU_STATE_MASK) == GPU_ACTIVE)
+                if ((word & GPU_STATE_MASK) >= GPU_ACTIVE)
                         report.done_ns =
                                 greatest(report.done_ns, atomic_load(&want->slots[i].done_ns));
         }
         report.signs += report.busy_ns;
+        report.is_draining = report.is_active && !can_submit;
         if (tenant->devices[device].unreported_ns)
                 report.observed_ns = report.busy_ns + tenant->devices[device].unreported_ns;
         *ret_report = report;
@@ -221,11 +224,16 @@ bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices
         atomic_store(&grant->flags, word->is_crowded ? GPU_GRANT_CROWDED : 0);
         atomic_store(&grant->quantum_ns, word->quantum_ns);
         atomic_store(&grant->in_flight_ns, word->in_flight_ns);
+        const bool is_earlier =
+                atomic_exchange(&grant->not_before_ns, word->not_before_ns) > word->not_before_ns;
         /* A holder that ends rings only if it sees a deadline: it may have ended just before. */
         const bool is_recalled = atomic_load(&grant->deadline_ns) != word->deadline_ns;
         atomic_store(&grant->deadline_ns, word->deadline_ns);
-        if (granted == tenant->devices[device].granted)
+        if (granted == tenant->devices[device].granted) {
+                if (is_earlier)
+                        futex_wake_all(&grant->timeslice);
                 return is_recalled;
+        }
         tenant->devices[device].granted = granted;
         atomic_store(&grant->timeslice, granted);
         futex_wake_all(
@@ -269,6 +277,7 @@ void tenant_let_go(struct tenant *tenant)
                 struct gpu_grant *grant = &tenant->grants->devices[i];
                 const uint32_t number = (tenant->devices[i].granted >> GPU_STATE_BITS) + 1;
 
+                atomic_store(&grant->not_before_ns, 0);
                 atomic_store(&grant->deadline_ns, GPU_NO_DEADLINE);
                 atomic_store(&grant->timeslice, number << GPU_STATE_BITS | GPU_FREE);
                 futex_wake_all(&grant->timeslice);

@@ -10,6 +10,10 @@
  * consistent order, so that of the two at least one sees the other: never two holders, and no lock
  * that somebody dead or stopped could hold. The tenant's side of it is gpu_timeslice.h.
  *
+ * The early grant. A tenant whose time slice ends marks its slots DRAINS and says when its work should be
+ * done. Once its grant is closed it cannot submit, so that the next tenant may be told to begin then
+ * (not_before_ns): it wakes up while the last work runs. At most one tenant drains so.
+ *
  * What a tenant writes is a hint. It can damage its own time slices with it; virtual time and balance are
  * in the arbiter's own memory, and every value read from a want page is clamped.
  *
@@ -69,7 +73,10 @@ struct gpu_grant {                     /* one tenant on one GPU */
         /* Written once, by whoever made the page. */
         uint64_t device_bytes;     /* memory of the whole GPU; 0: not known */
         uint64_t swap_bytes_per_s; /* how fast managed memory is brought onto it */
-        uint64_t unused[497];
+        /* Of an open time slice: the work of the one before should be done by then; submit nothing
+         * earlier. May move; 0: it is done. */
+        _Atomic uint64_t not_before_ns;
+        uint64_t unused[496];
 };
 static_assert(sizeof(struct gpu_grant) == GPU_PAGE_BYTES, "read by other releases");
 static_assert(offsetof(struct gpu_grant, timeslices) == 56, "read by other releases");
@@ -79,6 +86,7 @@ enum gpu_slot_state {
         GPU_IDLE,   /* nothing to submit, nothing on the GPU */
         GPU_WANTS,  /* waits for the time slice; nothing on the GPU */
         GPU_ACTIVE, /* submits, or has work on the GPU */
+        GPU_DRAINS, /* has work on the GPU until about done_ns, and submits no more before it is granted */
 };
 struct gpu_slot {
         _Atomic uint32_t pid;        /* as the tenant sees it; 0: free */

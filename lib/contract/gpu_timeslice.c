@@ -11,6 +11,11 @@
 #include "process.h"
 
 #define ALONE_LEAST_NS (4 * NS_PER_MS)
+/* Submitting takes this long itself. */
+#define SUBMIT_NS (10 * NS_PER_US)
+/* The last bit of a wait is not slept: as long as sleeping took too long lately, between these. */
+#define LATE_LEAST_NS (40 * NS_PER_US)
+#define LATE_MOST_NS  (2 * NS_PER_MS)
 
 int gpu_timeslice_open(const char *grant_path, const char *want_path, unsigned device,
                        struct gpu_timeslice *ret_timeslice, struct err *e)
@@ -176,6 +181,39 @@ static void timeslice_wait(struct gpu_timeslice *timeslice)
         }
 }
 
+/* Sleeps, unless the arbiter has news, and learns by how much later than asked this host wakes its threads. */
+static void sleep_until(struct gpu_timeslice *timeslice, uint64_t now_ns, uint64_t until_ns)
+{
+        futex_wait(&timeslice->grant->timeslice, timeslice->number, until_ns - now_ns);
+        const uint64_t woken_ns = clock_now_ns();
+        uint64_t late_ns = woken_ns - until_ns;
+
+        if (woken_ns < until_ns) /* woken by the arbiter */
+                return;
+        late_ns = late_ns < LATE_MOST_NS ? late_ns : LATE_MOST_NS;
+        timeslice->late_ns = late_ns > timeslice->late_ns
+                                     ? late_ns
+                                     : timeslice->late_ns - (timeslice->late_ns - late_ns) / 8;
+}
+
+/* Awake, but not at work before the last work of others should be done. */
+static void not_before_wait(struct gpu_timeslice *timeslice)
+{
+        for (;;) {
+                const uint64_t until_ns = atomic_load(&timeslice->grant->not_before_ns);
+                const uint64_t now_ns = clock_now_ns();
+                const uint64_t late_ns =
+                        timeslice->late_ns > LATE_LEAST_NS ? timeslice->late_ns : LATE_LEAST_NS;
+
+                if (until_ns <= now_ns + SUBMIT_NS || until_ns - now_ns > NS_PER_S ||
+                    timeslice->until_ns ||
+                    atomic_load(&timeslice->grant->timeslice) != timeslice->number)
+                        return;
+                if (until_ns - now_ns > late_ns + SUBMIT_NS)
+                        sleep_until(timeslice, now_ns, until_ns - late_ns);
+        }
+}
+
 bool gpu_timeslice_begin(struct gpu_timeslice *timeslice)
 {
         const int saved_errno = errno;
@@ -190,6 +228,7 @@ bool gpu_timeslice_begin(struct gpu_timeslice *timeslice)
                 slot_set(timeslice, GPU_WANTS);
                 timeslice_wait(timeslice);
         }
+        not_before_wait(timeslice);
         errno = saved_errno;
         return timeslice->number != before;
 }
@@ -225,17 +264,30 @@ uint64_t gpu_timeslice_in_flight_ns(const struct gpu_timeslice *timeslice, uint6
         return bound ? bound : default_ns;
 }
 
+/* No deadline: nobody else wants, and the time slice stays ours. The arbiter sets one before it looks at
+ * the slots. */
+static void ring_if_wanted(struct gpu_timeslice *timeslice)
+{
+        if (atomic_load(&timeslice->grant->deadline_ns) != GPU_NO_DEADLINE ||
+            (atomic_load(&timeslice->grant->timeslice) & GPU_STATE_MASK) != GPU_OPEN)
+                futex_ring(&timeslice->wants->bell);
+}
+
+void gpu_timeslice_drain(struct gpu_timeslice *timeslice)
+{
+        if (!timeslice->slot || timeslice->until_ns)
+                return;
+        slot_set(timeslice, GPU_DRAINS);
+        ring_if_wanted(timeslice);
+}
+
 void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more)
 {
         if (!timeslice->slot)
                 return;
         atomic_store(&timeslice->slot->done_ns, 0);
         slot_set(timeslice, wants_more ? GPU_WANTS : GPU_IDLE);
-        /* No deadline: nobody else wants, and the time slice stays ours. The arbiter sets one before it
-         * looks at the slots. */
-        if (atomic_load(&timeslice->grant->deadline_ns) != GPU_NO_DEADLINE ||
-            (atomic_load(&timeslice->grant->timeslice) & GPU_STATE_MASK) != GPU_OPEN)
-                futex_ring(&timeslice->wants->bell);
+        ring_if_wanted(timeslice);
 }
 
 void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint64_t done_ns)

@@ -29,6 +29,7 @@ struct gpu_timeslice {
         _Atomic uint32_t number;         /* the grant's word when the time slice began */
         /* Without an arbiter: when to look for one again; 0: there is one. */
         _Atomic uint64_t until_ns;
+        uint64_t late_ns; /* by how much too late this process woke up of its own sleeps lately */
 };
 
 /* Maps the pages of the device at this index in the share. The caller closes it. */
@@ -60,6 +61,9 @@ uint64_t gpu_timeslice_deadline_ns(const struct gpu_timeslice *timeslice);
 /* How much may be submitted and not done; default_ns where no arbiter has a say. */
 uint64_t gpu_timeslice_in_flight_ns(const struct gpu_timeslice *timeslice, uint64_t default_ns);
 
+/* Nothing more is submitted before the next gpu_timeslice_begin(), and what was is noted with the time at
+ * which it should be done: others may get ready to begin then. */
+void gpu_timeslice_drain(struct gpu_timeslice *timeslice);
 /* Nothing of this process is on the GPU any more. `wants_more`: it would go on at once. */
 void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more);
 

@@ -95,7 +95,8 @@ static void balance_keep(const struct timeslices *timeslices, struct timeslices_
 
 static bool tenant_has_token(const struct timeslices_tenant *tenant)
 {
-        return tenant->state == TIMESLICES_HOLDER || tenant->state == TIMESLICES_CLOSING;
+        return tenant->state == TIMESLICES_HOLDER || tenant->state == TIMESLICES_CLOSING ||
+               tenant->state == TIMESLICES_DRAINING;
 }
 
 /* What one change of hands brings onto the GPU, at most: what does not fit. */
@@ -140,9 +141,9 @@ static uint64_t busy_said_ns(const struct timeslices_tenant *tenant)
                                                                    : tenant->report.busy_ns;
 }
 
-void timeslice_cost_begin(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+void timeslice_cost_begin(struct timeslices_tenant *tenant)
 {
-        tenant->settled_ns = timeslices->clock_ns;
+        tenant->settled_ns = tenant->timeslice_since_ns;
         tenant->busy_when_settled_ns = busy_said_ns(tenant);
 }
 
@@ -150,19 +151,21 @@ void timeslice_cost_begin(struct timeslices *timeslices, struct timeslices_tenan
  * runs, so that its virtual time moves by half of that at least, whatever it says. */
 void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
-        const uint64_t span_ns = timeslices->clock_ns - tenant->settled_ns;
+        const uint64_t span_ns = timeslices->clock_ns > tenant->settled_ns
+                                         ? timeslices->clock_ns - tenant->settled_ns
+                                         : 0; /* told before it may begin */
         const uint64_t said_ns = busy_said_ns(tenant);
         uint64_t used_ns =
                 said_ns > tenant->busy_when_settled_ns ? said_ns - tenant->busy_when_settled_ns : 0;
 
         if (used_ns > span_ns)
                 used_ns = span_ns;
-        tenant->settled_ns = timeslices->clock_ns;
+        tenant->settled_ns += span_ns;
         tenant->busy_when_settled_ns += used_ns; /* what was measured late counts next time */
         if (tenant->limits.cap_ns_per_s)
                 tenant->balance_ns -= (int64_t)used_ns;
         balance_cap(timeslices, tenant, true);
-        const bool is_overtime = tenant->state == TIMESLICES_CLOSING &&
+        const bool is_overtime = tenant->state != TIMESLICES_HOLDER &&
                                  timeslices->clock_ns - tenant->state_since_ns > OVERTIME_NS;
         const uint64_t least_ns = is_overtime ? span_ns : span_ns / 2;
         if (tenant_has_token(tenant) && used_ns < least_ns)

@@ -8,7 +8,7 @@
 void timeslice_cost_pass_time(struct timeslices *timeslices, uint64_t now_ns);
 
 /* From here on what it uses is this time slice's. */
-void timeslice_cost_begin(struct timeslices *timeslices, struct timeslices_tenant *tenant);
+void timeslice_cost_begin(struct timeslices_tenant *tenant);
 /* Charges what it used since the last time. May be repeated. */
 void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tenant *tenant);
 

@@ -17,6 +17,11 @@
 enum { DRAIN_SWAPS = 16 };
 /* A time slice that nobody takes up: stopped, or gone. */
 #define TAKE_UP_NS (8 * NS_PER_MS)
+/* The token is passed on so long before the last work should be done: time to wake up. */
+#define EARLY_NS (4 * NS_PER_MS)
+/* Whose work took this much longer than it said is not believed for a while. */
+#define BROKEN_NS   (2 * NS_PER_MS)
+#define DISTRUST_NS NS_PER_S
 /* A tenant without time slices is asked to come back after this, and each time it cannot after twice as
  * long: most have one piece of work that was too long, some have a kernel that never ends. */
 #define RETURN_LEAST_NS (50 * NS_PER_MS)
@@ -58,7 +63,7 @@ void timeslices_init(struct timeslices *timeslices, uint64_t now_ns)
 
 void timeslices_init_zeroed(struct timeslices *timeslices, uint64_t now_ns)
 {
-        timeslices->holder = TIMESLICES_NOBODY;
+        timeslices->holder = timeslices->draining = TIMESLICES_NOBODY;
         timeslices->clock_ns = now_ns;
 }
 
@@ -103,6 +108,8 @@ void timeslices_remove(struct timeslices *timeslices, int tenant, uint64_t now_n
         timeslices->tenants[tenant].number++;
         if (timeslices->holder == tenant)
                 timeslices->holder = TIMESLICES_NOBODY;
+        if (timeslices->draining == tenant)
+                timeslices->draining = TIMESLICES_NOBODY;
 }
 
 void timeslices_limit(struct timeslices *timeslices, int tenant,
@@ -209,6 +216,44 @@ static bool is_silent(const struct timeslices *timeslices, const struct timeslic
         return timeslices->clock_ns - tenant->sign_ns >= drain_ns(timeslices);
 }
 
+/* One at a time, and not where memory changes hands as well. */
+static bool may_pass_early(const struct timeslices *timeslices,
+                           const struct timeslices_tenant *tenant)
+{
+        return tenant->state == TIMESLICES_CLOSING && tenant->report.is_draining &&
+               timeslices->draining == TIMESLICES_NOBODY && !timeslices->swap_ns &&
+               tenant->report.done_ns > timeslices->clock_ns &&
+               timeslices->clock_ns >= tenant->trusted_ns;
+}
+
+/* Its time slice ends when its work does; what it used is settled then. Its word stays as it is. */
+static void pass_early(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        timeslices->draining = timeslices->holder;
+        timeslices->holder = TIMESLICES_NOBODY;
+        tenant->promised_ns = tenant->report.done_ns;
+        tenant->state = TIMESLICES_DRAINING;
+}
+
+/* 0: not yet. A time slice may be given before it begins. */
+static uint64_t passed_ns(const struct timeslices *timeslices, uint64_t since_ns)
+{
+        return timeslices->clock_ns > since_ns ? timeslices->clock_ns - since_ns : 0;
+}
+
+static void token_release(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        timeslice_cost_settle(timeslices, tenant);
+        tenant->held_ns += passed_ns(timeslices, tenant->timeslice_since_ns);
+        if (tenant->state == TIMESLICES_CLOSING) {
+                timeslices->holder = TIMESLICES_NOBODY;
+                return;
+        }
+        timeslices->draining = TIMESLICES_NOBODY;
+        if (passed_ns(timeslices, tenant->promised_ns) > BROKEN_NS)
+                tenant->trusted_ns = timeslices->clock_ns + DISTRUST_NS;
+}
+
 /* Was told to close before this report: inactive now is inactive for good. */
 static void closing_step(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
@@ -216,11 +261,13 @@ static void closing_step(struct timeslices *timeslices, struct timeslices_tenant
                 timeslices->clock_ns - tenant->state_since_ns >= patience_ns(timeslices, tenant) ||
                 is_silent(timeslices, tenant);
 
-        if (tenant->report.is_active && !is_late)
+        if (tenant->report.is_active && !is_late) {
+                if (may_pass_early(timeslices, tenant) &&
+                    tenant->report.done_ns - timeslices->clock_ns <= EARLY_NS)
+                        pass_early(timeslices, tenant);
                 return;
-        timeslice_cost_settle(timeslices, tenant);
-        tenant->held_ns += timeslices->clock_ns - tenant->timeslice_since_ns;
-        timeslices->holder = TIMESLICES_NOBODY;
+        }
+        token_release(timeslices, tenant);
         if (!tenant->report.is_active) {
                 tenant_enter(timeslices, tenant, TIMESLICES_OUT);
                 return;
@@ -245,6 +292,8 @@ static bool holder_is_over(struct timeslices *timeslices, struct timeslices_tena
 
         if (!holder->report.is_active && (holder->has_begun || !holder->report.wants))
                 return next != TIMESLICES_NOBODY || holder->report.wants;
+        if (holder->report.is_draining && holder->has_begun) /* submits no more in this one */
+                return true;
         if (next == TIMESLICES_NOBODY) {
                 holder->deadline_ns = TIMESLICES_NEVER;
                 return false;
@@ -259,7 +308,7 @@ static bool holder_is_over(struct timeslices *timeslices, struct timeslices_tena
 static void holder_step(struct timeslices *timeslices, struct timeslices_tenant *holder)
 {
         const bool is_untaken = !holder->has_begun &&
-                                timeslices->clock_ns - holder->timeslice_since_ns >= TAKE_UP_NS;
+                                passed_ns(timeslices, holder->timeslice_since_ns) >= TAKE_UP_NS;
 
         /* The last holder keeps an idle token; nobody has to ask for what nobody else wants. */
         if (is_untaken && (holder->report.wants || next_holder(timeslices) != TIMESLICES_NOBODY))
@@ -268,20 +317,33 @@ static void holder_step(struct timeslices *timeslices, struct timeslices_tenant 
                 holder_close(timeslices, holder);
 }
 
+/* When the work of whoever drains should be done, and not much later than it said first. */
+static uint64_t not_before_ns(const struct timeslices *timeslices)
+{
+        if (timeslices->draining == TIMESLICES_NOBODY)
+                return 0;
+        const struct timeslices_tenant *t = &timeslices->tenants[timeslices->draining];
+        const uint64_t most_ns = t->promised_ns + BROKEN_NS;
+
+        return t->report.done_ns < most_ns ? t->report.done_ns : most_ns;
+}
+
 static void grant(struct timeslices *timeslices, int next)
 {
         struct timeslices_tenant *tenant = &timeslices->tenants[next];
+        const uint64_t begin_ns = not_before_ns(timeslices);
 
         timeslices->holder = next;
         if (tenant->virtual_time > timeslices->virtual_clock)
                 timeslices->virtual_clock = tenant->virtual_time;
         tenant_enter(timeslices, tenant, TIMESLICES_HOLDER);
-        tenant->timeslice_since_ns = timeslices->clock_ns;
+        tenant->timeslice_since_ns =
+                begin_ns > timeslices->clock_ns ? begin_ns : timeslices->clock_ns;
         tenant->deadline_ns = TIMESLICES_NEVER;
         tenant->sign_ns = timeslices->clock_ns;
         tenant->has_begun = false;
         tenant->timeslices++;
-        timeslice_cost_begin(timeslices, tenant);
+        timeslice_cost_begin(tenant);
         holder_is_over(timeslices, tenant); /* sets the deadline */
 }
 
@@ -305,6 +367,20 @@ static void free_step(struct timeslices *timeslices, struct timeslices_tenant *t
         tenant->is_awaited = false;
         tenant_enter(timeslices, tenant,
                      tenant->report.is_active ? TIMESLICES_FREE : TIMESLICES_OUT);
+}
+
+static void token_step(struct timeslices *timeslices)
+{
+        if (timeslices->draining != TIMESLICES_NOBODY)
+                closing_step(timeslices, &timeslices->tenants[timeslices->draining]);
+        if (timeslices->holder == TIMESLICES_NOBODY)
+                return;
+        struct timeslices_tenant *holder = &timeslices->tenants[timeslices->holder];
+
+        if (holder->state == TIMESLICES_CLOSING)
+                closing_step(timeslices, holder);
+        else
+                holder_step(timeslices, holder);
 }
 
 static bool tenant_is_free(const struct timeslices_tenant *tenant)
@@ -340,6 +416,10 @@ static uint64_t tenant_timer_ns(const struct timeslices *timeslices,
                                ? TIMESLICES_NEVER
                                : earlier(tenant->deadline_ns, silent_ns);
         case TIMESLICES_CLOSING:
+        case TIMESLICES_DRAINING:
+                if (may_pass_early(timeslices, tenant) &&
+                    tenant->report.done_ns - timeslices->clock_ns > EARLY_NS)
+                        return earlier(tenant->report.done_ns - EARLY_NS, silent_ns);
                 return earlier(tenant->state_since_ns + patience_ns(timeslices, tenant), silent_ns);
         case TIMESLICES_RETURNING:
                 return tenant->state_since_ns + patience_ns(timeslices, tenant);
@@ -356,7 +436,7 @@ static uint64_t tenant_timer_ns(const struct timeslices *timeslices,
 
 static void off_step(struct timeslices *timeslices)
 {
-        timeslices->holder = TIMESLICES_NOBODY;
+        timeslices->holder = timeslices->draining = TIMESLICES_NOBODY;
         for (int i = 0; i < timeslices->high; i++)
                 if (timeslices->tenants[i].state != TIMESLICES_ABSENT &&
                     timeslices->tenants[i].state != TIMESLICES_FREE)
@@ -375,14 +455,7 @@ uint64_t timeslices_step(struct timeslices *timeslices, uint64_t now_ns)
         for (int i = 0; i < timeslices->high; i++)
                 if (tenant_is_free(&timeslices->tenants[i]))
                         free_step(timeslices, &timeslices->tenants[i]);
-        if (timeslices->holder != TIMESLICES_NOBODY) {
-                struct timeslices_tenant *holder = &timeslices->tenants[timeslices->holder];
-
-                if (holder->state == TIMESLICES_CLOSING)
-                        closing_step(timeslices, holder);
-                else
-                        holder_step(timeslices, holder);
-        }
+        token_step(timeslices);
         const int next = next_holder(timeslices);
         if (next != TIMESLICES_NOBODY && timeslices->holder == TIMESLICES_NOBODY &&
             !somebody_is_awaited(timeslices))
@@ -406,6 +479,7 @@ struct timeslices_grant timeslices_grant(const struct timeslices *timeslices, in
                 .quantum_ns = timeslices_quantum_ns(timeslices),
                 .in_flight_ns =
                         latency_is_present(timeslices) ? IN_FLIGHT_LATENCY_NS : IN_FLIGHT_NS,
+                .not_before_ns = t->state == TIMESLICES_HOLDER ? not_before_ns(timeslices) : 0,
                 .is_crowded = timeslices->swap_ns > 0,
         };
 }
@@ -430,7 +504,8 @@ bool timeslices_is_contended(const struct timeslices *timeslices)
         for (int i = 0; i < timeslices->high; i++)
                 if (timeslices->tenants[i].report.wants &&
                     (timeslices->tenants[i].state == TIMESLICES_OUT ||
-                     timeslices->tenants[i].state == TIMESLICES_CLOSING))
+                     timeslices->tenants[i].state == TIMESLICES_CLOSING ||
+                     timeslices->tenants[i].state == TIMESLICES_DRAINING))
                         return true;
         return false;
 }

@@ -4,7 +4,8 @@
  *
  * One token. A tenant that holds it is told until when; then it is closed out, drains, and the token
  * goes to the one with the smallest weighted virtual time among those who want it and are not in
- * debt. The caller repeats
+ * debt. Where the closed tenant says when its work will be done, the next is told a little earlier, and
+ * submits nothing before that: so it is awake by then. The caller repeats
  *     report what each tenant says now → timeslices_step() → tell each tenant what timeslices_grant() says
  * and what it reports must have been read after the tenants were told: a tenant that was closed out
  * and is not active can no longer become so, and only then is the token passed on. */
@@ -17,11 +18,12 @@ enum { TIMESLICES_TENANTS = 1024, TIMESLICES_NOBODY = -1 };
 #define TIMESLICES_NEVER UINT64_MAX
 
 enum timeslices_state {
-        TIMESLICES_ABSENT,  /* no such tenant */
-        TIMESLICES_OUT,     /* waits or is idle */
-        TIMESLICES_HOLDER,  /* may submit */
-        TIMESLICES_CLOSING, /* closed out, has work on the GPU: still has the token */
-        TIMESLICES_FREE,    /* no time slices: did not drain in time, or none are needed */
+        TIMESLICES_ABSENT,   /* no such tenant */
+        TIMESLICES_OUT,      /* waits or is idle */
+        TIMESLICES_HOLDER,   /* may submit */
+        TIMESLICES_CLOSING,  /* closed out, has work on the GPU: still has the token */
+        TIMESLICES_DRAINING, /* closed out; the token was passed on before its work ends, for then */
+        TIMESLICES_FREE,     /* no time slices: did not drain in time, or none are needed */
         TIMESLICES_RETURNING, /* closed out after being free; may have work on the GPU, has no token */
 };
 
@@ -35,6 +37,7 @@ struct timeslices_limits {
 struct timeslices_report {
         bool wants;              /* waits, or is active */
         bool is_active;          /* may have work on the GPU */
+        bool is_draining;        /* active, but submits no more, and done_ns is exact */
         bool has_begun;          /* took up the time slice that it was last given */
         uint64_t signs;          /* changes when it gives a sign of life */
         uint64_t done_ns;        /* when its work on the GPU should be done; 0: not known */
@@ -59,8 +62,10 @@ struct timeslices_tenant {
         bool is_awaited;      /* no time slice for anybody before it has drained */
         bool is_deaf;         /* did not; until it gives a sign */
         uint64_t signs_when_deaf, signs_seen;
-        uint64_t sign_ns;   /* when the last sign of life was seen */
-        uint64_t return_ns; /* FREE: asked to come back after so long */
+        uint64_t sign_ns;     /* when the last sign of life was seen */
+        uint64_t return_ns;   /* FREE: asked to come back after so long */
+        uint64_t promised_ns; /* DRAINING: when it should be done, it said */
+        uint64_t trusted_ns;  /* its promises are, from then on */
         uint64_t busy_when_settled_ns, settled_ns;
         bool was_wanting;   /* at the last step */
         uint64_t wanted_ns; /* last time it wanted; 0: never */
@@ -70,6 +75,7 @@ struct timeslices_tenant {
 
 struct timeslices {
         int holder;                /* or whoever is CLOSING; TIMESLICES_NOBODY */
+        int draining;              /* whoever is DRAINING; TIMESLICES_NOBODY */
         int high;                  /* tenants ever used */
         bool is_off;               /* no token at all (MPS) */
         uint64_t clock_ns;         /* the last step */
@@ -87,7 +93,8 @@ struct timeslices_grant {
         uint64_t deadline_ns; /* of an open time slice; TIMESLICES_NEVER: none */
         uint64_t quantum_ns;
         uint64_t in_flight_ns;
-        bool is_crowded; /* resident sets exceed the GPU */
+        uint64_t not_before_ns; /* submit nothing earlier; 0: at once */
+        bool is_crowded;        /* resident sets exceed the GPU */
 };
 
 void timeslices_init(struct timeslices *timeslices, uint64_t now_ns);

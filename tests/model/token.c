@@ -11,19 +11,21 @@ enum life { RUNS, STOPPED, DEAD };
 
 /* Where a tenant's process is. What it does between two of these concerns nobody else. */
 enum step {
-        REST,   /* nothing to do */
-        RING,   /* gpu_timeslice_begin(): has marked that it wants; rings */
-        WAIT,   /* looks at the word */
-        MARK,   /* saw a yes; marks itself active */
-        CHECK,  /* … and looks again */
-        RUN,    /* has the turn */
-        ALONE,  /* goes on without an arbiter */
-        STAYED, /* gpu_timeslice_end(): has marked that it wants more; rings if others wait */
-        LEFT,   /* … or that it does not */
+        REST,  /* nothing to do */
+        RING,  /* gpu_timeslice_begin(): has marked that it wants; rings */
+        WAIT,  /* looks at the word */
+        MARK,  /* saw a yes; marks itself active */
+        CHECK, /* … and looks again */
+        RUN,   /* has the turn */
+        ALONE, /* goes on without an arbiter */
+        DRAIN, /* gpu_timeslice_drain(): has marked that it submits no more; rings if others wait */
+        DRAINED, /* … and its work goes on */
+        STAYED,  /* gpu_timeslice_end(): has marked that it wants more; rings if others wait */
+        LEFT,    /* … or that it does not */
 };
 
 enum arbiter { READ_BELL, READ_LANE, DECIDE, TELL_CLOSED, TELL_OPEN, SLEEP, DOWN };
-enum view { OUT, HOLDER, CLOSING, FREE, RETURNING, AWAITED };
+enum view { OUT, HOLDER, CLOSING, FREE, RETURNING, AWAITED, DRAINING };
 
 struct fan { /* the successors so far */
         struct token *next;
@@ -118,9 +120,15 @@ static void tenant_steps(struct fan *fan, const struct token *from, unsigned i)
                         tenant_sets(fan, from, i, RING, GPU_WANTS);
                 return;
         case RUN:
+                tenant_moves(fan, from, i, DRAIN)->lane = GPU_DRAINS;
+                /* fall through */
         case ALONE:
+        case DRAINED:
                 tenant_sets(fan, from, i, STAYED, GPU_WANTS);
                 tenant_sets(fan, from, i, LEFT, GPU_IDLE);
+                return;
+        case DRAIN:
+                tenant_ends(fan, from, i, DRAINED);
                 return;
         case STAYED:
                 tenant_ends(fan, from, i, WAIT);
@@ -148,7 +156,7 @@ static void tenant_fails(struct fan *fan, const struct token *from, unsigned i)
 
 static bool is_inactive(const struct token_tenant *tenant)
 {
-        return tenant->report != GPU_ACTIVE;
+        return tenant->report != GPU_ACTIVE && tenant->report != GPU_DRAINS;
 }
 
 static bool others_want(const struct token *token, unsigned tenants, unsigned except)
@@ -185,7 +193,7 @@ static void decide_holder(struct token *token, unsigned tenants, unsigned i, boo
 {
         struct token_tenant *tenant = &token->tenants[i];
 
-        if (tenant->view == CLOSING) {
+        if (tenant->view == CLOSING || tenant->view == DRAINING) {
                 if (is_inactive(tenant)) {
                         tenant->view = OUT;
                 } else if (is_late) {
@@ -196,9 +204,27 @@ static void decide_holder(struct token *token, unsigned tenants, unsigned i, boo
                 const bool is_over = is_inactive(tenant) && is_late &&
                                      (others_want(token, tenants, i) || tenant->report != GPU_IDLE);
 
-                if (is_over || (others_want(token, tenants, i) && is_late))
+                if (is_over || tenant->report == GPU_DRAINS ||
+                    (others_want(token, tenants, i) && is_late))
                         view_set(tenant, CLOSING);
         }
+}
+
+static bool somebody_drains(const struct token *token, unsigned tenants)
+{
+        for (unsigned i = 0; i < tenants; i++)
+                if (token->tenants[i].view == DRAINING)
+                        return true;
+        return false;
+}
+
+/* The early grant: it was closed before it was read, and says that it submits no more. */
+static void decide_early(struct token *token, const struct token *before, unsigned tenants)
+{
+        for (unsigned i = 0; i < tenants; i++)
+                if (token->tenants[i].view == CLOSING && before->tenants[i].view == CLOSING &&
+                    token->tenants[i].report == GPU_DRAINS && !somebody_drains(token, tenants))
+                        token->tenants[i].view = DRAINING;
 }
 
 static bool token_is_free(const struct token *token, unsigned tenants)
@@ -211,10 +237,10 @@ static bool token_is_free(const struct token *token, unsigned tenants)
 }
 
 /* The clock's part in it is a set of bits: for whom it is late. The next holder is anybody who wants:
- * virtual time would choose one of them. */
+ * virtual time would choose one of them. One more bit: whether the end of work is known and near. */
 static void arbiter_decides(struct fan *fan, const struct token *from)
 {
-        for (unsigned late = 0; late < 1u << fan->tenants; late++) {
+        for (unsigned late = 0; late < 2u << fan->tenants; late++) {
                 struct token decided = *from;
 
                 decided.arbiter = TELL_CLOSED;
@@ -223,6 +249,8 @@ static void arbiter_decides(struct fan *fan, const struct token *from)
                         decide_free(&decided.tenants[i], late >> i & 1);
                         decide_holder(&decided, fan->tenants, i, late >> i & 1);
                 }
+                if (late >> fan->tenants)
+                        decide_early(&decided, from, fan->tenants);
                 bool is_given = false;
                 for (unsigned i = 0; i < fan->tenants && token_is_free(&decided, fan->tenants); i++)
                         if (decided.tenants[i].view == OUT &&
@@ -274,8 +302,9 @@ static void arbiter_wakes(struct fan *fan, const struct token *from)
 
         for (unsigned i = 0; i < fan->tenants; i++) {
                 const struct token_tenant *tenant = &from->tenants[i];
-                const bool is_timed = tenant->view == CLOSING || tenant->view == FREE ||
-                                      tenant->view == RETURNING || tenant->view == AWAITED ||
+                const bool is_timed = tenant->view == CLOSING || tenant->view == DRAINING ||
+                                      tenant->view == FREE || tenant->view == RETURNING ||
+                                      tenant->view == AWAITED ||
                                       (tenant->view == OUT && tenant->report != GPU_IDLE);
 
                 is_woken |= tenant->is_rung || is_timed;
@@ -352,13 +381,22 @@ static bool has_token(const struct token_tenant *tenant)
                !tenant->is_given_up;
 }
 
+/* Submits no more, and was not given up. */
+static bool has_work_left(const struct token_tenant *tenant)
+{
+        return (tenant->step == DRAIN || tenant->step == DRAINED) && tenant->life != DEAD &&
+               !tenant->is_given_up;
+}
+
 bool token_is_double(const struct token *token, unsigned tenants)
 {
-        unsigned holders = 0;
+        unsigned holders = 0, drain = 0;
 
-        for (unsigned i = 0; i < tenants; i++)
+        for (unsigned i = 0; i < tenants; i++) {
                 holders += has_token(&token->tenants[i]);
-        return holders > 1;
+                drain += has_work_left(&token->tenants[i]);
+        }
+        return holders > 1 || holders + drain > 2;
 }
 
 bool token_waits(const struct token *token, unsigned tenant)
@@ -374,8 +412,8 @@ bool token_runs(const struct token *token, unsigned tenant)
 void token_print(const struct token *token, unsigned tenants)
 {
         static const char *const lives[] = { "runs", "stopped", "dead" };
-        static const char *const views[] = { "out",  "holder",    "closing",
-                                             "free", "returning", "awaited" };
+        static const char *const views[] = { "out",       "holder",  "closing", "free",
+                                             "returning", "awaited", "draining" };
 
         printf("# arbiter step %u at %u\n", token->arbiter, token->at);
         for (unsigned i = 0; i < tenants; i++) {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TOKEN_TENANTS_MOST = 3, TOKEN_SUCCESSORS = 64 };
+enum { TOKEN_TENANTS_MOST = 3, TOKEN_SUCCESSORS = 128 };
 
 struct token_tenant {
         uint8_t life, step;
@@ -39,7 +39,8 @@ enum { TOKEN_NOBODY_FAILS = -1 };
 unsigned token_next(const struct token *token, unsigned tenants, int failing,
                     struct token ret_next[TOKEN_SUCCESSORS]);
 
-/* Two have the token and neither was given up. */
+/* Two have the token and neither was given up; or more than one other has work left that the token was
+ * passed on before the end of. */
 bool token_is_double(const struct token *token, unsigned tenants);
 bool token_waits(const struct token *token, unsigned tenant);
 bool token_runs(const struct token *token, unsigned tenant);

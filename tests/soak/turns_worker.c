@@ -13,6 +13,7 @@
 
 #define PIECE_NS   (200 * NS_PER_US)
 #define STRETCH_NS (5 * NS_PER_MS)
+#define LONG_NS    (60 * NS_PER_MS)
 
 static int turn_open_own(struct gpu_timeslice *turn)
 {
@@ -67,6 +68,19 @@ static void token_leave(struct board *board, unsigned index)
         atomic_compare_exchange_strong(&board->holder, &mine, 0);
 }
 
+/* Now and then a piece that is longer than the time slice, and whose end is known: others wait for it. */
+static void long_work(struct board *board, unsigned index, struct gpu_timeslice *turn)
+{
+        const uint64_t done_ns = clock_now_ns() + LONG_NS;
+
+        for (uint64_t now_ns = 0; now_ns < done_ns; now_ns = clock_now_ns()) {
+                const uint64_t done = atomic_fetch_add(&board->workers[index].work, 1) + 1;
+
+                gpu_timeslice_note(turn, done * PIECE_NS, done_ns);
+                nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
+        }
+}
+
 static void work(struct board *board, unsigned index, struct gpu_timeslice *turn)
 {
         const uint64_t begin_ns = clock_now_ns();
@@ -76,8 +90,17 @@ static void work(struct board *board, unsigned index, struct gpu_timeslice *turn
                 nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
                 now_ns = clock_now_ns();
                 const uint64_t done = atomic_fetch_add(&board->workers[index].work, 1) + 1;
-                gpu_timeslice_note(turn, done * PIECE_NS, PIECE_NS);
+                gpu_timeslice_note(turn, done * PIECE_NS, now_ns + PIECE_NS);
         }
+}
+
+/* The last work still runs: the next may get ready, and submit when that is done. */
+static void drain(const struct board *board, unsigned index, struct gpu_timeslice *turn)
+{
+        gpu_timeslice_note(turn, atomic_load(&board->workers[index].work) * PIECE_NS,
+                           clock_now_ns() + PIECE_NS);
+        gpu_timeslice_drain(turn);
+        nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
 }
 
 int turns_worker(struct board *board, unsigned index)
@@ -96,9 +119,13 @@ int turns_worker(struct board *board, unsigned index)
                         token_take(board, index, &turn);
                 else
                         atomic_fetch_add(&board->workers[index].alone, 1);
-                work(board, index, &turn);
+                if (has_token && round % 16 == 5)
+                        long_work(board, index, &turn);
+                else
+                        work(board, index, &turn);
                 if (has_token)
                         token_leave(board, index);
+                drain(board, index, &turn);
                 const bool is_pausing = round % 8 == 0;
                 gpu_timeslice_end(&turn, !is_pausing);
                 if (is_pausing)

@@ -9,6 +9,7 @@
 #include "gpu_timeslice.h"
 #include "ledger.h"
 #include "limits.h"
+#include "limits_compute.h"
 #include "lock.h"
 #include "log.h"
 #include "region_compute.h"
@@ -19,6 +20,7 @@ static struct device_timeslice {
         struct lock lock;
         _Atomic uint32_t use; /* enum timeslice_use */
         _Atomic bool has_begun;
+        _Atomic bool is_draining; /* has begun, and nothing more may be submitted */
         struct gpu_timeslice timeslice;
 } timeslices[REGION_DEVICES];
 
@@ -62,7 +64,8 @@ bool gate_timeslice_is_on(unsigned device_index, uint64_t done_ns)
 {
         struct device_timeslice *t = &timeslices[device_index];
 
-        return atomic_load(&t->has_begun) && gpu_timeslice_is_on(&t->timeslice, done_ns);
+        return atomic_load(&t->has_begun) && !atomic_load(&t->is_draining) &&
+               gpu_timeslice_is_on(&t->timeslice, done_ns);
 }
 
 bool gate_timeslice_has_begun(unsigned device_index)
@@ -121,10 +124,40 @@ bool gate_timeslice_begin(unsigned device_index)
         if (!atomic_load(&t->has_begun)) {
                 is_cold = begin_and_keep(t, device_index) &&
                           atomic_load(&t->timeslice.grant->flags) & GPU_GRANT_CROWDED;
+                atomic_store(&t->is_draining, false);
                 atomic_store(&t->has_begun, true);
         }
         lock_give(&t->lock);
         return is_cold;
+}
+
+void gate_timeslice_drain(unsigned device_index, bool is_end_known)
+{
+        struct device_timeslice *t = &timeslices[device_index];
+        int saved_errno = errno;
+
+        lock_take(&t->lock);
+        if (atomic_load(&t->has_begun) && !atomic_exchange(&t->is_draining, true) && is_end_known)
+                gpu_timeslice_drain(&t->timeslice);
+        lock_give(&t->lock);
+        errno = saved_errno;
+}
+
+bool gate_timeslice_is_draining(unsigned device_index)
+{
+        return atomic_load(&timeslices[device_index].has_begun) &&
+               atomic_load(&timeslices[device_index].is_draining);
+}
+
+uint64_t gate_timeslice_owed_ns(unsigned device_index)
+{
+        const unsigned permille = limits_compute_permille(device_index);
+        const struct region_compute *compute = &ledger_region()->file->computes[device_index];
+
+        if (!permille || permille >= COMPUTE_WHOLE)
+                return 0;
+        return region_compute_owed_ns(compute, region_compute_rate(compute, permille),
+                                      clock_now_ns());
 }
 
 void gate_timeslice_end(unsigned device_index, bool wants_more)
@@ -174,6 +207,7 @@ void gate_timeslice_forked(void)
 {
         for (unsigned i = 0; i < REGION_DEVICES; i++) {
                 timeslices[i].lock = (struct lock){ 0 };
+                atomic_store(&timeslices[i].is_draining, false);
                 atomic_store(&timeslices[i].has_begun, false);
         }
 }

@@ -23,6 +23,12 @@ bool gate_timeslice_is_wanted(unsigned device_index);
 /* Waits for a time slice; several threads may. What the container could not use meanwhile is kept for it.
  * True: others had the device, and memory is short: what the work touches should be brought back onto it. */
 bool gate_timeslice_begin(unsigned device_index);
+/* Nothing more may be submitted in this time slice. `is_end_known`: when what was is done has been noted,
+ * and others may get ready for then. */
+void gate_timeslice_drain(unsigned device_index, bool is_end_known);
+bool gate_timeslice_is_draining(unsigned device_index);
+/* How long the container cannot submit anything for what it owes. */
+uint64_t gate_timeslice_owed_ns(unsigned device_index);
 /* Nothing of this process is on the device. `wants_more`: it asks for the next one at once. */
 void gate_timeslice_end(unsigned device_index, bool wants_more);
 

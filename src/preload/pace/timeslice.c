@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "clock.h"
@@ -45,30 +46,40 @@ static uint64_t poll_ns(uint64_t left_ns)
 }
 
 /* When what is in flight should be done; 0: there is nothing that could be measured. */
-static uint64_t done_ns(unsigned device_index)
+struct end {
+        uint64_t done_ns;
+        bool is_known;
+};
+
+static struct end end_note(unsigned device_index)
 {
         const struct backlog backlog = meter_backlog(device_index);
-        const uint64_t longest_ns = gate_timeslice_longest_ns(device_index);
+        struct end end = { .is_known = backlog.planned_ns && !backlog.is_guess };
 
-        if (!backlog.planned_ns)
-                return 0;
-        if (!backlog.is_guess)
-                return backlog.due_ns;
-        return backlog.due_ns + (longest_ns < GUESS_MOST_NS ? longest_ns : GUESS_MOST_NS);
+        if (backlog.planned_ns)
+                end.done_ns = backlog.due_ns;
+        if (backlog.is_guess) {
+                const uint64_t longest_ns = gate_timeslice_longest_ns(device_index);
+
+                end.done_ns += longest_ns < GUESS_MOST_NS ? longest_ns : GUESS_MOST_NS;
+        }
+        gate_timeslice_note(device_index, end.done_ns);
+        return end;
 }
 
-/* Until the work of all threads is done. Work that is not done in time has no time slices any
- * more: the arbiter gives us up, and there is nothing to end. */
+/* Until the work of all threads is done; where it is known when, others are told at once. Work that is
+ * not done in time has no time slices any more: the arbiter gives us up, and there is nothing to end. */
 static void timeslice_drain(unsigned device_index)
 {
         uint64_t left_ns;
 
         atomic_fetch_add(&timeslice_number, 1); /* no thread launches from its credit any more */
+        gate_timeslice_drain(device_index, end_note(device_index).is_known);
         while ((left_ns = meter_left_ns(device_index)) > 0) {
-                if (!gate_timeslice_has_begun(device_index) ||
+                if (!gate_timeslice_is_draining(device_index) ||
                     gate_timeslice_is_given_up(device_index))
                         return;
-                gate_timeslice_note(device_index, done_ns(device_index));
+                end_note(device_index);
                 nanosleep(&(struct timespec){ .tv_nsec = (long)poll_ns(left_ns) }, NULL);
         }
         gate_timeslice_note(device_index, 0);
@@ -81,12 +92,17 @@ static uint64_t keeper_check(unsigned device_index, uint64_t *idle_since_ns)
         const uint64_t left_ns = meter_left_ns(device_index), now_ns = clock_now_ns();
         const bool is_wanted = gate_timeslice_is_wanted(device_index);
 
-        gate_timeslice_note(device_index, done_ns(device_index));
+        const struct end end = end_note(device_index);
+
         if (left_ns > 0 || *idle_since_ns == 0 || atomic_load(&keepers[device_index].takers) > 0)
                 *idle_since_ns = now_ns;
         const uint64_t idle_most_ns =
                 is_wanted ? gate_timeslice_idle_ns(device_index) : IDLE_ALONE_NS;
-        if (!gate_timeslice_is_on(device_index, now_ns) ||
+        /* What it owes will keep it idle for too long, after what is in flight. */
+        const bool has_to_pause =
+                is_wanted && end.is_known && end.done_ns > now_ns &&
+                gate_timeslice_owed_ns(device_index) > end.done_ns - now_ns + idle_most_ns;
+        if (!gate_timeslice_is_on(device_index, now_ns) || has_to_pause ||
             now_ns - *idle_since_ns >= idle_most_ns) {
                 timeslice_drain(device_index);
                 return 0;
@@ -101,6 +117,7 @@ static void *keeper_run(void *argument)
         uint64_t idle_since_ns = 0;
 
         meter_relax();
+        prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* others wait for what it notices */
         for (;;) {
                 const uint32_t seen = atomic_load(&keeper->kick);
 
@@ -162,7 +179,7 @@ void timeslice_take(unsigned device_index, CUstream stream, uint64_t in_flight_n
                 return;
         const uint64_t ahead_ns = in_flight_ns < AHEAD_MOST_NS ? in_flight_ns : AHEAD_MOST_NS;
         if (gate_timeslice_is_on(device_index, clock_now_ns() + ahead_ns)) {
-                gate_timeslice_note(device_index, done_ns(device_index));
+                end_note(device_index);
                 return;
         }
         atomic_fetch_add(&keeper->takers, 1);

@@ -310,6 +310,105 @@ TEST(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while)
         assert_true(timeslices.tenants[b].balance_ns < (int64_t)(100 * MS));
 }
 
+/* The holder says at `now_ns` that it submits no more, and when its work should be done. */
+static void say_drains(int tenant, uint64_t done_ns)
+{
+        struct timeslices_report report = active;
+
+        report.signs = timeslices.tenants[tenant].report.signs + 1;
+        report.is_draining = true;
+        report.done_ns = done_ns;
+        say(tenant, report);
+}
+
+TEST(the_next_is_told_before_the_last_work_ends_and_begins_when_it_should)
+{
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        say_alive(a);
+        say(b, waiting);
+        settle(1 * MS);
+        say_drains(a, 10 * MS);
+        CHECK_EQ(settle(5 * MS), 6 * MS); /* 4 ms before the end */
+        assert_false(is_open(a));
+        assert_false(is_open(b));
+        settle(6 * MS);
+        assert_true(is_open(b));
+        CHECK_EQ(timeslices_grant(&timeslices, b).not_before_ns, 10 * MS);
+        say_drains(a, 11 * MS); /* it takes a little longer */
+        settle(7 * MS);
+        CHECK_EQ(timeslices_grant(&timeslices, b).not_before_ns, 11 * MS);
+        say_drains(a, NS_PER_S); /* but not for ever */
+        settle(8 * MS);
+        CHECK_EQ(timeslices_grant(&timeslices, b).not_before_ns, 12 * MS);
+        say(a, waiting); /* it is done before that */
+        settle(9 * MS);
+        CHECK_EQ(timeslices_grant(&timeslices, b).not_before_ns, 0);
+        CHECK_EQ(timeslices.tenants[a].held_ns, 9 * MS);
+        /* The time slice is as long as it would be, from where it begins. */
+        assert_true(timeslices_grant(&timeslices, b).deadline_ns >= 20 * MS);
+}
+
+TEST(while_one_drains_no_other_is_passed_by)
+{
+        int a, b;
+
+        two_tenants(&a, &b);
+        const int c = timeslices_add(&timeslices, &any, false, 0);
+        say(a, waiting);
+        settle(0);
+        say_alive(a);
+        say(b, waiting);
+        say(c, waiting);
+        settle(1 * MS);
+        say_drains(a, 5 * MS);
+        settle(2 * MS);
+        settle(3 * MS);
+        const int second = is_open(b) ? b : c, third = is_open(b) ? c : b;
+        assert_true(is_open(second));
+        say(second, active);
+        settle(5 * MS);
+        say_drains(second, 9 * MS);
+        settle(6 * MS);
+        settle(7 * MS);
+        assert_false(is_open(third)); /* the first has not ended yet */
+        say(a, idle);
+        settle(8 * MS);
+        assert_true(is_open(third));
+}
+
+TEST(whoever_does_not_end_when_it_said_is_not_believed_for_a_second)
+{
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        say_alive(a);
+        say(b, waiting);
+        settle(1 * MS);
+        say_drains(a, 4 * MS);
+        settle(2 * MS);
+        assert_true(is_open(b));
+        settle(8 * MS);
+        say(a, waiting);
+        say(b, active);
+        settle(9 * MS);
+        say(b, waiting);
+        for (uint64_t now_ns = 20 * MS; !is_open(a); now_ns += MS)
+                settle(now_ns);
+        const uint64_t again_ns = timeslices.clock_ns;
+        say_alive(a);
+        settle(again_ns + MS);
+        say_drains(a, again_ns + 4 * MS);
+        settle(again_ns + 2 * MS);
+        settle(again_ns + 3 * MS);
+        assert_false(is_open(a) || is_open(b));
+}
+
 TEST(a_timeslice_that_nobody_takes_up_passes_on)
 {
         int a, b;
@@ -527,6 +626,9 @@ int main(void)
                    CASE(whoever_was_given_up_is_asked_to_return_soon_and_then_less_and_less_often),
                    CASE(a_new_limit_begins_without_what_was_owed_under_the_old_one),
                    CASE(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while),
+                   CASE(the_next_is_told_before_the_last_work_ends_and_begins_when_it_should),
+                   CASE(while_one_drains_no_other_is_passed_by),
+                   CASE(whoever_does_not_end_when_it_said_is_not_believed_for_a_second),
                    CASE(a_timeslice_that_nobody_takes_up_passes_on),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
                    CASE(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant),
