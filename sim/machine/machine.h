@@ -33,6 +33,8 @@ struct machine_spec {
         uint64_t content_budget_bytes;
         uint64_t interpret_budget;
         unsigned driver_version;
+        unsigned
+                release_us; /* so long the driver takes to free a dead process's memory, real time */
         bool is_ephemeral;
         const struct machine_kernel_time *kernels;
         size_t kernel_count;

@@ -148,6 +148,7 @@ static void header_fill(struct machine_header *header, const struct machine_spec
         header->time_scale = spec->time_scale;
         header->flags = spec->is_ephemeral ? MACHINE_EPHEMERAL : 0;
         header->driver_version = spec->driver_version;
+        atomic_store(&header->release_us, spec->release_us);
         snprintf(header->driver_text, sizeof header->driver_text, "580.95.05");
         header->slice_ns = spec->slice_ns;
         header->launch_ns = spec->launch_ns;

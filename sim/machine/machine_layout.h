@@ -3,8 +3,8 @@
  *
  * Rules that keep it right when a process dies at any instruction:
  *   - every lock is a robust mutex; whoever inherits one repairs what it guards (see each field);
- *   - a process owns its slot through `life`, a robust mutex that one of its threads holds as long
- *     as it lives: death is noticed by the kernel, across pid namespaces, without a signal;
+ *   - a process owns its slot through `life`, a robust mutex that one of its threads, `owner`, holds
+ *     as long as it lives: death is noticed by the kernel, across pid namespaces, without a signal;
  *   - what a process holds is written in its slot; totals are sums that can be made again;
  *   - the time step of a unit is a redo journal: applied twice, it gives the same state. */
 #pragma once
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-        MACHINE_VERSION = 1,
+        MACHINE_VERSION = 2,
         MACHINE_GPUS = 16,
         MACHINE_UNITS_PER_GPU = 8, /* 0: the whole GPU, 1…7: MIG GPU instances */
         MACHINE_UNITS = MACHINE_GPUS * MACHINE_UNITS_PER_GPU,
@@ -84,8 +84,9 @@ struct machine_slot_unit {
         uint32_t reserved;
 };
 
-/* One process. Everything but `life` is meaningful only while `state` is LIVE. */
-enum { SLOT_FREE, SLOT_LIVE };
+/* One process. Everything but `life` is meaningful only while `state` is not FREE. DYING: it is gone, and
+ * what it held is being freed, its memory at freed_ns. */
+enum { SLOT_FREE, SLOT_LIVE, SLOT_DYING };
 struct machine_slot {
         pthread_mutex_t life;
         _Atomic uint32_t state;
@@ -95,7 +96,10 @@ struct machine_slot {
         uint64_t attach_ns;
         _Atomic uint64_t content_bytes; /* host memory that holds this process's device contents */
         uint64_t launches;
-        char path[256];
+        char path[244];
+        uint32_t
+                owner; /* as `life` names it: whoever cleans up holds `life` under another number */
+        uint64_t freed_ns; /* monotonic clock */
         struct machine_slot_unit units[MACHINE_UNITS];
 };
 
@@ -277,7 +281,7 @@ struct machine_header {
         _Atomic uint32_t slots_high; /* slots ever used: their `life` is initialised */
         _Atomic uint32_t channels_high;
         _Atomic uint32_t exports_high;
-        uint32_t reserved;
+        _Atomic uint32_t release_us; /* so long a dead process's memory stays, in real time */
         _Atomic uint64_t counters[COUNTER_COUNT];
         struct machine_kernel kernels[MACHINE_KERNELS];
         struct machine_fault faults[MACHINE_FAULTS];

@@ -70,10 +70,12 @@ void machine_view_close(struct machine_view *view)
         *view = (struct machine_view){ .fd = -1 };
 }
 
-/* The kernel takes the owner out of a robust lock when its thread ends. */
-static bool life_is_held(const pthread_mutex_t *life)
+/* The kernel takes the owner out of a robust lock when its thread ends; then whoever cleans up has it. */
+static bool life_is_held(const struct machine_slot *slot)
 {
-        return ((unsigned)life->__data.__lock & FUTEX_TID_MASK) != 0;
+        const unsigned holder = (unsigned)slot->life.__data.__lock & FUTEX_TID_MASK;
+
+        return holder != 0 && holder == slot->owner;
 }
 
 bool machine_view_slot(const struct machine_view *view, uint32_t index,
@@ -86,7 +88,7 @@ bool machine_view_slot(const struct machine_view *view, uint32_t index,
                 return false;
         ret_slot->path[sizeof ret_slot->path - 1] = '\0';
         return atomic_load(&ret_slot->state) == SLOT_LIVE && ret_slot->pid > 0 &&
-               life_is_held(&ret_slot->life);
+               life_is_held(ret_slot);
 }
 
 double machine_view_load(const struct machine_view *view, unsigned unit)

@@ -20,7 +20,11 @@ unsigned slot_reap(struct machine *machine);
 /* Makes the unit's used_bytes from the slots again. The caller holds memory_lock. */
 void slot_sum_unit(struct machine *machine, unsigned unit);
 
-bool slot_is_alive(struct machine *machine, uint32_t index);
+bool slot_is_alive(const struct machine *machine, uint32_t index);
+/* Its process is gone, and the driver has let go of its memory, whether somebody has reaped it or not. */
+bool slot_is_gone(const struct machine *machine, uint32_t index);
+/* As the driver lists processes: from attaching until its memory is freed. */
+bool slot_is_listed(const struct machine *machine, uint32_t index);
 static inline uint32_t slot_index(const struct machine *machine, const struct machine_slot *slot)
 {
         return (uint32_t)(slot - machine->file->slots);

@@ -13,6 +13,23 @@ static void memory_lock(struct machine *machine, unsigned unit)
                 slot_sum_unit(machine, unit);
 }
 
+/* On hardware the memory of a process is freed before the process is gone. So whoever counts or takes does
+ * it without the gone, whoever cleans up after them, and when. The caller holds the lock. */
+static void gone_leave(struct machine *machine, unsigned index)
+{
+        struct machine_unit *unit = machine_unit(machine, index);
+        uint32_t high = atomic_load(&machine->file->header.slots_high);
+
+        for (uint32_t i = 0; i < high; i++) {
+                struct machine_slot_unit *held = &machine->file->slots[i].units[index];
+                const uint64_t bytes = held->device_bytes + held->managed_bytes;
+                if (!bytes || !slot_is_gone(machine, i))
+                        continue;
+                held->device_bytes = held->managed_bytes = 0;
+                unit->used_bytes -= bytes;
+        }
+}
+
 static void memory_unlock(struct machine *machine, unsigned unit)
 {
         machine_unlock(&machine_unit(machine, unit)->memory_lock);
@@ -66,7 +83,10 @@ static int unit_take(struct machine *machine, unsigned unit, struct machine_slot
         struct machine_slot_unit *held = &slot->units[unit];
 
         memory_lock(machine, unit);
-        if (!unit_fits(machine, unit, slot, bytes)) {
+        gone_leave(machine, unit);
+        /* A thread that outlives its process's death by an instant gets nothing any more. */
+        if (!slot_is_alive(machine, slot_index(machine, slot)) ||
+            !unit_fits(machine, unit, slot, bytes)) {
                 memory_unlock(machine, unit);
                 return -ENOMEM;
         }
@@ -101,11 +121,20 @@ int unit_charge_context(struct machine *machine, unsigned unit, struct machine_s
         return unit_take_or_reap(machine, unit, slot, bytes, true);
 }
 
+/* A thread that outlives its process's death by an instant may find it freed already. */
+static void unit_give(struct machine *machine, unsigned unit, struct machine_slot_unit *held,
+                      uint64_t bytes)
+{
+        if (bytes > held->device_bytes)
+                bytes = held->device_bytes;
+        held->device_bytes -= bytes;
+        machine_unit(machine, unit)->used_bytes -= bytes;
+}
+
 void unit_release(struct machine *machine, unsigned unit, struct machine_slot *slot, uint64_t bytes)
 {
         memory_lock(machine, unit);
-        slot->units[unit].device_bytes -= bytes;
-        machine_unit(machine, unit)->used_bytes -= bytes;
+        unit_give(machine, unit, &slot->units[unit], bytes);
         memory_unlock(machine, unit);
 }
 
@@ -117,8 +146,7 @@ void unit_release_context(struct machine *machine, unsigned unit, struct machine
         memory_lock(machine, unit);
         held->context_bytes -= bytes;
         held->contexts--;
-        held->device_bytes -= bytes;
-        machine_unit(machine, unit)->used_bytes -= bytes;
+        unit_give(machine, unit, held, bytes);
         memory_unlock(machine, unit);
 }
 
@@ -128,7 +156,10 @@ uint64_t unit_managed_in(struct machine *machine, unsigned index, struct machine
         struct machine_unit *unit = machine_unit(machine, index);
 
         memory_lock(machine, index);
-        if (!unit_fits(machine, index, slot, bytes))
+        gone_leave(machine, index);
+        if (!slot_is_alive(machine, slot_index(machine, slot)))
+                bytes = 0;
+        else if (!unit_fits(machine, index, slot, bytes))
                 bytes = unit->memory_bytes > unit->used_bytes
                                 ? (unit->memory_bytes - unit->used_bytes) &
                                           ~(MACHINE_GRANULE_BYTES - 1)
@@ -159,6 +190,7 @@ int unit_set_outsider(struct machine *machine, unsigned index, uint64_t bytes)
         int r = 0;
 
         memory_lock(machine, index);
+        gone_leave(machine, index);
         uint64_t others = unit->used_bytes - unit->outsider_bytes;
         if (bytes > unit->memory_bytes || others > unit->memory_bytes - bytes) {
                 r = -ENOMEM;
@@ -177,6 +209,7 @@ void unit_memory(struct machine *machine, unsigned index, struct unit_memory *re
         uint64_t managed = 0;
 
         memory_lock(machine, index);
+        gone_leave(machine, index);
         for (uint32_t i = 0; i < high; i++)
                 if (atomic_load(&machine->file->slots[i].state) == SLOT_LIVE)
                         managed += machine->file->slots[i].units[index].managed_bytes;

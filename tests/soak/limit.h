@@ -50,7 +50,8 @@ void limit_check_whole(struct limit_run *run);
 /* Looks whether account and GPU agree, process by process. True: they do. */
 bool limit_agrees(struct limit_run *run);
 
-/* The three soaks. */
+/* The soaks. */
 void limit_race(unsigned processes, unsigned seconds);
+void limit_end(unsigned processes, unsigned ends);
 void limit_kill(unsigned kills);
 void limit_crowd(unsigned processes);

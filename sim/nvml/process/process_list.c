@@ -62,7 +62,7 @@ nvmlReturn_t process_list(const struct target *t, struct vec *ret_list)
                 count = MACHINE_UNITS_PER_GPU;
         for (uint32_t i = 0; i < high; i++) {
                 const struct machine_slot *slot = &t->machine->file->slots[i];
-                if (!slot_is_alive(t->machine, i))
+                if (!slot_is_listed(t->machine, i))
                         continue;
                 for (unsigned k = 0; k < count; k++)
                         if (add(t, slot, first + k, ret_list) < 0)

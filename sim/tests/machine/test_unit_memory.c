@@ -2,6 +2,7 @@
 /* Tests of a GPU's memory between processes: charge, refuse, evict, reap. */
 #include <errno.h>
 
+#include "clock.h"
 #include "machine_fixture.h"
 #include "unit.h"
 #include "unit_memory.h"
@@ -43,6 +44,55 @@ TEST(a_refusal_never_counts_the_dead)
         fixture_kill(&a);
         CHECK_EQ(unit_charge(&machine, 0, b.slot, 8 * GRANULE), 0);
         CHECK_EQ(used(&machine), 8 * GRANULE);
+        fixture_kill(&b);
+        machine_close(&machine);
+}
+
+/* Nobody has reaped; somebody has begun to, and holds the dead process's lock. */
+TEST(the_dead_count_no_more_while_another_cleans_up_after_them)
+{
+        struct machine machine;
+        struct tenant a, b;
+
+        fixture_open(&machine, 10 * GRANULE, 1);
+        fixture_attach(&machine, &a);
+        fixture_attach(&machine, &b);
+        CHECK_EQ(unit_charge(&machine, 0, a.slot, 8 * GRANULE), 0);
+        fixture_kill(&a);
+        CHECK_EQ(pthread_mutex_trylock(&a.slot->life), EOWNERDEAD);
+        pthread_mutex_consistent(&a.slot->life);
+        CHECK(!slot_is_alive(&machine, slot_index(&machine, a.slot)));
+        CHECK_EQ(slot_reap(&machine), 0);
+        CHECK_EQ(used(&machine), 0);
+        CHECK_EQ(unit_charge(&machine, 0, b.slot, 10 * GRANULE), 0);
+        CHECK_EQ(machine_unit(&machine, 0)->used_bytes, 10 * GRANULE);
+        pthread_mutex_unlock(&a.slot->life);
+        CHECK_EQ(slot_reap(&machine), 1);
+        CHECK_EQ(used(&machine), 10 * GRANULE);
+        fixture_kill(&b);
+        machine_close(&machine);
+}
+
+TEST(a_driver_that_is_slow_to_free_counts_and_lists_the_dead_until_it_does)
+{
+        struct machine machine;
+        struct tenant a, b;
+
+        fixture_open(&machine, 10 * GRANULE, 1);
+        machine.file->header.release_us = 60 * 1000 * 1000;
+        fixture_attach(&machine, &a);
+        fixture_attach(&machine, &b);
+        CHECK_EQ(unit_charge(&machine, 0, a.slot, 8 * GRANULE), 0);
+        fixture_kill(&a);
+        CHECK_EQ(slot_reap(&machine), 0);
+        CHECK_EQ(used(&machine), 8 * GRANULE);
+        CHECK(slot_is_listed(&machine, slot_index(&machine, a.slot)));
+        CHECK_EQ(unit_charge(&machine, 0, b.slot, 8 * GRANULE), -ENOMEM);
+        a.slot->freed_ns = clock_now_ns(); /* a minute later */
+        CHECK(!slot_is_listed(&machine, slot_index(&machine, a.slot)));
+        CHECK_EQ(unit_charge(&machine, 0, b.slot, 8 * GRANULE), 0);
+        CHECK_EQ(used(&machine), 8 * GRANULE);
+        CHECK_EQ(slot_reap(&machine), 1);
         fixture_kill(&b);
         machine_close(&machine);
 }
@@ -104,6 +154,8 @@ int main(void)
 {
         return RUN(CASE(a_gpu_gives_what_it_has_and_no_byte_more),
                    CASE(a_refusal_never_counts_the_dead),
+                   CASE(the_dead_count_no_more_while_another_cleans_up_after_them),
+                   CASE(a_driver_that_is_slow_to_free_counts_and_lists_the_dead_until_it_does),
                    CASE(managed_memory_makes_space_for_device_memory),
                    CASE(an_outsider_takes_memory_and_gives_it_back),
                    CASE(slots_of_the_dead_are_used_again));
