@@ -13,6 +13,17 @@
 #include "file_identity.h"
 #include "region_layout.h"
 
+enum { REGION_LINGER_MS = 5000 };
+
+struct region;
+
+/* Who knows which of the dead the driver still holds memory of: it may free that a while after the process
+ * is gone. Asked once per search that finds any dead, afterwards, and then told of each. */
+struct region_driver {
+        void (*ask)(void);
+        bool (*holds)(const struct region *region, uint32_t slot);
+};
+
 /* This process's view. Embedded by its one owner. */
 struct region {
         struct region_file *file;
@@ -23,6 +34,10 @@ struct region {
                 _Alignas(64) struct brief_lock lock;
         } locks[REGION_CHARGES];
         pthread_mutex_t reaping;
+        uint64_t dead[(REGION_SLOTS + 1) /
+                      64];                  /* under it: those dead before the driver was asked */
+        const struct region_driver *driver; /* NULL: what is dead holds nothing */
+        _Atomic uint32_t lingering;    /* dead in the last search, and not let go by the driver */
         struct file_identity identity; /* of the file that is mapped */
         /* What we have written of our own, to be held against what is there: units, under the lock. */
         uint64_t own_units[REGION_CHARGES];
@@ -55,7 +70,8 @@ void region_rename(struct region *region, unsigned device, enum region_kind from
 uint64_t region_used_bytes(const struct region *region, unsigned device);
 uint64_t region_held_bytes(const struct region *region, uint32_t slot, unsigned device);
 
-/* Takes back what dead processes held; returns how many there were. */
+/* Takes back what dead processes held, once the driver has let go of it, or has had REGION_LINGER_MS for
+ * that; returns how many there were. */
 unsigned region_reap(struct region *region);
 /* Was that last done, by any process, `every_ns` ago? In a crowd less often: looking at thousands of
  * processes takes a while, and must not be all that they do. */
@@ -63,3 +79,5 @@ bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t
 /* Slots 1 to this have been used: never more than there are, whatever is written in the file. */
 uint32_t region_slots_high(const struct region *region);
 bool region_slot_is_alive(const struct region *region, uint32_t slot);
+/* Of what is used: held by dead processes that are not reaped. It checks each process that holds some. */
+uint64_t region_dead_bytes(const struct region *region, unsigned device);

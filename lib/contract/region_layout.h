@@ -57,7 +57,9 @@ struct region_pending {
 
 enum region_state { REGION_FREE, REGION_JOINING, REGION_LIVE, REGION_REAPED };
 struct region_slot {
-        _Atomic uint64_t state;      /* {pid, reaper's slot, enum region_state} */
+        /* {pid, reaper's slot, enum region_state}; of a dead process that nobody reaps yet {pid, when it was
+         * found dead, enum region_state} */
+        _Atomic uint64_t state;
         _Atomic uint64_t start_time; /* of the process, clock ticks since boot; 0: not known */
         _Atomic uint32_t host_pid;   /* by which the driver knows it, in here; 0: not known */
         _Atomic uint32_t node_pid;   /* by which the node's agent does; 0: it was not asked */

@@ -17,6 +17,7 @@
 #include "scope.h"
 
 enum { REAP_PAUSE = 10 }; /* times as long as it takes */
+enum { STAMP_MS = 16, STAMP_MASK = 0xffffff };
 
 uint32_t region_slots_high(const struct region *region)
 {
@@ -56,17 +57,63 @@ bool region_slot_is_alive(const struct region *region, uint32_t slot)
         return process_is_alive((pid_t)state_pid(state), atomic_load(&s->start_time));
 }
 
+static uint32_t stamp_now(void)
+{
+        const uint32_t stamp = (uint32_t)(clock_now_ns() / (STAMP_MS * NS_PER_MS)) & STAMP_MASK;
+
+        return stamp ? stamp : 1;
+}
+
+static bool slot_is_dead(const struct region *region, uint32_t slot, uint64_t state)
+{
+        const enum region_state kind = state_kind(state);
+
+        return slot != region->slot && (kind == REGION_LIVE || kind == REGION_JOINING) &&
+               !process_is_alive((pid_t)state_pid(state),
+                                 atomic_load(&region->file->slots[slot].start_time));
+}
+
+/* Notes that it is dead, and in the slot itself, when it was found so. */
+static bool slot_note_dead(struct region *region, uint32_t slot)
+{
+        struct region_slot *s = &region->file->slots[slot];
+        uint64_t state = atomic_load(&s->state), bit = UINT64_C(1) << slot % 64;
+
+        region->dead[slot / 64] &= ~bit;
+        if (!slot_is_dead(region, slot, state))
+                return false;
+        region->dead[slot / 64] |= bit;
+        if (!state_reaper(state))
+                atomic_compare_exchange_strong(
+                        &s->state, &state,
+                        state_make(state_pid(state), stamp_now(), state_kind(state)));
+        return true;
+}
+
+/* The driver may hold a dead process's memory still: what it was charged must not be given to others before
+ * it has let go. Who died after the driver was asked waits for the next search. */
+static bool slot_lingers(struct region *region, uint32_t slot, uint64_t state)
+{
+        const uint32_t found = state_reaper(state), age = (stamp_now() - found) & STAMP_MASK;
+        const bool was_dead = region->dead[slot / 64] >> slot % 64 & 1;
+
+        if (!region->driver)
+                return false;
+        if (was_dead &&
+            ((found && age * STAMP_MS >= REGION_LINGER_MS) || !region->driver->holds(region, slot)))
+                return false;
+        atomic_fetch_add(&region->lingering, 1);
+        return true;
+}
+
 /* One reaper at a time: the dead slot's state names it. A slot whose reaper died is found through
  * the reaper's own slot, after what that one had begun was finished. */
 static bool slot_seize(struct region *region, uint32_t slot)
 {
         struct region_slot *s = &region->file->slots[slot];
         uint64_t state = atomic_load(&s->state);
-        enum region_state kind = state_kind(state);
 
-        if (slot == region->slot || (kind != REGION_LIVE && kind != REGION_JOINING))
-                return false;
-        if (process_is_alive((pid_t)state_pid(state), atomic_load(&s->start_time)))
+        if (!slot_is_dead(region, slot, state) || slot_lingers(region, slot, state))
                 return false;
         return atomic_compare_exchange_strong(
                 &s->state, &state, state_make(state_pid(state), region->slot, REGION_REAPED));
@@ -139,6 +186,20 @@ static unsigned slot_reap(struct region *region, uint32_t slot)
         return reaped;
 }
 
+uint64_t region_dead_bytes(const struct region *region, unsigned device)
+{
+        const uint32_t high = region_slots_high(region);
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 1; i <= high; i++) {
+                const uint64_t held = region_held_bytes(region, i, device);
+
+                if (held && slot_is_dead(region, i, atomic_load(&region->file->slots[i].state)))
+                        bytes += held;
+        }
+        return bytes;
+}
+
 bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t now_ns)
 {
         uint64_t last_ns = atomic_load_explicit(&region->file->reaped_ns, memory_order_relaxed);
@@ -149,6 +210,18 @@ bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t
         return now_ns - last_ns >= (pause_ns > every_ns ? pause_ns : every_ns);
 }
 
+/* All that are dead now are dead before the driver is asked. */
+static void driver_ask(struct region *region, uint32_t high)
+{
+        bool has_dead = false;
+
+        atomic_store(&region->lingering, 0);
+        for (uint32_t i = 1; region->driver && i <= high; i++)
+                has_dead |= slot_note_dead(region, i);
+        if (has_dead)
+                region->driver->ask();
+}
+
 unsigned region_reap(struct region *region)
 {
         uint32_t high = region_slots_high(region);
@@ -156,6 +229,7 @@ unsigned region_reap(struct region *region)
         unsigned reaped = 0;
 
         pthread_mutex_lock(&region->reaping);
+        driver_ask(region, high);
         for (uint32_t i = 1; i <= high; i++)
                 if (slot_seize(region, i))
                         reaped += slot_reap(region, i);
@@ -309,6 +383,8 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         }
         ret_region->file = file;
         ret_region->slot = 0;
+        ret_region->driver = NULL;
+        atomic_store(&ret_region->lingering, 0);
         file_identity_of(fd, &ret_region->identity);
         for (unsigned i = 0; i < REGION_CHARGES; i++)
                 ret_region->locks[i].lock = (struct brief_lock){ 0 };

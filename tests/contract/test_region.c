@@ -114,6 +114,80 @@ TEST(the_dead_are_reaped_and_the_living_are_not)
         region_close(&region);
 }
 
+static struct {
+        unsigned asked;
+        bool holds;
+} driver;
+
+static void driver_ask(void)
+{
+        driver.asked++;
+}
+
+static bool driver_holds(const struct region *region, uint32_t slot)
+{
+        (void)region;
+        (void)slot;
+        return driver.holds;
+}
+
+static const struct region_driver fake_driver = { driver_ask, driver_holds };
+
+static uint32_t die_with(struct region *region, uint64_t bytes)
+{
+        pid_t pid = fork();
+
+        if (pid == 0) {
+                rejoin(region);
+                region_charge(region, 0, REGION_DEVICE, bytes, 10 * MIB);
+                raise(SIGKILL);
+        }
+        waitpid(pid, NULL, 0);
+        return region->file->slots_high;
+}
+
+TEST(what_the_dead_held_is_charged_until_the_driver_has_let_go_of_it)
+{
+        struct region region;
+
+        open_fresh(&region);
+        region.driver = &fake_driver;
+        driver.asked = 0;
+        driver.holds = true;
+        CHECK_EQ(region_reap(&region), 0);
+        CHECK_EQ(driver.asked, 0); /* nobody is dead */
+        die_with(&region, 3 * MIB);
+        CHECK_EQ(region_reap(&region), 0);
+        CHECK_EQ(driver.asked, 1);
+        CHECK_EQ(region.lingering, 1);
+        CHECK_EQ(region_used_bytes(&region, 0), 3 * MIB);
+        CHECK_EQ(region_dead_bytes(&region, 0), 3 * MIB);
+        CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
+        driver.holds = false;
+        CHECK_EQ(region_reap(&region), 1);
+        CHECK_EQ(region.lingering, 0);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        CHECK_EQ(region_dead_bytes(&region, 0), 0);
+        region_close(&region);
+}
+
+TEST(a_driver_that_never_lets_go_is_waited_for_so_long_and_no_longer)
+{
+        struct region region;
+
+        open_fresh(&region);
+        region.driver = &fake_driver;
+        driver.holds = true;
+        const uint32_t slot = die_with(&region, 3 * MIB);
+        CHECK_EQ(region_reap(&region), 0);
+        /* As if it had been found dead so long ago. */
+        const uint64_t ago = (REGION_LINGER_MS / 16 + 1) << 8;
+        region.file->slots[slot].state -= ago;
+        CHECK_EQ(region_reap(&region), 1);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        region_close(&region);
+}
+
 /* 8 processes race to a limit of 100 units for a while; the sum never exceeds it. */
 static void racer(struct region *region, unsigned seed)
 {
@@ -372,6 +446,8 @@ int main(void)
                    CASE(a_device_and_its_virtual_memory_are_apart_and_both_are_left_empty),
                    CASE(numbers_go_round_without_losing_count),
                    CASE(the_dead_are_reaped_and_the_living_are_not),
+                   CASE(what_the_dead_held_is_charged_until_the_driver_has_let_go_of_it),
+                   CASE(a_driver_that_never_lets_go_is_waited_for_so_long_and_no_longer),
                    CASE(racing_processes_never_pass_the_limit_and_lose_nothing),
                    CASE(random_kills_in_a_race_lose_no_byte),
                    CASE(killed_at_any_instruction_of_a_charge_nothing_is_left),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limit [--tap] race PROCESSES SECONDS | end PROCESSES ENDS | kill KILLS | crowd PROCESSES
+/* limit [--tap] race PROCESSES SECONDS | end PROCESSES ENDS [RELEASE_US] | kill KILLS | crowd PROCESSES
  *
  * Run with libvgpu.so preloaded. What is checked is the GPU's own figure, not ours. */
 #include "limit.h"
@@ -188,14 +188,14 @@ int main(int argc, char **argv)
         if (strcmp(what, "race") == 0 && number(words[0]) && number(words[1])) {
                 limit_race(number(words[0]), number(words[1]));
         } else if (strcmp(what, "end") == 0 && number(words[0]) && number(words[1])) {
-                limit_end(number(words[0]), number(words[1]));
+                limit_end(number(words[0]), number(words[1]), number(words[2]));
         } else if (strcmp(what, "kill") == 0 && number(words[0])) {
                 limit_kill(number(words[0]));
         } else if (strcmp(what, "crowd") == 0 && number(words[0])) {
                 limit_crowd(number(words[0]));
         } else {
-                fputs("Usage: limit [--tap] race PROCESSES SECONDS | end PROCESSES ENDS | kill "
-                      "KILLS | crowd PROCESSES\n",
+                fputs("Usage: limit [--tap] race PROCESSES SECONDS | end PROCESSES ENDS "
+                      "[RELEASE_US] | kill KILLS | crowd PROCESSES\n",
                       stderr);
                 return 2;
         }

@@ -52,6 +52,6 @@ bool limit_agrees(struct limit_run *run);
 
 /* The soaks. */
 void limit_race(unsigned processes, unsigned seconds);
-void limit_end(unsigned processes, unsigned ends);
+void limit_end(unsigned processes, unsigned ends, unsigned release_us);
 void limit_kill(unsigned kills);
 void limit_crowd(unsigned processes);

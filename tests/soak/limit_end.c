@@ -102,18 +102,20 @@ static void racers_run(struct limit_run *run, unsigned processes, unsigned ends)
                 wait(NULL);
 }
 
-void limit_end(unsigned processes, unsigned ends)
+void limit_end(unsigned processes, unsigned ends, unsigned release_us)
 {
         struct observed *observed = say_map(sizeof *observed);
         struct limit_run run;
 
         limit_open(&run, processes * HELD_MIB * MIB / 4, 2 * MIB); /* an eighth of what they want */
+        run.machine.file->header.release_us = release_us;
         observer_start(&run, observed, false);
         observer_start(&run, observed, true);
         racers_run(&run, processes, ends);
         run.shared->is_over = true;
         wait(NULL);
         wait(NULL);
+        run.machine.file->header.release_us = 0;
         say(observed->settled <= run.limit_bytes,
             "while %u ended, %" PRIu64 " queries never showed more than the limit (%" PRIu64
             " of %" PRIu64 ")",

@@ -85,7 +85,7 @@ void set_limits_show(const struct set_request *request, const struct share_copy 
         struct share_view share = { .gpus = VEC_OF(struct share_gpu) };
 
         str_copy(share.name, sizeof share.name, copy->name);
-        share_gpus_read(copy, region, &share.gpus);
+        share_gpus_read(copy, region, true, &share.gpus);
         set_limits_print(request, &share);
         vec_done(&share.gpus);
 }

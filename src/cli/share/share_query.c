@@ -12,14 +12,17 @@ bool share_query_open(const char *path, struct share_query *ret_query, struct er
                 return false;
         query.copy = share_current(&query.share);
         const bool is_open = run_folder_region(query.copy, &query.opened, e) == 0;
-        /* Reaping needs a slot in the region; ours is no process of the share. */
-        if (is_open && region_join(&query.opened) == 0) {
-                region_reap(&query.opened);
-                region_leave(&query.opened);
-        }
         *ret_query = query;
         ret_query->region = is_open ? &ret_query->opened : NULL;
         return true;
+}
+
+uint64_t share_query_held_bytes(const struct region *region, unsigned device)
+{
+        const uint64_t used = region_used_bytes(region, device),
+                       dead = region_dead_bytes(region, device);
+
+        return used > dead ? used - dead : 0;
 }
 
 void share_query_close(struct share_query *query)

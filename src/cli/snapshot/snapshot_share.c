@@ -35,12 +35,17 @@ static void timeslices_read(const struct gpu_grant *grant, struct share_gpu *gpu
         gpu->timeslice_swap_ns = atomic_load(&grant->swap_ns);
 }
 
-static void use_read(const struct region *region, unsigned device, struct share_gpu *gpu)
+static void use_read(const struct region *region, unsigned device, bool is_own,
+                     struct share_gpu *gpu)
 {
         const struct region_compute *compute = &region->file->computes[device];
 
-        gpu->physical_bytes = region_used_bytes(region, device);
-        gpu->virtual_bytes = region_used_bytes(region, region_virtual(device));
+        /* Another user's region could have us check thousands of processes. */
+        uint64_t (*held)(const struct region *, unsigned) =
+                is_own ? share_query_held_bytes : region_used_bytes;
+
+        gpu->physical_bytes = held(region, device);
+        gpu->virtual_bytes = held(region, region_virtual(device));
         gpu->refusals = atomic_load(&region->file->devices[device].refusals);
         gpu->gpu_ns = atomic_load(&compute->gpu_ns);
         gpu->throttled_ns = atomic_load(&compute->throttled_ns);
@@ -66,14 +71,15 @@ static void limits_read(const struct share_device *device, struct share_gpu *gpu
         gpu->copies_count = device->flags & SHARE_COPIES_COUNT;
 }
 
-void share_gpus_read(const struct share_copy *copy, const struct region *region, struct vec *gpus)
+void share_gpus_read(const struct share_copy *copy, const struct region *region, bool is_own,
+                     struct vec *gpus)
 {
         for (unsigned i = 0; i < copy->device_count && i < SHARE_DEVICES; i++) {
                 struct share_gpu gpu = { .throttled_percent = -1 };
 
                 limits_read(&copy->devices[i], &gpu);
                 if (region)
-                        use_read(region, i, &gpu);
+                        use_read(region, i, is_own, &gpu);
                 vec_push(gpus, &gpu);
         }
 }
@@ -152,7 +158,7 @@ static struct share_view *share_view_read(struct snapshot *snapshot, const struc
         snprintf(share->name, sizeof share->name, "%.63s", copy->name);
         snprintf(share->program, sizeof share->program, "%.63s", copy->container);
         share->is_context_exempt = count && copy->devices[0].flags & SHARE_CONTEXT_EXEMPT;
-        share_gpus_read(copy, region, &share->gpus);
+        share_gpus_read(copy, region, slots_most == REGION_SLOTS, &share->gpus);
         for (size_t i = 0; grants && i < share->gpus.count && i < grants->device_count; i++)
                 timeslices_read(&grants->devices[i], vec_at(&share->gpus, i));
         if (region)

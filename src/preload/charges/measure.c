@@ -44,6 +44,8 @@ static CUresult begin(struct measure *measure, bool is_context)
         int r = ledger_reserve_remainder(device_index, least, limit, &measure->charge);
         if (r < 0 && region_reap(ledger_region()))
                 r = ledger_reserve_remainder(device_index, least, limit, &measure->charge);
+        while (r < 0 && ledger_wait_driver())
+                r = ledger_reserve_remainder(device_index, least, limit, &measure->charge);
         measure->is_active = r == 0;
         if (r == 0)
                 return CUDA_SUCCESS;

@@ -5,6 +5,7 @@
 
 #include "admission.h"
 #include "batch.h"
+#include "dead_figure.h"
 #include "devices.h"
 #include "gate_memory.h"
 #include "graph_charge.h"
@@ -41,6 +42,7 @@ static void wire(void)
 {
         gate_memory_on_refusal(relieve);
         gate_memory_compare_by(reconcile);
+        ledger_ask_driver(&dead_figure);
         fork_watch();
 }
 

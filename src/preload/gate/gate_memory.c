@@ -61,6 +61,8 @@ int gate_memory_reserve(unsigned device_index, uint64_t bytes, uint64_t limit,
                 r = ledger_reserve(device_index, bytes, limit, ret_charge);
         if (r < 0 && gate_memory_relieve())
                 r = ledger_reserve(device_index, bytes, limit, ret_charge);
+        while (r < 0 && bytes <= limit && ledger_wait_driver())
+                r = ledger_reserve(device_index, bytes, limit, ret_charge);
         while (r < 0 && bytes <= limit && ledger_wait_measured(device_index))
                 r = ledger_reserve(device_index, bytes, limit, ret_charge);
         return r;

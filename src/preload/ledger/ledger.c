@@ -372,6 +372,23 @@ bool ledger_reap_to_refuse(void)
         return region_reap_is_due(&ledger, OTHERS_NS, clock_now_ns()) && reap();
 }
 
+void ledger_ask_driver(const struct region_driver *driver)
+{
+        ledger.driver = driver;
+}
+
+bool ledger_wait_driver(void)
+{
+        const struct timespec moment = { .tv_nsec = NS_PER_MS };
+        const int saved_errno = errno;
+
+        if (!atomic_load_explicit(&ledger.lingering, memory_order_relaxed))
+                return false;
+        nanosleep(&moment, NULL);
+        errno = saved_errno;
+        return reap();
+}
+
 bool ledger_wait_measured(unsigned device_index)
 {
         bool has_waited = measuring_await(device_index);

@@ -69,6 +69,11 @@ void ledger_measured(unsigned device_index);
 bool ledger_reap_to_refuse(void);
 /* The same unless it was done so long ago: for who may see a dead process for a while. */
 bool ledger_reap_every(uint64_t every_ns);
+/* Who is to be asked whether the driver still holds memory of the dead. After ledger_open(). */
+void ledger_ask_driver(const struct region_driver *driver);
+/* Waits a moment for the driver to let go of what the dead held, and looks again. False: it holds nothing of
+ * them, or has had its time (REGION_LINGER_MS); a refusal stands. */
+bool ledger_wait_driver(void);
 /* Waits while another process holds the remainder; false: nobody does, a refusal stands. */
 bool ledger_wait_measured(unsigned device_index);
 

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A killed process's memory, which the driver frees a while after the process is gone. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "guest.h"
+
+enum { RELEASE_MS = 400 };
+
+/* A neighbour that holds so much; made before this process starts CUDA. */
+static pid_t holder_start(uint64_t bytes)
+{
+        CUdeviceptr address;
+        int ready[2];
+        char byte;
+
+        assert_int_equal(pipe(ready), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+                guest_start(NULL);
+                if (cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS || write(ready[1], "x", 1) != 1)
+                        _exit(1);
+                pause();
+        }
+        close(ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        return pid;
+}
+
+static void holder_kill(pid_t pid)
+{
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+}
+
+static void driver_releases_after(unsigned milliseconds)
+{
+        sim_machine_open()->file->header.release_us = milliseconds * 1000;
+}
+
+SIM_TEST(what_a_killed_process_held_is_had_again_when_the_driver_has_freed_it)
+{
+        CUdeviceptr address;
+
+        guest_machine(1);
+        setenv("VGPU_MEMORY_LIMIT", "200m", 1);
+        pid_t holder = holder_start(150 * MIB);
+        guest_start(NULL);
+        driver_releases_after(RELEASE_MS);
+        holder_kill(holder);
+        const uint64_t begin_ns = clock_now_ns();
+        CHECK_EQ(cuMemAlloc_v2(&address, 100 * MIB), CUDA_SUCCESS);
+        CHECK(clock_now_ns() - begin_ns >= (RELEASE_MS - 1) * NS_PER_MS);
+        CHECK_EQ(guest_device_bytes(0), 100 * MIB);
+        guest_check_charges(200 * MIB);
+}
+
+SIM_TEST(what_fits_beside_the_dead_waits_for_nobody)
+{
+        CUdeviceptr address;
+
+        guest_machine(1);
+        setenv("VGPU_MEMORY_LIMIT", "200m", 1);
+        pid_t holder = holder_start(150 * MIB);
+        guest_start(NULL);
+        driver_releases_after(60 * 1000);
+        holder_kill(holder);
+        CHECK_EQ(cuMemAlloc_v2(&address, 50 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(guest_device_bytes(0), 200 * MIB);
+        /* More than the limit is refused at once, whoever holds what. */
+        const uint64_t begin_ns = clock_now_ns();
+        CHECK_EQ(cuMemAlloc_v2(&address, 201 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        CHECK(clock_now_ns() - begin_ns < NS_PER_S);
+        CHECK_EQ(guest_held(), 200 * MIB);
+}
+
+SIM_TEST(a_context_waits_for_the_memory_of_the_dead_too)
+{
+        CUcontext context;
+
+        guest_machine_with(1, 60 * MIB);
+        setenv("VGPU_MEMORY_LIMIT", "200m", 1);
+        pid_t holder = holder_start(80 * MIB); /* and its context */
+        guest_start(NULL);
+        driver_releases_after(RELEASE_MS);
+        holder_kill(holder);
+        CHECK_EQ(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+        CHECK_EQ(guest_device_bytes(0), 120 * MIB);
+        guest_check_charges(200 * MIB);
+}
+
+int main(void)
+{
+        return RUN(CASE(what_a_killed_process_held_is_had_again_when_the_driver_has_freed_it),
+                   CASE(what_fits_beside_the_dead_waits_for_nobody),
+                   CASE(a_context_waits_for_the_memory_of_the_dead_too));
+}
