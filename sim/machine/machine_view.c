@@ -91,14 +91,31 @@ bool machine_view_slot(const struct machine_view *view, uint32_t index,
                life_is_held(ret_slot);
 }
 
-double machine_view_load(const struct machine_view *view, unsigned unit)
+static double buckets_load(const struct machine_view *view, const struct machine_bucket *buckets)
 {
         const struct machine_header *header = view->header;
         const uint64_t real_ns = clock_now_ns();
         const uint64_t span_ns = real_ns > header->epoch_ns ? real_ns - header->epoch_ns : 0;
-        const double load =
-                timeline_buckets_load(header->units[unit].engines[ENGINE_COMPUTE].buckets,
-                                      (uint64_t)((double)span_ns * header->time_scale), NS_PER_S);
+        const double load = timeline_buckets_load(
+                buckets, (uint64_t)((double)span_ns * header->time_scale), NS_PER_S);
 
         return load < 1 ? load : 1;
+}
+
+double machine_view_load(const struct machine_view *view, unsigned unit)
+{
+        return buckets_load(view, view->header->units[unit].engines[ENGINE_COMPUTE].buckets);
+}
+
+double machine_view_channel_load(const struct machine_view *view, uint32_t channel)
+{
+        struct machine_bucket buckets[MACHINE_BUCKETS];
+        const off_t at = (off_t)(offsetof(struct machine_file, channels) +
+                                 (channel - 1) * sizeof(struct machine_channel) +
+                                 offsetof(struct machine_channel, buckets));
+
+        if (!channel || channel > MACHINE_CHANNELS ||
+            pread(view->fd, buckets, sizeof buckets, at) != (ssize_t)sizeof buckets)
+                return 0;
+        return buckets_load(view, buckets);
 }

@@ -22,3 +22,5 @@ bool machine_view_slot(const struct machine_view *view, uint32_t index,
 
 /* Busy part of a unit's compute engine in the last second, 0…1, as far as its processes moved its clock. */
 double machine_view_load(const struct machine_view *view, unsigned unit);
+/* The same of one process's work on a unit, by the channel that its slot names. */
+double machine_view_channel_load(const struct machine_view *view, uint32_t channel);

@@ -118,7 +118,8 @@ static struct top_row *row_take(struct top *top, struct top_row *seen, uint64_t 
                 return vec_push(&top->rows, seen) < 0 ? NULL
                                                       : vec_at(&top->rows, top->rows.count - 1);
         }
-        seen->cores_ratio = rate(row->gpu_ns, seen->gpu_ns, passed_ns);
+        if (!seen->is_used_told)
+                seen->cores_ratio = rate(row->gpu_ns, seen->gpu_ns, passed_ns);
         seen->throttled_ratio = rate(row->throttled_ns, seen->throttled_ns, passed_ns);
         seen->refused_ns = seen->refusals > row->refusals ? now_ns : row->refused_ns;
         seen->history = row->history;
@@ -167,6 +168,10 @@ static void share_take(struct top *top, struct share_view *share, uint64_t now_n
                                         .refusals = gpu->refusals,
                                         .gpu_ns = gpu->gpu_ns,
                                         .throttled_ns = gpu->throttled_ns,
+                                        .is_used_told = gpu->is_used_told,
+                                        .cores_ratio = gpu->is_used_told
+                                                               ? gpu->cores_used_percent / 100
+                                                               : 0,
                                         .cores_percent = gpu->cores_percent,
                                         .cores_max_percent = gpu->cores_max_percent };
 
@@ -182,7 +187,8 @@ static void share_take(struct top *top, struct share_view *share, uint64_t now_n
                 row->trouble = trouble_of(row, now_ns, *share->fault);
                 if (row->is_new)
                         continue;
-                gpu->cores_used_percent = 100 * row->cores_ratio;
+                if (!gpu->is_used_told)
+                        gpu->cores_used_percent = 100 * row->cores_ratio;
                 gpu->throttled_percent = 100 * row->throttled_ratio;
         }
 }

@@ -24,6 +24,7 @@ struct top_row { /* a share on a GPU, or a stranger there */
         unsigned cores_percent, cores_max_percent; /* 0: no limit */
         enum top_trouble trouble;
         bool is_new;            /* seen once: it has no rate yet */
+        bool is_used_told;      /* cores_ratio, by the driver: of the last second */
         bool is_seen;           /* by the sample under way */
         double cores_ratio;     /* of the GPU's time since the last sample */
         double throttled_ratio; /* of the time since, it waited for its limit */

@@ -21,6 +21,7 @@
 #include "scope.h"
 #include "snapshot_gpu.h"
 #include "snapshot_share.h"
+#include "snapshot_usage.h"
 #include "str.h"
 
 void snapshot_trouble(struct snapshot *snapshot, const char *format, ...)
@@ -80,7 +81,7 @@ void user_name_find(uid_t uid, char ret_name[SNAPSHOT_USER])
                 snprintf(ret_name, SNAPSHOT_USER, "%u", uid);
 }
 
-static bool is_process(const struct share_process *process, const struct gpu_process *known)
+bool share_process_is(const struct share_process *process, const struct gpu_process *known)
 {
         return process->pid == known->pid || process->host_pid == known->pid;
 }
@@ -93,7 +94,7 @@ static bool share_takes(struct share_view *share, const struct gpu_process *know
         for (size_t i = 0; i < share->processes.count; i++) {
                 struct share_process *process = vec_at(&share->processes, i);
 
-                if (!is_process(process, known))
+                if (!share_process_is(process, known))
                         continue;
                 is_taken = true;
                 for (size_t j = 0; j < process->gpus.count; j++) {
@@ -319,6 +320,7 @@ void snapshot_take(const struct snapshot_scope *scope, struct snapshot *ret_snap
         gpus_complete(&snapshot);
         /* Before shares are left out: their processes are no strangers. */
         processes_join(&snapshot, scope, &processes);
+        snapshot_usage_split(&snapshot, &processes);
         shares_keep(&snapshot, scope->user);
         user_check(&snapshot, scope->user);
         if (snapshot.gpus.count)

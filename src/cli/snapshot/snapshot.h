@@ -22,8 +22,11 @@ struct gpu_view {
         uint64_t total_bytes;     /* 0: not known */
         uint64_t used_bytes;      /* by everybody, as the driver says */
         double busy_percent;      /* of the last second, as the driver says */
+        double outside_percent;   /* of these by programs without a share; 0 where nobody tells */
         bool is_told;             /* by a driver: used_bytes is known */
         bool is_busy_told;        /* busy_percent, likewise */
+        bool is_split_told;       /* and how much of it each process had */
+        bool is_split_rounded;    /* in whole percents */
         bool is_healthy;
 };
 
@@ -33,7 +36,8 @@ struct gpu_process {
         pid_t pid;
         bool is_foreign; /* a pid of another pid namespace */
         uint64_t bytes;
-        char program[64]; /* "": not told */
+        double busy_percent; /* of the GPU's time in the last second */
+        char program[64];    /* "": not told */
 };
 
 /* What a share has of a GPU, and uses of it. */
@@ -46,7 +50,9 @@ struct share_gpu {
         uint64_t refusals;
         unsigned cores_percent, cores_max_percent; /* 0: no limit */
         double cores_used_percent; /* of the last second, or since the sample before */
-        double throttled_percent;  /* since the sample before; < 0: there was none */
+        double cores_lost_percent; /* of the last second: it had work, the GPU did that of a stranger */
+        bool is_used_told;         /* by the driver, process by process */
+        double throttled_percent; /* since the sample before; < 0: there was none */
         uint64_t gpu_ns, throttled_ns;
         uint64_t timeslices, timeslice_held_ns, timeslice_waited_ns, timeslices_lapsed,
                 timeslice_quantum_ns, timeslice_swap_ns;
@@ -121,6 +127,8 @@ int gpu_view_compare(const void *a, const void *b);
 /* What the share may use of the GPU at most; 0: no limit. */
 unsigned share_gpu_cap_percent(const struct share_gpu *gpu);
 uint64_t process_gpu_held_bytes(const struct process_gpu *use);
+/* Is it the one that the driver knows? */
+bool share_process_is(const struct share_process *process, const struct gpu_process *known);
 
 /* The name of the user; the number where it has none. */
 void user_name_find(uid_t uid, char ret_name[SNAPSHOT_USER]);

@@ -91,6 +91,10 @@ static void gpu_json(struct json_out *json, const struct snapshot *snapshot,
         else
                 json_out_null(json, "busy_percent");
         json_out_real(json, "cores_used_percent", cores);
+        if (gpu->is_split_told)
+                json_out_real(json, "outside_percent", gpu->outside_percent);
+        else
+                json_out_null(json, "outside_percent");
         json_out_close(json, '}');
 }
 
@@ -120,6 +124,10 @@ static void share_gpu_json(struct json_out *json, const struct snapshot *snapsho
         percent_json(json, "cores_percent", gpu->cores_percent);
         percent_json(json, "cores_max_percent", share_gpu_cap_percent(gpu));
         json_out_real(json, "cores_used_percent", gpu->cores_used_percent);
+        if (gpu->is_used_told)
+                json_out_real(json, "cores_lost_percent", gpu->cores_lost_percent);
+        else
+                json_out_null(json, "cores_lost_percent");
         if (gpu->throttled_percent < 0)
                 json_out_null(json, "throttled_percent");
         else

@@ -72,7 +72,7 @@ static void unit_add(struct snapshot *snapshot, const struct machine_view *view,
 
         if (snapshot_gpu(snapshot, place->uuid))
                 return;
-        gpu.is_told = gpu.is_busy_told = gpu.is_healthy;
+        gpu.is_told = gpu.is_busy_told = gpu.is_split_told = gpu.is_healthy;
         gpu.total_bytes = place->instance ? unit->memory_bytes : from->memory_bytes;
         gpu.busy_percent = 100 * machine_view_load(view, place->unit);
         str_copy(gpu.uuid, sizeof gpu.uuid, place->uuid);
@@ -148,6 +148,8 @@ static unsigned slots_add(const struct machine_view *view, struct vec *processes
                                 .pid = slot.pid,
                                 .is_foreign = is_foreign,
                                 .bytes = held->device_bytes + held->managed_bytes,
+                                .busy_percent =
+                                        100 * machine_view_channel_load(view, held->channel),
                         };
                         const char *slash = strrchr(slot.path, '/');
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs as libnvidia-ml.so.1 tells of them. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "linkage.h"
 #include "nearby.h"
@@ -9,7 +10,7 @@
 #include "snapshot_gpu.h"
 #include "str.h"
 
-enum { PROCESSES_MOST = 4096 };
+enum { PROCESSES_MOST = 4096, SAMPLES_MOST = 1024 };
 
 static struct {
         bool is_asked, is_there;
@@ -22,6 +23,8 @@ static struct {
         __typeof__(nvmlDeviceGetMemoryInfo_v2) *memory_v2; /* NULL: an older driver; so for these */
         __typeof__(nvmlDeviceGetUtilizationRates) *utilization;
         __typeof__(nvmlDeviceGetComputeRunningProcesses_v3) *processes;
+        __typeof__(nvmlDeviceGetProcessUtilization) *process_use;
+        __typeof__(nvmlDeviceGetSamples) *samples;
         __typeof__(nvmlDeviceGetMigMode) *mig;
         __typeof__(nvmlDeviceGetMaxMigDeviceCount) *mig_count;
         __typeof__(nvmlDeviceGetMigDeviceHandleByIndex) *mig_handle;
@@ -41,6 +44,8 @@ static bool nvml_load(void)
                 { &nvml.memory_v2, "nvmlDeviceGetMemoryInfo_v2" },
                 { &nvml.utilization, "nvmlDeviceGetUtilizationRates" },
                 { &nvml.processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
+                { &nvml.process_use, "nvmlDeviceGetProcessUtilization" },
+                { &nvml.samples, "nvmlDeviceGetSamples" },
                 { &nvml.mig, "nvmlDeviceGetMigMode" },
                 { &nvml.mig_count, "nvmlDeviceGetMaxMigDeviceCount" },
                 { &nvml.mig_handle, "nvmlDeviceGetMigDeviceHandleByIndex" },
@@ -92,6 +97,56 @@ static void processes_add(nvmlDevice_t device, const char *uuid, struct vec *pro
         }
 }
 
+static unsigned long long second_ago_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        return ((unsigned long long)now.tv_sec - 1) * 1000000 +
+               (unsigned long long)now.tv_nsec / 1000;
+}
+
+/* A rate is of the driver's last sixth of a second or so; samples are of the second that processes are told of. */
+static void busy_average(nvmlDevice_t device, struct gpu_view *gpu)
+{
+        autofree nvmlSample_t *samples = calloc(SAMPLES_MOST, sizeof *samples);
+        unsigned count = SAMPLES_MOST;
+        nvmlValueType_t type;
+        double sum = 0;
+
+        if (!samples || !nvml.samples ||
+            nvml.samples(device, NVML_GPU_UTILIZATION_SAMPLES, second_ago_us(), &type, &count,
+                         samples) != NVML_SUCCESS ||
+            type != NVML_VALUE_TYPE_UNSIGNED_INT || !count || count > SAMPLES_MOST)
+                return;
+        for (unsigned i = 0; i < count; i++)
+                sum += samples[i].sampleValue.uiVal;
+        gpu->busy_percent = sum / count < 100 ? sum / count : 100;
+}
+
+/* How much of the last second each process had, behind `first`; none is told of that did nothing. */
+static void split_read(nvmlDevice_t device, struct gpu_view *gpu, struct vec *processes,
+                       size_t first)
+{
+        autofree nvmlProcessUtilizationSample_t *samples = calloc(SAMPLES_MOST, sizeof *samples);
+        unsigned count = SAMPLES_MOST;
+
+        if (!samples || !nvml.process_use || !gpu->is_busy_told)
+                return;
+        const nvmlReturn_t r = nvml.process_use(device, samples, &count, second_ago_us());
+
+        gpu->is_split_told = gpu->is_split_rounded = r == NVML_SUCCESS || r == NVML_ERROR_NOT_FOUND;
+        for (unsigned i = 0; r == NVML_SUCCESS && i < count && i < SAMPLES_MOST; i++)
+                for (size_t j = first; j < processes->count; j++) {
+                        struct gpu_process *process = vec_at(processes, j);
+
+                        if (process->pid == (pid_t)samples[i].pid && samples[i].smUtil <= 100)
+                                process->busy_percent = samples[i].smUtil;
+                }
+        if (gpu->is_split_told)
+                busy_average(device, gpu);
+}
+
 static void device_add(struct snapshot *snapshot, nvmlDevice_t device, unsigned index,
                        unsigned instance, struct vec *processes)
 {
@@ -108,8 +163,11 @@ static void device_add(struct snapshot *snapshot, nvmlDevice_t device, unsigned 
         /* MIG devices have memory, and no utilization. */
         gpu.is_busy_told = nvml.utilization && nvml.utilization(device, &use) == NVML_SUCCESS;
         gpu.busy_percent = use.gpu;
-        vec_push(&snapshot->gpus, &gpu);
+        const size_t first = processes->count;
+
         processes_add(device, gpu.uuid, processes);
+        split_read(device, &gpu, processes, first);
+        vec_push(&snapshot->gpus, &gpu);
 }
 
 /* Indices of MIG devices may have gaps. */

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What vgpu ps and top say of GPU time, judged by the machine: test_usage.py VGPU VGPU_BURN SOURCE_ROOT."""
+
+import json
+import os
+import time
+
+from cli_case import VGPU, main
+from share_case import Guest, ShareCase
+
+SIM = os.path.join(os.path.dirname(os.path.dirname(VGPU)), "lib", "sim")
+# A second's figures, read one after the other, while the host may be busy.
+APART = 2.5
+
+
+class Usage(ShareCase):
+    def setUp(self):
+        super().setUp()
+        self.create("--preset", "t4-16gb", "--context-memory", "0", "--kernel", "mark=2000")
+        self.guests = {}
+
+    def work(self, name, *options):
+        self.guests[name] = guest = self.start("--machine", self.machine, "--name", name, *options)
+        self.go(guest)
+        return guest
+
+    def stranger(self):
+        guest = Guest(self, [], {**self.environment, "VGPU_SIM": self.machine, "LD_LIBRARY_PATH": SIM})
+        self.go(guest)
+        return guest
+
+    def go(self, guest):
+        self.assertEqual(guest.started, ["ready", "0"], guest.process.stderr.read() if not guest.started else "")
+        guest.process.stdin.write("work 60000\n")
+        guest.process.stdin.flush()
+
+    def loads(self):
+        """Of each process, in percent, by the machine."""
+        return {process["pid"]: 100 * process["holds"][0]["load"] for process in self.stat()["processes"]}
+
+    def seen(self, words=("ps", "--json")):
+        done = self.vgpu(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def compare(self, *words):
+        """The shares' figures and the GPU's own, as near in time as can be."""
+        before, seen, after = self.loads(), self.seen(*words), self.loads()
+        (gpu,) = seen["gpus"]
+        parts = {}
+        for share in seen["shares"]:
+            pids = [process["pid"] for process in share["processes"]]
+            low, high = (sum(look[pid] for pid in pids) for look in (before, after))
+            part = parts[share["name"]] = share["gpus"][0]
+            self.assertTrue(min(low, high) - APART <= part["cores_used_percent"] <= max(low, high) + APART,
+                            (share["name"], low, high, part))
+        total = sum(part["cores_used_percent"] for part in parts.values()) + gpu["outside_percent"]
+        self.assertLessEqual(total, 100.01)
+        self.assertGreater(total, gpu["busy_percent"] - APART)
+        return gpu, parts
+
+    def test_a_neighbour_without_a_limit_is_not_counted_as_the_limited_one_s(self):
+        self.work("limited", "--cores", "40"), self.work("free", "--memory", "1g"), self.work("other", "--memory", "1g", "--memory-ratio", "2")
+        time.sleep(2)
+        for _ in range(3):
+            gpu, parts = self.compare()
+            self.assertEqual(gpu["outside_percent"], 0)
+            self.assertEqual(parts["limited"]["cores_percent"], 40)
+            self.assertEqual(parts["limited"]["cores_lost_percent"], 0)
+            time.sleep(0.3)
+
+    def test_what_a_stranger_takes_is_outside_and_lost(self):
+        self.work("limited", "--cores", "60"), self.stranger(), self.stranger()
+        time.sleep(2)
+        gpu, parts = self.compare()
+        self.assertGreater(gpu["outside_percent"], 40)
+        self.assertGreater(parts["limited"]["cores_lost_percent"], 1)
+        self.assertLessEqual(parts["limited"]["cores_lost_percent"], gpu["outside_percent"])
+
+    def test_top_says_the_same(self):
+        self.work("limited", "--cores", "40"), self.work("free", "--memory", "1g"), self.work("other", "--memory", "1g")
+        time.sleep(2)
+        _, parts = self.compare(("top", "--once", "--json", "--interval", "0.5"))
+        self.assertIsNotNone(parts["limited"]["throttled_percent"])
+
+    def test_one_alone_shows_what_the_gpu_did(self):
+        self.work("limited", "--cores", "30")
+        time.sleep(2)
+        gpu, parts = self.compare()
+        self.assertEqual((gpu["outside_percent"], parts["limited"]["cores_lost_percent"]), (0, 0))
+
+
+if __name__ == "__main__":
+    main("__main__")
