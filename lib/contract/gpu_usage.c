@@ -30,6 +30,11 @@ static double used_sum(const struct gpu_usage_part *parts, size_t count)
         return sum;
 }
 
+static double ended_wants(const struct gpu_usage_part *part)
+{
+        return part->has_ended ? more_than(part->own, part->used) : 0;
+}
+
 /* Time that the driver has no living process for was that of processes which have ended since: of shares that
  * say they used more, in proportion. */
 static void ended_give(const struct gpu_usage *gpu, struct gpu_usage_part *parts, size_t count)
@@ -39,12 +44,12 @@ static void ended_give(const struct gpu_usage *gpu, struct gpu_usage_part *parts
         double wanted = 0;
 
         for (size_t i = 0; i < count; i++)
-                wanted += more_than(parts[i].own, parts[i].used);
+                wanted += ended_wants(&parts[i]);
         if (wanted <= 0)
                 return;
         const double part = wanted > left ? left / wanted : 1;
         for (size_t i = 0; i < count; i++)
-                parts[i].used += part * more_than(parts[i].own, parts[i].used);
+                parts[i].used += part * ended_wants(&parts[i]);
 }
 
 void gpu_usage_split(struct gpu_usage *gpu, struct gpu_usage_part *parts, size_t count)

@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct gpu_usage_part {    /* one share */
-        double own;        /* by its region; 0 where nothing is measured */
-        double told;       /* by the driver, of its processes together */
-        unsigned rounded;  /* of these figures so many are whole percents */
+struct gpu_usage_part {   /* one share */
+        double own;       /* by its region; 0 where nothing is measured */
+        double told;      /* by the driver, of its processes together */
+        unsigned rounded; /* of these figures so many are whole percents */
+        bool has_ended; /* processes of it, meanwhile: the driver tells nothing of them any more */
         double used, lost; /* the results; lost: it had work, and the GPU did a stranger's */
 };
 

@@ -108,7 +108,8 @@ struct region_file {
         _Atomic uint32_t fault;      /* enum region_fault: what a process has found wrong with it */
         _Atomic uint64_t reaped_ns;  /* when the dead were last reaped (monotonic clock) */
         _Atomic uint64_t reap_took_ns; /* and what that took on a core */
-        uint64_t reserved[11];
+        _Atomic uint64_t ended_ns;     /* when a process was last found dead or left */
+        uint64_t reserved[10];
         struct region_device devices[REGION_CHARGES];
         struct region_compute computes[REGION_DEVICES];
         struct region_cost costs[REGION_COSTS];

@@ -236,6 +236,8 @@ unsigned region_reap(struct region *region)
         /* Noted afterwards: who comes meanwhile reaps for itself, and is not refused for the dead. */
         atomic_store(&region->file->reap_took_ns, clock_spent_ns() - spent_ns);
         atomic_store(&region->file->reaped_ns, begin_ns);
+        if (reaped)
+                atomic_store(&region->file->ended_ns, begin_ns);
         pthread_mutex_unlock(&region->reaping);
         return reaped;
 }
@@ -311,6 +313,7 @@ void region_leave(struct region *region)
                 charges_leave(region, region_virtual(d));
         }
         slot_free(region, region->slot);
+        atomic_store(&region->file->ended_ns, clock_now_ns());
         region->slot = 0;
 }
 

@@ -35,12 +35,16 @@ TEST(where_both_say_the_same_the_finer_figure_stands)
 TEST(what_ended_processes_did_is_still_their_share_s)
 {
         struct gpu_usage gpu = { .busy = 90, .is_busy_told = true, .is_told = true };
-        struct gpu_usage_part parts[] = { { .own = 29, .told = 4, .rounded = 1 },
+        struct gpu_usage_part parts[] = { { .own = 29, .told = 4, .rounded = 1, .has_ended = true },
                                           { .own = 60, .told = 60, .rounded = 1 } };
 
         gpu_usage_split(&gpu, parts, 2);
         CHECK_EQ(tenths(parts[0].used), 290);
         CHECK_EQ(tenths(parts[1].used), 600);
+        /* Where none has ended, the remainder is somebody else's. */
+        parts[0].has_ended = false;
+        gpu_usage_split(&gpu, parts, 2);
+        CHECK_EQ(tenths(parts[0].used), 40);
 }
 
 TEST(what_strangers_take_is_outside_and_lost_to_whoever_had_work)

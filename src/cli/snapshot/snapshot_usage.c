@@ -30,7 +30,8 @@ static void shares_collect(const struct snapshot *snapshot, struct split *split)
                         split->shares[split->count] = gpu;
                         split->owners[split->count] = share;
                         split->parts[split->count++] =
-                                (struct gpu_usage_part){ .own = gpu->cores_used_percent };
+                                (struct gpu_usage_part){ .own = gpu->cores_used_percent,
+                                                         .has_ended = true };
                 }
         }
 }

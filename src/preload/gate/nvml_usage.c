@@ -2,13 +2,18 @@
 /* nvml_usage: sums over the container's own processes. */
 #include "nvml_usage.h"
 
+#include <errno.h>
 #include <sys/mman.h>
+#include <time.h>
 
+#include "clock.h"
 #include "gate_compute.h"
+#include "gpu_usage.h"
+#include "ledger.h"
 #include "nvml_view.h"
 #include "real.h"
 
-enum { SAMPLES_MOST = 4096 };
+enum { SAMPLES_MOST = 4096, WINDOW_MS = 1000 };
 
 unsigned nvml_usage_samples(nvmlDeviceGetProcessUtilization_fn *real, nvmlDevice_t device,
                             unsigned long long since, nvmlProcessUtilizationSample_t **ret_samples,
@@ -54,12 +59,87 @@ static unsigned samples_sum(nvmlDevice_t device, size_t offset)
         return sum > 100 ? 100 : sum;
 }
 
+/* By the clock of the driver's samples. */
+static unsigned long long window_begin_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        return (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000 -
+               WINDOW_MS * 1000ull;
+}
+
+static unsigned sm_sum(const nvmlProcessUtilizationSample_t *samples, unsigned count)
+{
+        unsigned sum = 0;
+
+        for (unsigned i = 0; i < count; i++)
+                sum += samples[i].smUtil <= 100 ? samples[i].smUtil : 0;
+        return sum;
+}
+
+/* What the driver tells of this second, process by process. */
+static void told_read(nvmlDevice_t device, struct gpu_usage *gpu, struct gpu_usage_part *part)
+{
+        unsigned count = SAMPLES_MOST;
+        nvmlProcessUtilizationSample_t *samples =
+                mmap(NULL, SAMPLES_MOST * sizeof *samples, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (samples == MAP_FAILED)
+                return;
+        nvmlReturn_t r = real_nvml.nvmlDeviceGetProcessUtilization(device, samples, &count,
+                                                                   window_begin_us());
+        gpu->is_told = r == NVML_SUCCESS || r == NVML_ERROR_NOT_FOUND;
+        if (r != NVML_SUCCESS)
+                count = 0;
+        gpu->outside = sm_sum(samples, count);
+        part->rounded = nvml_view_keep_own(samples, count, sizeof *samples,
+                                           offsetof(nvmlProcessUtilizationSample_t, pid));
+        part->told = sm_sum(samples, part->rounded);
+        gpu->outside -= part->told;
+        nvml_usage_samples_free(samples);
+}
+
+/* Are the pids known by which the driver tells of those who worked? */
+static bool pids_are_known(const struct region *region, unsigned device_index)
+{
+        const uint32_t high = region_slots_high(region);
+
+        for (uint32_t i = 1; i <= high; i++) {
+                const struct region_slot *slot = &region->file->slots[i];
+
+                if ((atomic_load(&slot->state) & 0xff) == REGION_LIVE &&
+                    atomic_load(&slot->gpu_ns[device_index]) && !atomic_load(&slot->host_pid))
+                        return false;
+        }
+        return true;
+}
+
+static unsigned limited_percent(nvmlDevice_t device, unsigned device_index)
+{
+        const int saved_errno = errno;
+        const struct region *region = ledger_region();
+        struct gpu_usage gpu = { 0 };
+        struct gpu_usage_part part = { .own = gate_compute_load_percent(device_index) };
+
+        /* A process that died a moment ago is found now, or was found since. */
+        ledger_reap_now_and_then();
+        part.has_ended =
+                clock_now_ns() - atomic_load(&region->file->ended_ns) < 2 * WINDOW_MS * NS_PER_MS;
+        if (real_nvml.nvmlDeviceGetProcessUtilization && pids_are_known(region, device_index))
+                told_read(device, &gpu, &part);
+        gpu_usage_split(&gpu, &part, 1);
+        errno = saved_errno;
+        return (unsigned)(part.used + 0.5);
+}
+
 unsigned nvml_usage_percent(nvmlDevice_t device)
 {
         int device_index = nvml_view_device_index(device);
 
         if (device_index >= 0 && gate_compute_is_limited((unsigned)device_index))
-                return gate_compute_load_percent((unsigned)device_index);
+                return limited_percent(device, (unsigned)device_index);
         return samples_sum(device, offsetof(nvmlProcessUtilizationSample_t, smUtil));
 }
 

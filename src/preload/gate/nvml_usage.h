@@ -6,8 +6,8 @@
 
 #include "preload_nvml.h"
 
-/* Percent of its time that the GPU worked for the container: in the last second where that is
- * measured, else in the driver's last sampling period. */
+/* Percent of its time that the GPU worked for the container in the last second: what the container measures,
+ * as far as the driver's figures of its processes bear it out. */
 unsigned nvml_usage_percent(nvmlDevice_t device);
 
 enum nvml_engine {

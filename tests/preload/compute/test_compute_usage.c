@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "nvml_prototypes.h"
 #include "share.h"
+#include "timeline.h"
 #include "worker.h"
 
 #define MS UINT64_C(1000000)
@@ -238,6 +240,63 @@ SIM_TEST(nvml_shows_the_container_s_own_load)
                 fail_msg("NVML says %u, the machine %.1f", load.gpu, real);
 }
 
+/* Another container keeps the GPU busy for as long as this one lives; made before CUDA is started. */
+static void neighbour_start(const char *region)
+{
+        struct worker w;
+
+        fflush(NULL);
+        if (fork())
+                return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("VGPU_REGION", region, 1);
+        worker_start(&w);
+        for (;;) {
+                launch(&w, 0, w.stream, 100);
+                cuStreamSynchronize(w.stream);
+        }
+}
+
+/* What the machine says that it ran for this process in the last second. */
+static double own_percent(void)
+{
+        struct machine *machine = sim_machine_open();
+
+        for (unsigned i = 0; i < machine->file->header.slots_high; i++) {
+                const struct machine_slot *slot = &machine->file->slots[i];
+
+                if (slot->pid == getpid() && slot->units[0].channel)
+                        return 100 * timeline_channel_load(machine, slot->units[0].channel - 1,
+                                                           1000 * MS);
+        }
+        return -1;
+}
+
+SIM_TEST(nvml_does_not_show_what_the_gpu_did_for_a_neighbour_meanwhile)
+{
+        struct worker w;
+        nvmlUtilization_t load = { 0 };
+        nvmlDevice_t device;
+        char region[128];
+
+        worker_machine("70");
+        snprintf(region, sizeof region, "%s-neighbour", getenv("VGPU_SIM"));
+        neighbour_start(region);
+        worker_start(&w);
+        CHECK_EQ(nvmlInit_v2(), NVML_SUCCESS);
+        CHECK_EQ(nvmlDeviceGetHandleByIndex_v2(0, &device), NVML_SUCCESS);
+        struct worker_time begin_time = worker_time(0);
+        while (worker_time(0).clock_ns - begin_time.clock_ns < 2500 * MS)
+                launch(&w, 0, w.stream, 10);
+        unlink(region);
+        const double before = own_percent();
+        CHECK_EQ(nvmlDeviceGetUtilizationRates(device, &load), NVML_SUCCESS);
+        const double after = own_percent();
+        const double low = before < after ? before : after, high = before < after ? after : before;
+        if (load.gpu + 2.5 < low || load.gpu > high + 2.5)
+                fail_msg("NVML says %u, the machine %.1f to %.1f", load.gpu, low, high);
+}
+
 static struct share owner;
 
 static void share_start(unsigned cores)
@@ -324,5 +383,6 @@ int main(void)
                    CASE(a_program_that_pauses_is_not_charged_for_its_pauses),
                    CASE(a_context_that_ends_with_work_in_it_takes_nothing_along),
                    CASE(nvml_shows_the_container_s_own_load),
+                   CASE(nvml_does_not_show_what_the_gpu_did_for_a_neighbour_meanwhile),
                    CASE(a_limit_that_changes_holds_at_once));
 }
