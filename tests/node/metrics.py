@@ -107,6 +107,9 @@ def use(tap, load, environment, port):
             page.value("vgpu_device_utilization_ratio") > 0.5
     tap.check("a program at work shows in the device's memory and utilisation",
               [] if eventually(seen, 10) else [str(get(port, "/metrics")[1])])
+    tap.check("… and as outside: it has no share",
+              [] if eventually(lambda: (Page(get(port, "/metrics")[1]).value("vgpu_device_outside_ratio") or 0) > 0.5, 10)
+              else [str(get(port, "/metrics")[1])])
     working.kill()
     working.wait()
 

@@ -21,12 +21,20 @@ static void busy_put(struct vec *processes, const char *uuid,
         }
 }
 
+/* A process without a sample did nothing. */
+static void told_mark(struct vec *processes, size_t first)
+{
+        for (size_t i = first; i < processes->count; i++)
+                ((struct gpu_process *)vec_at(processes, i))->is_busy_told = true;
+}
+
 static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char *uuid,
                         struct vec *processes)
 {
         static nvmlProcessInfo_t infos[PROCESSES_MOST]; /* one thread talks to the driver */
         static nvmlProcessUtilizationSample_t samples[SAMPLES_MOST];
         unsigned count = PROCESSES_MOST, sample_count = SAMPLES_MOST;
+        const size_t first = processes->count;
 
         if (nvml->processes(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
                 return;
@@ -39,8 +47,13 @@ static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char
                 str_copy(process.uuid, sizeof process.uuid, uuid);
                 vec_push(processes, &process);
         }
-        if (count == 0 || !nvml->process_use ||
-            nvml->process_use(device, samples, &sample_count, 0) != NVML_SUCCESS)
+        if (count == 0 || !nvml->process_use)
+                return;
+        const nvmlReturn_t r = nvml->process_use(device, samples, &sample_count, 0);
+
+        if (r == NVML_SUCCESS || r == NVML_ERROR_NOT_FOUND)
+                told_mark(processes, first);
+        if (r != NVML_SUCCESS)
                 return;
         for (unsigned i = 0; i < sample_count && i < SAMPLES_MOST; i++)
                 busy_put(processes, uuid, &samples[i]);

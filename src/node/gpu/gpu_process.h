@@ -10,6 +10,7 @@ struct gpu_process {
         uint32_t pid;  /* the host's */
         uint64_t bytes;
         unsigned busy_percent; /* of the GPU's time, lately; 0 where the driver does not say */
+        bool is_busy_told;
 };
 
 /* Adds a struct gpu_process for each process on each GPU, or where it is cut, on each of its MIG devices. */

@@ -4,6 +4,7 @@
 #include "container_metrics.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 #include "region_reader.h"
 #include "share_folder.h"
 #include "shown_share.h"
+#include "usage_rows.h"
 
 enum {
         LIMIT,
@@ -23,6 +25,7 @@ enum {
         REFUSALS,
         CORES_LIMIT,
         CORES_USED,
+        CORES_LOST,
         GPU_SECONDS,
         THROTTLED,
         TIMESLICES,
@@ -52,6 +55,10 @@ static const struct figure figures[FIGURES] = {
         [CORES_USED] = { NAME("cores_used_ratio"),
                          "Part of the device's time that it used in the last second.",
                          METRIC_GAUGE },
+        [CORES_LOST] = { NAME("cores_lost_ratio"),
+                         "Part of the device's time in the last second that programs without a "
+                         "share took while it had work.",
+                         METRIC_GAUGE },
         [GPU_SECONDS] = { NAME("gpu_seconds_total"), "Time of the device that it used.",
                           METRIC_COUNTER },
         [THROTTLED] = { NAME("throttled_seconds_total"),
@@ -77,6 +84,12 @@ static const char *const kind_names[REGION_KINDS] = { [REGION_DEVICE] = "device"
                                                       [REGION_MANAGED] = "managed",
                                                       [REGION_CONTEXT] = "context",
                                                       [REGION_OTHER] = "other" };
+
+static const struct figure outside_figures[] = {
+        { "vgpu_device_outside_ratio",
+          "Part of the device's time in the last second that programs without a share took.",
+          METRIC_GAUGE },
+};
 
 static const struct figure count_figures[] = {
         { NAME("processes"), "Processes in its region.", METRIC_GAUGE },
@@ -105,7 +118,8 @@ struct user_label {
 struct sheets {
         const struct gpu_set *set;
         const struct figure_row *base;
-        struct figure_sheet containers, kinds, counts, processes;
+        struct figure_sheet containers, kinds, counts, processes, outside;
+        struct usage_rows usage;
         struct user_label *labels;
         int r;
 };
@@ -118,6 +132,7 @@ struct reading {
         struct region_reader region; /* closed: there is none, or none that can be read */
         const struct gpu_grant_file *grants;
         struct figure_row *rows[SHARE_DEVICES];
+        int usage[SHARE_DEVICES]; /* numbers in the sheets' */
         uint64_t kinds[SHARE_DEVICES][REGION_KINDS];
 };
 
@@ -194,6 +209,7 @@ static void add_device(struct reading *reading, unsigned device)
         const int index = reading->sheets->set ? gpu_set_find(reading->sheets->set, own->uuid) : -1;
 
         reading->rows[device] = row;
+        reading->usage[device] = -1;
         if (!row)
                 return;
         figure_row_copy(row, "device_uuid", own->uuid);
@@ -203,6 +219,10 @@ static void add_device(struct reading *reading, unsigned device)
         take_share(row, own);
         if (reading->region.compute)
                 take_region(row, &reading->region, device);
+        if (reading->region.compute && !isnan(row->values[CORES_USED]))
+                reading->usage[device] =
+                        usage_rows_add(&reading->sheets->usage, own->uuid, row->values[CORES_USED],
+                                       &row->values[CORES_USED], &row->values[CORES_LOST]);
         if (reading->grants && device < gpu_grant_count(reading->grants))
                 take_timeslices(row, &reading->grants->devices[device]);
 }
@@ -216,6 +236,7 @@ static void add_process(struct reading *reading, const struct reader_process *pr
 
                 if (region_reader_use(&reading->region, slot, i, &use) < 0)
                         return;
+                usage_rows_take(&reading->sheets->usage, reading->usage[i], process->host_pid);
                 for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                         reading->kinds[i][kind] += use.kinds[kind];
                 if (!has_row || (!use.physical_bytes && !use.virtual_bytes && !use.gpu_ns))
@@ -333,8 +354,25 @@ static void labels_free(struct user_label *label)
         }
 }
 
+static void add_outside(struct sheets *sheets)
+{
+        for (unsigned i = 0; sheets->set && i < sheets->set->count; i++) {
+                const struct gpu *gpu = &sheets->set->gpus[i];
+                const double outside = usage_rows_split(&sheets->usage, gpu);
+                struct figure_row *row =
+                        isnan(outside) ? NULL : row_add(sheets, &sheets->outside, sheets->base);
+
+                if (!row)
+                        continue;
+                figure_row_label(row, "device_uuid", gpu->uuid);
+                figure_row_number(row, "device_index", gpu->index);
+                row->values[0] = outside;
+        }
+}
+
 int container_metrics_print(struct share_book *shares, const struct gpu_set *set,
-                            const struct figure_row *base, struct str *out)
+                            const struct vec *processes, const struct figure_row *base,
+                            struct str *out)
 {
         struct sheets sheets = {
                 .set = set,
@@ -343,17 +381,22 @@ int container_metrics_print(struct share_book *shares, const struct gpu_set *set
                 .kinds = { .columns = kind_figures, .column_count = 1 },
                 .counts = { .columns = count_figures, .column_count = 1 },
                 .processes = { .columns = process_figures, .column_count = PROCESS_FIGURES },
+                .outside = { .columns = outside_figures, .column_count = 1 },
         };
         struct figure_sheet *all[] = { &sheets.containers, &sheets.kinds, &sheets.counts,
-                                       &sheets.processes };
+                                       &sheets.processes, &sheets.outside };
 
-        share_book_each(shares, add_held, &sheets);
+        usage_rows_init(&sheets.usage, processes);
+        if (shares)
+                share_book_each(shares, add_held, &sheets);
         shown_shares_of_users(add_users, &sheets);
+        add_outside(&sheets);
         for (unsigned i = 0; i < sizeof all / sizeof *all && sheets.r == 0; i++)
                 sheets.r = figure_sheet_print(all[i], out);
         /* All of them afterwards: rows have labels of others'. */
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
                 figure_sheet_done(all[i]);
         labels_free(sheets.labels);
+        usage_rows_done(&sheets.usage);
         return sheets.r;
 }

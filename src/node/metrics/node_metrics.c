@@ -282,7 +282,8 @@ int node_metrics_print(const struct node_metrics_source *source, struct str *out
                 r = print_devices(source, out);
         if (r == 0 && source->set)
                 r = print_parts(source, out);
-        if (r == 0 && source->shares)
-                r = container_metrics_print(source->shares, source->set, &base, out);
+        if (r == 0 && (source->shares || source->set))
+                r = container_metrics_print(source->shares, source->set, source->processes, &base,
+                                            out);
         return r;
 }

@@ -6,6 +6,7 @@
 #include "node_options.h"
 #include "share_book.h"
 #include "str.h"
+#include "vec.h"
 
 struct offers;
 struct registration;
@@ -15,6 +16,7 @@ struct node_metrics_source {
         const struct node_options *options;
         const char *node;            /* what it is called, in labels */
         const struct gpu_set *set;   /* as read last; NULL: the driver has not answered */
+        const struct vec *processes; /* of struct gpu_process, then; NULL: likewise */
         struct share_book *shares;   /* NULL: none are kept */
         const struct offers *offers; /* NULL: nothing is offered yet */
         const struct registration *registration; /* NULL: there is none */
