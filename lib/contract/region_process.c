@@ -90,17 +90,21 @@ static bool slot_note_dead(struct region *region, uint32_t slot)
         return true;
 }
 
+/* Whether it was dead before the driver was asked; who has died since waits for the next search. Looking at
+ * each process twice would take a crowd twice as long. */
+static bool slot_was_dead(const struct region *region, uint32_t slot)
+{
+        return !region->driver || region->dead[slot / 64] >> slot % 64 & 1;
+}
+
 /* The driver may hold a dead process's memory still: what it was charged must not be given to others before
- * it has let go. Who died after the driver was asked waits for the next search. */
+ * it has let go. */
 static bool slot_lingers(struct region *region, uint32_t slot, uint64_t state)
 {
         const uint32_t found = state_reaper(state), age = (stamp_now() - found) & STAMP_MASK;
-        const bool was_dead = region->dead[slot / 64] >> slot % 64 & 1;
 
-        if (!region->driver)
-                return false;
-        if (was_dead &&
-            ((found && age * STAMP_MS >= REGION_LINGER_MS) || !region->driver->holds(region, slot)))
+        if (!region->driver || (found && age * STAMP_MS >= REGION_LINGER_MS) ||
+            !region->driver->holds(region, slot))
                 return false;
         atomic_fetch_add(&region->lingering, 1);
         return true;
@@ -113,7 +117,8 @@ static bool slot_seize(struct region *region, uint32_t slot)
         struct region_slot *s = &region->file->slots[slot];
         uint64_t state = atomic_load(&s->state);
 
-        if (!slot_is_dead(region, slot, state) || slot_lingers(region, slot, state))
+        if (!slot_was_dead(region, slot) || !slot_is_dead(region, slot, state) ||
+            slot_lingers(region, slot, state))
                 return false;
         return atomic_compare_exchange_strong(
                 &s->state, &state, state_make(state_pid(state), region->slot, REGION_REAPED));
