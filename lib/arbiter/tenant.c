@@ -205,6 +205,7 @@ void tenant_report(const struct tenant *tenant, unsigned device,
                         report.done_ns =
                                 greatest(report.done_ns, atomic_load(&want->slots[i].done_ns));
         }
+        report.begun_ns = atomic_load(&want->begun_ns);
         report.signs += report.busy_ns;
         report.is_draining = report.is_active && !can_submit;
         if (tenant->devices[device].unreported_ns)

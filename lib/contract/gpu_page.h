@@ -102,8 +102,9 @@ struct gpu_want {                        /* one tenant on one GPU */
         _Atomic uint64_t spilled_bytes;  /* of these, not on the GPU */
         _Atomic uint32_t slots_high;     /* slots ever used */
         uint32_t reserved;
-        _Atomic uint64_t beats; /* grows while any of its processes looks after its time slice */
-        uint64_t unused[28];
+        _Atomic uint64_t beats;    /* grows while any of its processes looks after its time slice */
+        _Atomic uint64_t begun_ns; /* when one of its processes last began a time slice */
+        uint64_t unused[27];
         struct gpu_slot slots[GPU_SLOTS];
 };
 static_assert(sizeof(struct gpu_want) == GPU_PAGE_BYTES, "read by other releases");

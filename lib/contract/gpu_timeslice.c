@@ -229,6 +229,7 @@ bool gpu_timeslice_begin(struct gpu_timeslice *timeslice)
                 timeslice_wait(timeslice);
         }
         not_before_wait(timeslice);
+        atomic_store_explicit(&timeslice->want->begun_ns, clock_now_ns(), memory_order_relaxed);
         errno = saved_errno;
         return timeslice->number != before;
 }

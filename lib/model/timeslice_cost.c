@@ -219,6 +219,8 @@ static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_te
                 tenant->waited_ns += span_ns;
         if (tenant->report.wants && !tenant->was_wanting && !tenant_has_token(tenant))
                 tenant_wake(timeslices, tenant);
+        if (tenant->report.wants && !tenant->was_wanting)
+                tenant->wants_since_ns = timeslices->clock_ns;
         tenant->was_wanting = tenant->report.wants;
         if (tenant->report.signs != tenant->signs_seen || !tenant->report.is_active)
                 tenant->sign_ns = timeslices->clock_ns;

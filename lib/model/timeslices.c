@@ -33,6 +33,12 @@ enum { DRAIN_SWAPS = 16 };
  * whoever answers requests does not wait for that, and where memory changes hands all is longer. */
 enum { TURN_QUANTA = 10, TURN_QUANTA_LATENCY = 2, TURN_QUANTA_CROWDED = 4 };
 
+/* Where the GPU idles before a time slice because the host wakes its threads late, the time slice is so
+ * many times longer than that, up to this. */
+enum { CHANGE_TIMES = 40, CHANGE_FOLLOW = 8 };
+#define CHANGE_MOST_NS  (10 * NS_PER_MS)
+#define QUANTUM_MOST_NS (100 * NS_PER_MS)
+
 /* What is submitted cannot be called back: whoever waits, waits for it. */
 #define IN_FLIGHT_NS         (4 * NS_PER_MS)
 #define IN_FLIGHT_LATENCY_NS (1 * NS_PER_MS)
@@ -132,6 +138,8 @@ void timeslices_report(struct timeslices *timeslices, int tenant,
                 t->is_deaf = false;
         if (report->is_active || report->has_begun)
                 t->has_begun = true;
+        if (report->done_ns)
+                t->said_done_ns = report->done_ns;
         t->report = *report;
 }
 
@@ -191,11 +199,22 @@ uint64_t timeslices_quantum_ns(const struct timeslices *timeslices)
 
 /* A holder that is behind the next one gets the difference on top: one long time slice, not several with
  * a drain between them. */
+static uint64_t own_quantum_ns(const struct timeslices *timeslices,
+                               const struct timeslices_tenant *holder)
+{
+        const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
+        const uint64_t worth_ns = holder->change_ns * CHANGE_TIMES;
+
+        if (timeslices->swap_ns || latency_is_present(timeslices) || worth_ns <= quantum_ns)
+                return quantum_ns;
+        return worth_ns < QUANTUM_MOST_NS ? worth_ns : QUANTUM_MOST_NS;
+}
+
 static uint64_t timeslice_length_ns(const struct timeslices *timeslices,
                                     const struct timeslices_tenant *holder,
                                     const struct timeslices_tenant *next)
 {
-        const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
+        const uint64_t quantum_ns = own_quantum_ns(timeslices, holder);
         const uint64_t behind_ns = timeslice_cost_behind_ns(holder, next);
         const uint64_t most_ns =
                 quantum_ns * (timeslices->swap_ns              ? TURN_QUANTA_CROWDED
@@ -243,6 +262,10 @@ static uint64_t passed_ns(const struct timeslices *timeslices, uint64_t since_ns
 
 static void token_release(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
+        timeslices->ended_ns = timeslices->clock_ns;
+        if (tenant->said_done_ns > tenant->timeslice_since_ns &&
+            tenant->said_done_ns < timeslices->clock_ns)
+                timeslices->ended_ns = tenant->said_done_ns;
         timeslice_cost_settle(timeslices, tenant);
         tenant->held_ns += passed_ns(timeslices, tenant->timeslice_since_ns);
         if (tenant->state == TIMESLICES_CLOSING) {
@@ -305,8 +328,25 @@ static bool holder_is_over(struct timeslices *timeslices, struct timeslices_tena
         return timeslices->clock_ns >= holder->deadline_ns || is_silent(timeslices, holder);
 }
 
+/* How long the GPU idled although this one waited. What a tenant says of it makes its own time slices
+ * longer, which others have back. */
+static void change_judge(const struct timeslices *timeslices, struct timeslices_tenant *holder)
+{
+        const uint64_t from_ns = timeslices->ended_ns > holder->wants_since_ns
+                                         ? timeslices->ended_ns
+                                         : holder->wants_since_ns;
+        uint64_t idle_ns =
+                holder->report.begun_ns > from_ns ? holder->report.begun_ns - from_ns : 0;
+
+        holder->is_timed = true;
+        idle_ns = idle_ns < CHANGE_MOST_NS ? idle_ns : CHANGE_MOST_NS;
+        holder->change_ns = (holder->change_ns * (CHANGE_FOLLOW - 1) + idle_ns) / CHANGE_FOLLOW;
+}
+
 static void holder_step(struct timeslices *timeslices, struct timeslices_tenant *holder)
 {
+        if (holder->has_begun && !holder->is_timed && holder->report.begun_ns >= holder->granted_ns)
+                change_judge(timeslices, holder);
         const bool is_untaken = !holder->has_begun &&
                                 passed_ns(timeslices, holder->timeslice_since_ns) >= TAKE_UP_NS;
 
@@ -341,7 +381,8 @@ static void grant(struct timeslices *timeslices, int next)
                 begin_ns > timeslices->clock_ns ? begin_ns : timeslices->clock_ns;
         tenant->deadline_ns = TIMESLICES_NEVER;
         tenant->sign_ns = timeslices->clock_ns;
-        tenant->has_begun = false;
+        tenant->has_begun = tenant->is_timed = false;
+        tenant->granted_ns = timeslices->clock_ns;
         tenant->timeslices++;
         timeslice_cost_begin(tenant);
         holder_is_over(timeslices, tenant); /* sets the deadline */

@@ -40,6 +40,7 @@ struct timeslices_report {
         bool is_draining;        /* active, but submits no more, and done_ns is exact */
         bool has_begun;          /* took up the time slice that it was last given */
         uint64_t signs;          /* changes when it gives a sign of life */
+        uint64_t begun_ns;       /* when it last began a time slice; 0: not known */
         uint64_t done_ns;        /* when its work on the GPU should be done; 0: not known */
         uint64_t busy_ns;        /* GPU time so far, as it measured */
         uint64_t observed_ns;    /* the same as the driver says; 0: not known */
@@ -66,9 +67,13 @@ struct timeslices_tenant {
         uint64_t return_ns;   /* FREE: asked to come back after so long */
         uint64_t promised_ns; /* DRAINING: when it should be done, it said */
         uint64_t trusted_ns;  /* its promises are, from then on */
+        uint64_t change_ns; /* the GPU idles before its time slices, lately: this host wakes late */
+        uint64_t granted_ns, said_done_ns; /* its time slice; the last end of work it told */
+        bool is_timed;                     /* for this time slice, that was seen */
         uint64_t busy_when_settled_ns, settled_ns;
         bool was_wanting;   /* at the last step */
         uint64_t wanted_ns; /* last time it wanted; 0: never */
+        uint64_t wants_since_ns;
         /* Counters. */
         uint64_t timeslices, held_ns, waited_ns, charged_ns, lapses;
 };
@@ -79,6 +84,7 @@ struct timeslices {
         int high;                  /* tenants ever used */
         bool is_off;               /* no token at all (MPS) */
         uint64_t clock_ns;         /* the last step */
+        uint64_t ended_ns;         /* the last work of the last holder, as far as it said */
         uint64_t virtual_clock;    /* of the last one who got a time slice: newcomers begin here */
         uint64_t device_bytes;     /* 0: not known */
         uint64_t swap_bytes_per_s; /* how fast memory comes onto the GPU */

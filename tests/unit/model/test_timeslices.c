@@ -352,6 +352,46 @@ TEST(the_next_is_told_before_the_last_work_ends_and_begins_when_it_should)
         assert_true(timeslices_grant(&timeslices, b).deadline_ns >= 20 * MS);
 }
 
+/* Takes its time slice up so long after the other ended; returns how long that lasts. */
+static uint64_t timeslice_after(int other, int tenant, uint64_t late_ns)
+{
+        const uint64_t end_ns = timeslices.clock_ns + 10 * MS;
+        struct timeslices_report report = active;
+
+        say_alive(other);
+        settle(timeslices.clock_ns);
+        say(tenant, waiting);
+        while (timeslices.clock_ns < end_ns || is_open(other)) {
+                say_alive(other);
+                settle(timeslices.clock_ns + MS);
+        }
+        say(other, waiting);
+        settle(timeslices.clock_ns);
+        const uint64_t begin_ns = timeslices.clock_ns;
+        report.begun_ns = begin_ns + late_ns;
+        report.signs = timeslices.tenants[tenant].report.signs + 1;
+        say(tenant, report);
+        settle(begin_ns + late_ns);
+        assert_true(is_open(tenant));
+        return timeslices_grant(&timeslices, tenant).deadline_ns - begin_ns;
+}
+
+TEST(where_the_host_wakes_threads_late_timeslices_are_longer)
+{
+        uint64_t length_ns = 0;
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(0);
+        for (unsigned i = 0; i < 20; i++)
+                length_ns = timeslice_after(i % 2 ? b : a, i % 2 ? a : b, 50 * US);
+        assert_in_range(length_ns, 5 * MS, 40 * MS);
+        for (unsigned i = 0; i < 40; i++)
+                length_ns = timeslice_after(i % 2 ? b : a, i % 2 ? a : b, 2 * MS);
+        assert_in_range(length_ns, 60 * MS, 200 * MS);
+}
+
 TEST(while_one_drains_no_other_is_passed_by)
 {
         int a, b;
@@ -628,6 +668,7 @@ int main(void)
                    CASE(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while),
                    CASE(the_next_is_told_before_the_last_work_ends_and_begins_when_it_should),
                    CASE(while_one_drains_no_other_is_passed_by),
+                   CASE(where_the_host_wakes_threads_late_timeslices_are_longer),
                    CASE(whoever_does_not_end_when_it_said_is_not_believed_for_a_second),
                    CASE(a_timeslice_that_nobody_takes_up_passes_on),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
