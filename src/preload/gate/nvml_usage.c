@@ -124,7 +124,7 @@ static unsigned limited_percent(nvmlDevice_t device, unsigned device_index)
         struct gpu_usage_part part = { .own = gate_compute_load_percent(device_index) };
 
         /* A process that died a moment ago is found now, or was found since. */
-        ledger_reap_now_and_then();
+        ledger_reap_every(10 * NS_PER_MS);
         part.has_ended =
                 clock_now_ns() - atomic_load(&region->file->ended_ns) < 2 * WINDOW_MS * NS_PER_MS;
         if (real_nvml.nvmlDeviceGetProcessUtilization && pids_are_known(region, device_index))
