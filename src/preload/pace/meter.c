@@ -298,22 +298,46 @@ void meter_harvest(unsigned device_index)
         lock_give(&a->lock);
 }
 
-struct outstanding meter_harvest_all(void)
+/* Has somebody else harvested? The caller alone is told so once. */
+static bool is_harvested(struct device_meter *a)
+{
+        lock_take(&a->lock);
+        const bool is_harvested = a->harvests != a->harvests_seen;
+        a->harvests_seen = a->harvests;
+        lock_give(&a->lock);
+        return is_harvested;
+}
+
+static uint64_t oldest_age_ns(struct device_meter *a)
+{
+        uint64_t open_ns = clock_now_ns();
+        const uint64_t now_ns = open_ns;
+
+        lock_take(&a->lock);
+        for (const struct segment *s = a->first; s; s = s->next)
+                if (s->open_ns < open_ns)
+                        open_ns = s->open_ns;
+        lock_give(&a->lock);
+        return now_ns - open_ns;
+}
+
+struct outstanding meter_harvest_rest(void)
 {
         struct outstanding outstanding = { 0 };
-        const uint64_t now_ns = clock_now_ns();
 
         for (unsigned i = 0; i < REGION_DEVICES; i++) {
                 struct device_meter *a = &meter_devices[i];
                 if (!atomic_load(&a->closed))
                         continue;
+                if (is_harvested(a)) {
+                        outstanding.is_harvested = true;
+                        continue;
+                }
                 meter_harvest(i);
-                lock_take(&a->lock);
-                for (const struct segment *s = a->first; s; s = s->next)
-                        if (now_ns - s->open_ns > outstanding.age_ns && now_ns > s->open_ns)
-                                outstanding.age_ns = now_ns - s->open_ns;
-                outstanding.harvests += a->harvests;
-                lock_give(&a->lock);
+                is_harvested(a); /* by us */
+                const uint64_t age_ns = oldest_age_ns(a);
+                if (age_ns > outstanding.age_ns)
+                        outstanding.age_ns = age_ns;
         }
         return outstanding;
 }

@@ -40,10 +40,11 @@ static inline bool meter_has_work(void)
 /* What has been submitted on all devices and is not known to be done. */
 struct outstanding {
         uint64_t age_ns;   /* of the oldest; 0: there is none */
-        uint64_t harvests; /* so far, by whomever */
+        bool is_harvested; /* besides, on devices that others have looked at since the last time */
 };
-/* Settles what is done on all devices; what is left. For a thread of our own. */
-struct outstanding meter_harvest_all(void);
+/* Settles what is done on the devices that nobody has looked at since the last time; what is left. For
+ * one thread of our own. */
+struct outstanding meter_harvest_rest(void);
 
 /* Work of this process that is measured and not done yet. */
 struct backlog {

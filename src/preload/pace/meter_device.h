@@ -14,8 +14,8 @@ struct device_meter {
         uint64_t planned_ns; /* of these */
         uint64_t due_ns;     /* when all of these should be done */
         unsigned guesses;
-        uint64_t harvests;       /* so far */
-        struct segment *leaving; /* of contexts that are being destroyed */
+        uint64_t harvests, harvests_seen; /* so far; when the settler looked */
+        struct segment *leaving;          /* of contexts that are being destroyed */
 };
 extern struct device_meter meter_devices[REGION_DEVICES];
 

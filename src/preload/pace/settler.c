@@ -19,6 +19,8 @@
  * wake it each time. */
 #define AWAKE_NS (50 * NS_PER_MS)
 #define NAP_NS   (5 * NS_PER_MS)
+/* Where the program looks itself, it settles what is done, and there is little left to see. */
+#define HARVESTED_NAP_NS (10 * NS_PER_MS)
 
 enum settler_state { SETTLER_NONE, SETTLER_STARTED, SETTLER_FAILED };
 
@@ -28,42 +30,45 @@ static struct {
         _Atomic uint32_t kick; /* futex */
 } settler;
 
-/* Where the program looks itself, it settles what is done; there is little left to see. */
-static uint64_t nap_ns(const struct outstanding *outstanding, uint64_t *harvests)
+static uint64_t nap_ns(const struct outstanding *outstanding)
 {
-        const bool is_harvested = outstanding->harvests > *harvests + 1;
+        if (outstanding->age_ns)
+                return region_pending_interval_ns(outstanding->age_ns);
+        return outstanding->is_harvested ? HARVESTED_NAP_NS : NAP_NS;
+}
 
-        *harvests = outstanding->harvests;
-        return is_harvested ? NAP_NS : region_pending_interval_ns(outstanding->age_ns);
+static bool is_settled(const struct outstanding *outstanding)
+{
+        return !outstanding->age_ns && !outstanding->is_harvested;
 }
 
 /* Until something is submitted. */
 static void sleep_on(uint32_t seen)
 {
         atomic_store(&settler.is_asleep, 1);
-        if (!meter_harvest_all().age_ns)
+        const struct outstanding outstanding = meter_harvest_rest();
+        if (is_settled(&outstanding))
                 futex_wait(&settler.kick, seen, 3600 * NS_PER_S);
         atomic_store(&settler.is_asleep, 0);
 }
 
 static void *settler_run(void *unused)
 {
-        uint64_t settled_ns = clock_now_ns(), harvests = 0;
+        uint64_t settled_ns = clock_now_ns();
 
         (void)unused;
         meter_relax();
         for (;;) {
                 const uint32_t seen = atomic_load(&settler.kick);
-                const struct outstanding outstanding = meter_harvest_all();
+                const struct outstanding outstanding = meter_harvest_rest();
                 const uint64_t now_ns = clock_now_ns();
 
-                if (outstanding.age_ns)
+                if (!is_settled(&outstanding))
                         settled_ns = now_ns;
                 if (now_ns - settled_ns >= AWAKE_NS)
                         sleep_on(seen);
                 else
-                        futex_wait(&settler.kick, seen,
-                                   outstanding.age_ns ? nap_ns(&outstanding, &harvests) : NAP_NS);
+                        futex_wait(&settler.kick, seen, nap_ns(&outstanding));
         }
         return NULL;
 }
