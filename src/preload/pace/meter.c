@@ -276,6 +276,8 @@ void meter_harvest(unsigned device_index)
         struct device_meter *a = &meter_devices[device_index];
         unsigned queried = 0;
 
+        if (!atomic_load_explicit(&a->closed, memory_order_relaxed))
+                return;
         lock_take(&a->lock);
         for (struct segment **link = &a->first, *s; (s = *link) && queried < QUERIES_MOST;
              queried++) {

@@ -57,6 +57,7 @@ static void context_leave(struct device_meter *a, uint64_t context)
                 s->next = a->leaving;
                 a->leaving = s;
         }
+        a->guesses = 0; /* counted anew by the next who harvests */
         for (unsigned i = 0; i < segment_count(); i++) {
                 struct segment *s = segment_at(i);
                 if (s->state == SEGMENT_OPEN && s->context == context &&
