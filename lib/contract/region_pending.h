@@ -3,8 +3,9 @@
  * whoever reaps it can charge the container.
  *
  * One word says since when the device may have worked for it and how much of that was charged in
- * advance; another when it was last seen at work. Nothing says when it died: it was at work until then
- * for no longer than the time after which it would have looked again. */
+ * advance; another when it was last seen at work. Nothing says when it died, but that it did before it
+ * would have looked again: half of that time is charged.
+ */
 #pragma once
 
 #include <stdint.h>
