@@ -21,6 +21,7 @@ static struct device_timeslice {
         _Atomic uint32_t use; /* enum timeslice_use */
         _Atomic bool has_begun;
         _Atomic bool is_draining; /* has begun, and nothing more may be submitted */
+        _Atomic uint32_t count;   /* begun so far */
         struct gpu_timeslice timeslice;
 } timeslices[REGION_DEVICES];
 
@@ -125,28 +126,38 @@ bool gate_timeslice_begin(unsigned device_index)
                 is_cold = begin_and_keep(t, device_index) &&
                           atomic_load(&t->timeslice.grant->flags) & GPU_GRANT_CROWDED;
                 atomic_store(&t->is_draining, false);
+                atomic_fetch_add(&t->count, 1);
                 atomic_store(&t->has_begun, true);
         }
         lock_give(&t->lock);
         return is_cold;
 }
 
-void gate_timeslice_drain(unsigned device_index, bool is_end_known)
+uint32_t gate_timeslice_count(unsigned device_index)
+{
+        return atomic_load(&timeslices[device_index].count);
+}
+
+/* The lock may have been waited for while another thread ended this time slice and began the next. */
+void gate_timeslice_drain(unsigned device_index, uint32_t count, bool is_end_known)
 {
         struct device_timeslice *t = &timeslices[device_index];
         int saved_errno = errno;
 
         lock_take(&t->lock);
-        if (atomic_load(&t->has_begun) && !atomic_exchange(&t->is_draining, true) && is_end_known)
+        if (atomic_load(&t->has_begun) && atomic_load(&t->count) == count &&
+            !atomic_exchange(&t->is_draining, true) && is_end_known)
                 gpu_timeslice_drain(&t->timeslice);
         lock_give(&t->lock);
         errno = saved_errno;
 }
 
-bool gate_timeslice_is_draining(unsigned device_index)
+bool gate_timeslice_is_draining(unsigned device_index, uint32_t count)
 {
-        return atomic_load(&timeslices[device_index].has_begun) &&
-               atomic_load(&timeslices[device_index].is_draining);
+        const struct device_timeslice *t = &timeslices[device_index];
+
+        return atomic_load(&t->has_begun) && atomic_load(&t->is_draining) &&
+               atomic_load(&t->count) == count;
 }
 
 uint64_t gate_timeslice_owed_ns(unsigned device_index)
@@ -160,13 +171,13 @@ uint64_t gate_timeslice_owed_ns(unsigned device_index)
                                       clock_now_ns());
 }
 
-void gate_timeslice_end(unsigned device_index, bool wants_more)
+void gate_timeslice_end(unsigned device_index, uint32_t count, bool wants_more)
 {
         struct device_timeslice *t = &timeslices[device_index];
         int saved_errno = errno;
 
         lock_take(&t->lock);
-        if (atomic_load(&t->has_begun)) {
+        if (atomic_load(&t->has_begun) && atomic_load(&t->count) == count) {
                 atomic_store(&t->has_begun, false);
                 gpu_timeslice_end(&t->timeslice, wants_more);
         }

@@ -12,6 +12,8 @@ bool gate_timeslice_applies(unsigned device_index);
 /* May work that is done by then be submitted? False: end the time slice, begin another. */
 bool gate_timeslice_is_on(unsigned device_index, uint64_t done_ns);
 bool gate_timeslice_has_begun(unsigned device_index);
+/* Time slices begun so far: names one. Whoever ends one ends the one it has judged, and not the next. */
+uint32_t gate_timeslice_count(unsigned device_index);
 /* Idle for longer, the time slice is better given to others: where memory changes hands with it, not before
  * that has paid. */
 uint64_t gate_timeslice_idle_ns(unsigned device_index);
@@ -25,12 +27,12 @@ bool gate_timeslice_is_wanted(unsigned device_index);
 bool gate_timeslice_begin(unsigned device_index);
 /* Nothing more may be submitted in this time slice. `is_end_known`: when what was is done has been noted,
  * and others may get ready for then. */
-void gate_timeslice_drain(unsigned device_index, bool is_end_known);
-bool gate_timeslice_is_draining(unsigned device_index);
+void gate_timeslice_drain(unsigned device_index, uint32_t count, bool is_end_known);
+bool gate_timeslice_is_draining(unsigned device_index, uint32_t count);
 /* How long the container cannot submit anything for what it owes. */
 uint64_t gate_timeslice_owed_ns(unsigned device_index);
 /* Nothing of this process is on the device. `wants_more`: it asks for the next one at once. */
-void gate_timeslice_end(unsigned device_index, bool wants_more);
+void gate_timeslice_end(unsigned device_index, uint32_t count, bool wants_more);
 
 /* True: the time slice did not end in time, and the arbiter has given us up: there are no more of them, until
  * it says otherwise. It counts as ended, whatever is on the device. */

@@ -69,26 +69,29 @@ static struct end end_note(unsigned device_index)
 
 /* Until the work of all threads is done; where it is known when, others are told at once. Work that is
  * not done in time has no time slices any more: the arbiter gives us up, and there is nothing to end. */
-static void timeslice_drain(unsigned device_index)
+static void timeslice_drain(unsigned device_index, uint32_t count)
 {
         uint64_t left_ns;
 
         atomic_fetch_add(&timeslice_number, 1); /* no thread launches from its credit any more */
-        gate_timeslice_drain(device_index, end_note(device_index).is_known);
+        gate_timeslice_drain(device_index, count, end_note(device_index).is_known);
         while ((left_ns = meter_left_ns(device_index)) > 0) {
-                if (!gate_timeslice_is_draining(device_index) ||
+                if (!gate_timeslice_is_draining(device_index, count) ||
                     gate_timeslice_is_given_up(device_index))
                         return;
                 end_note(device_index);
                 nanosleep(&(struct timespec){ .tv_nsec = (long)poll_ns(left_ns) }, NULL);
         }
+        if (!gate_timeslice_is_draining(device_index, count))
+                return;
         gate_timeslice_note(device_index, 0);
-        gate_timeslice_end(device_index, atomic_load(&keepers[device_index].takers) > 0);
+        gate_timeslice_end(device_index, count, atomic_load(&keepers[device_index].takers) > 0);
 }
 
 /* Checks a time slice that has begun once; how long to sleep until the next check, 0: it has ended. */
 static uint64_t keeper_check(unsigned device_index, uint64_t *idle_since_ns)
 {
+        const uint32_t count = gate_timeslice_count(device_index);
         const uint64_t left_ns = meter_left_ns(device_index), now_ns = clock_now_ns();
         const bool is_wanted = gate_timeslice_is_wanted(device_index);
 
@@ -104,7 +107,7 @@ static uint64_t keeper_check(unsigned device_index, uint64_t *idle_since_ns)
                 gate_timeslice_owed_ns(device_index) > end.done_ns - now_ns + idle_most_ns;
         if (!gate_timeslice_is_on(device_index, now_ns) || has_to_pause ||
             now_ns - *idle_since_ns >= idle_most_ns) {
-                timeslice_drain(device_index);
+                timeslice_drain(device_index, count);
                 return 0;
         }
         return is_wanted ? POLL_MOST_NS : IDLE_ALONE_NS / 2;
@@ -177,6 +180,7 @@ void timeslice_take(unsigned device_index, CUstream stream, uint64_t in_flight_n
 
         if (!gate_timeslice_applies(device_index) || !keeper_is_there(device_index))
                 return;
+        const uint32_t count = gate_timeslice_count(device_index);
         const uint64_t ahead_ns = in_flight_ns < AHEAD_MOST_NS ? in_flight_ns : AHEAD_MOST_NS;
         if (gate_timeslice_is_on(device_index, clock_now_ns() + ahead_ns)) {
                 end_note(device_index);
@@ -184,7 +188,7 @@ void timeslice_take(unsigned device_index, CUstream stream, uint64_t in_flight_n
         }
         atomic_fetch_add(&keeper->takers, 1);
         if (gate_timeslice_has_begun(device_index))
-                timeslice_drain(device_index);
+                timeslice_drain(device_index, count);
         if (gate_timeslice_begin(device_index))
                 swap_in(stream);
         atomic_fetch_sub(&keeper->takers, 1);
