@@ -35,7 +35,7 @@ CASES = (
     ("vgpu run --priority ", ["high", "low"]),
     ("vgpu kueue config --mode t", ["transform"]),
     ("vgpu run --memory ", []),
-    ("vgpu ps --columns ", ["context", "cores", "device", "gpu", "held", "limit", "managed", "model", "other", "pid",
+    ("vgpu ps --columns ", ["context", "cores", "device", "gpu", "held", "limit", "lost", "managed", "model", "other", "pid",
                             "program", "resident", "share", "user", "virtual"]),
     ("vgpu ps --columns=re", ["--columns=resident"]),
     ("vgpu ps --columns share,pid,he", ["share,pid,held"]),

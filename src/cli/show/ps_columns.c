@@ -136,6 +136,15 @@ static void cores_add(struct table *table, const struct ps_row *row)
                 table_add(table, "-");
 }
 
+/* "25%": it had work then, and the GPU did that of programs without a share. */
+static void lost_add(struct table *table, const struct ps_row *row)
+{
+        if (row->limits && row->limits->is_used_told)
+                table_add(table, "%.0f%%", row->limits->cores_lost_percent);
+        else
+                table_add(table, "-");
+}
+
 const struct ps_column ps_columns[PS_COLUMNS] = {
         { "share", { "SHARE", false, 8, 0 }, share_add, true, true },
         { "user", { "USER", false, 6, 2 }, user_add, false, true },
@@ -152,6 +161,7 @@ const struct ps_column ps_columns[PS_COLUMNS] = {
         { "resident", { "RESIDENT", true, 0, 8 }, resident_add, false, false },
         { "limit", { "LIMIT", true, 0, 5 }, limit_add, true, true },
         { "cores", { "CORES", true, 0, 6 }, cores_add, true, true },
+        { "lost", { "LOST", true, 0, 8 }, lost_add, false, false },
 };
 
 static const struct ps_column *column_find(const char *key, size_t length)

@@ -155,7 +155,7 @@ static void help_lines(struct body *body)
                 { "  up down", "scroll; also page up, page down, home, end" },
                 { "", "" },
                 { "  MEMORY", "what a share holds, of its limit; of a GPU: | shares, + others" },
-                { "  CORES", "GPU time since the last sample; ':' is the limit of a share" },
+                { "  CORES", "GPU time of the last second; ':' is the limit of a share" },
                 { "  !", "memory refused, at or over its limit; cores over limit; region damaged; "
                          "or the GPU is unhealthy" },
         };
