@@ -23,21 +23,49 @@ PAIRS = {
     "10_60": [("async_50us", 10), ("async_1ms", 60)],
     "50_50": [("iterations", 50), ("async_1ms", 50)],
     "30_rest": [("async_1ms", 30), ("async_1ms", None)],  # one without a limit
+    "1ms_1ms": [("async_1ms", 50), ("async_1ms", 50)],
+    "graph8_1ms": [("graph_8ms", 50), ("async_1ms", 50)],
 }
+# Pieces longer than a time slice: over about ten of them. Name: (seconds, pair).
+LONG_PAIRS = {
+    "graph40_1ms": (10, [("graph_40ms", 50), ("async_1ms", 50)]),
+    "100ms_100ms": (10, [("sync_100ms", 50), ("sync_100ms", 50)]),
+    "graph100_50us": (10, [("graph_100ms", 50), ("async_50us", 50)]),
+    "500ms_1ms": (10, [("sync_500ms", 50), ("async_1ms", 50)]),
+    "heavy_1ms": (10, [("heavy", 50), ("async_1ms", 50)]),
+    "2s30_1ms50": (60, [("sync_2s", 30), ("async_1ms", 50)]),
+}
+# Wake-ups are one to two milliseconds late.
+LATE_PAIRS = {
+    "late_30_70": (10, PAIRS["30_70"]),
+    "late_50_50": (10, PAIRS["50_50"]),
+}
+MANY = 64
+MANY_WORKS = ("async_50us", "async_1ms", "async_5ms", "mixed", "graph_8ms", "iterations", "sync_20ms",
+              "graph_40ms")
 AT_MOST = {
     "soft_contended_error_points": 2,
     "soft_reclaim_ms": 50,
     "limit_step_up_ms": 100,
     "limit_step_down_ms": 100,
     "latency_request_p99_ms": 4,
-} | {f"tenants_{name}_error_points": 1.5 for name in PAIRS}
+    "tenants_64_error_points": 0.5,
+} | {f"tenants_{name}_error_points": 1.5 for name in (*PAIRS, *LATE_PAIRS)} \
+  | {f"tenants_{name}_error_points": 2 for name in LONG_PAIRS}
 AT_LEAST = {
     "tenants_30_70_total_percent": 97,
     "tenants_50_50_total_percent": 97,
+    "tenants_1ms_1ms_total_percent": 99.5,
+    "tenants_graph8_1ms_total_percent": 99.5,
+    "tenants_late_30_70_total_percent": 97,
+    "tenants_late_50_50_total_percent": 97,
+    "tenants_64_jain": 0.999,
+    "tenants_64_total_percent": 97,
     "soft_alone_percent": 99,
     "tenants_4_jain": 0.995,
     "oversubscribed_throughput_ratio": 0.85,
-}
+} | {f"tenants_{name}_total_percent": 0.97 * sum(cores for _, cores in pair)
+     for name, (_, pair) in LONG_PAIRS.items()}
 SOFT = ["--cores-max", "100"]
 
 
@@ -48,13 +76,14 @@ class Gpu:
         build = os.path.abspath(build)
         self.vgpu = os.path.join(build, "bin", "vgpu")
         self.load = os.path.join(build, "bench", "share_load")
+        self.late_wakes = os.path.join(build, "bench", "late_wakes.so")
         self.machine = os.path.join(folder, "machine")
         self.env = dict(os.environ, XDG_RUNTIME_DIR=folder)
         self.env.pop("VGPU_SHARE", None)
         self.count = 0
         subprocess.run([self.load, "machine", self.machine, *memory_mib], check=True)
 
-    def start(self, work, *options, seconds=60, memory="1Gi"):
+    def start(self, work, *options, seconds=120, memory="1Gi"):
         """A tenant at work. Its process is the program's: its pid is the one the GPU counts by."""
         self.count += 1
         name = f"tenant{self.count}"
@@ -94,11 +123,17 @@ class Gpu:
 
 def pair_metrics(gpu, pictures):
     metrics, bars = {}, []
-    for name, pair in PAIRS.items():
+    pairs = {name: (4, pair) for name, pair in PAIRS.items()} | LONG_PAIRS | LATE_PAIRS
+    for name, (seconds, pair) in pairs.items():
+        if name in LATE_PAIRS:
+            gpu.env["LD_PRELOAD"] = gpu.late_wakes
         tenants = [gpu.start(work, "--cores", cores or 0) for work, cores in pair]
         pair = [(work, cores or 100 - sum(c for _, c in pair if c)) for work, cores in pair]
-        parts, total = gpu.mean_shares(tenants, 4)
+        if seconds > 4:
+            time.sleep(seconds / 4)  # what its work takes is learned
+        parts, total = gpu.mean_shares(tenants, seconds)
         gpu.stop(*tenants)
+        gpu.env.pop("LD_PRELOAD", None)
         errors = [abs(part - cores) for part, (_, cores) in zip(parts, pair)]
         metrics[f"tenants_{name}_error_points"] = max(errors)
         metrics[f"tenants_{name}_total_percent"] = total
@@ -115,8 +150,21 @@ def equal_metrics(gpu):
     tenants = [gpu.start(work, "--cores", 25, *SOFT) for work in works]
     parts, total = gpu.mean_shares(tenants, 4)
     gpu.stop(*tenants)
-    jain = sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
-    return {"tenants_4_jain": jain, "tenants_4_total_percent": total}
+    return {"tenants_4_jain": jain_of(parts), "tenants_4_total_percent": total}
+
+
+def jain_of(parts):
+    return sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
+
+
+def many_metrics(gpu):
+    """Work of all kinds, and each container has the same part."""
+    tenants = [gpu.start(MANY_WORKS[i % len(MANY_WORKS)], "--cores", 1, *SOFT) for i in range(MANY)]
+    time.sleep(8)
+    parts, total = gpu.mean_shares(tenants, 10)
+    gpu.stop(*tenants)
+    return {"tenants_64_jain": jain_of(parts), "tenants_64_total_percent": total,
+            "tenants_64_error_points": max(abs(part - 100 / MANY) for part in parts)}
 
 
 def first_within(values, wanted, points, span):
@@ -206,6 +254,8 @@ def metrics_of(build):
         metrics.update(soft_metrics(gpu, pictures))
         metrics.update(step_metrics(gpu, pictures))
         metrics.update(latency_metrics(gpu))
+    with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
+        metrics.update(many_metrics(Gpu(build, folder, "131072")))
     with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
         metrics.update(memory_metrics(Gpu(build, folder, "10240")))
     return metrics

@@ -7,6 +7,7 @@
 enum {
         VIRTUAL_SCALE = 64, /* virtual time is GPU time × this / weight */
         WAKE_QUANTA = 2,    /* what a sleeper may have saved up */
+        BREATH_QUANTA = 10, /* … and one who slept no longer than that */
         SWAP_PERCENT = 10,  /* of all time, at most, may go into swapping */
         PRESENT_S = 10,     /* whoever wanted this recently has its memory there */
         MARGIN = 64,        /* the tenant's own sum is the exact one: ours is a 64th wider */
@@ -198,8 +199,12 @@ static void tenant_wake(struct timeslices *timeslices, struct timeslices_tenant 
                 timeslice_cost_settle(
                         timeslices,
                         &timeslices->tenants[timeslices->holder]); /* is where it is now */
-        const uint64_t saved =
-                WAKE_QUANTA * timeslices_quantum_ns(timeslices) * VIRTUAL_SCALE / weight_of(tenant);
+        const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
+        /* It only caught its breath: others may have had a long time slice meanwhile. */
+        const bool is_short = tenant->wanted_ns &&
+                              timeslices->clock_ns - tenant->wanted_ns < WAKE_QUANTA * quantum_ns;
+        const uint64_t saved = (is_short ? BREATH_QUANTA : WAKE_QUANTA) * quantum_ns *
+                               VIRTUAL_SCALE / weight_of(tenant);
         const uint64_t least = virtual_least(timeslices, tenant);
         const uint64_t floor = least > saved ? least - saved : 0;
 

@@ -35,7 +35,7 @@ enum { TURN_QUANTA = 10, TURN_QUANTA_LATENCY = 2, TURN_QUANTA_CROWDED = 4 };
 
 /* Where the GPU idles before a time slice because the host wakes its threads late, the time slice is so
  * many times longer than that, up to this. */
-enum { CHANGE_TIMES = 40, CHANGE_FOLLOW = 8 };
+enum { CHANGE_TIMES = 60, CHANGE_FOLLOW = 8 };
 #define CHANGE_MOST_NS  (10 * NS_PER_MS)
 #define QUANTUM_MOST_NS (100 * NS_PER_MS)
 
@@ -340,7 +340,11 @@ static void change_judge(const struct timeslices *timeslices, struct timeslices_
 
         holder->is_timed = true;
         idle_ns = idle_ns < CHANGE_MOST_NS ? idle_ns : CHANGE_MOST_NS;
-        holder->change_ns = (holder->change_ns * (CHANGE_FOLLOW - 1) + idle_ns) / CHANGE_FOLLOW;
+        /* What was said to end early and did not looks like idling: one that was short counts at once. */
+        holder->change_ns =
+                idle_ns < holder->change_ns
+                        ? idle_ns
+                        : (holder->change_ns * (CHANGE_FOLLOW - 1) + idle_ns) / CHANGE_FOLLOW;
 }
 
 static void holder_step(struct timeslices *timeslices, struct timeslices_tenant *holder)

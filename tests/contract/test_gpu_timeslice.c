@@ -112,6 +112,43 @@ TEST(a_timeslice_ends_at_its_deadline_and_says_so)
         bench_close(&bench);
 }
 
+TEST(a_timeslice_that_is_granted_early_begins_when_it_says)
+{
+        struct bench bench;
+        const uint64_t begin_ns = clock_now_ns() + 5 * NS_PER_MS;
+
+        bench_open(&bench);
+        atomic_store(&bench.grants->devices[1].not_before_ns, begin_ns);
+        arbiter_says(&bench, GPU_OPEN, begin_ns + NS_PER_S);
+        gpu_timeslice_begin(&bench.timeslice);
+        assert_true(clock_now_ns() + 20 * NS_PER_US >= begin_ns);
+        CHECK_EQ(slot_state(bench.timeslice.slot), GPU_ACTIVE);
+        /* Nonsense there holds up nobody. */
+        atomic_store(&bench.grants->devices[1].not_before_ns, UINT64_MAX);
+        gpu_timeslice_end(&bench.timeslice, false);
+        gpu_timeslice_begin(&bench.timeslice);
+        bench_close(&bench);
+}
+
+TEST(whoever_drains_says_so_and_until_when)
+{
+        struct bench bench;
+        const uint64_t now_ns = clock_now_ns();
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_OPEN, now_ns + NS_PER_S);
+        gpu_timeslice_begin(&bench.timeslice);
+        gpu_timeslice_note(&bench.timeslice, 0, now_ns + NS_PER_MS);
+        CHECK_EQ(bell(&bench), 0);
+        gpu_timeslice_drain(&bench.timeslice);
+        CHECK_EQ(bell(&bench), 1);
+        CHECK_EQ(slot_state(bench.timeslice.slot), GPU_DRAINS);
+        CHECK_EQ(bench.timeslice.slot->done_ns, now_ns + NS_PER_MS);
+        gpu_timeslice_end(&bench.timeslice, true);
+        CHECK_EQ(bench.timeslice.slot->done_ns, 0);
+        bench_close(&bench);
+}
+
 TEST(a_recalled_timeslice_is_over_at_once)
 {
         struct bench bench;
@@ -264,6 +301,8 @@ int main(void)
         return RUN(CASE(without_an_arbiter_from_the_start_nobody_waits_or_rings),
                    CASE(a_holder_without_deadline_comes_and_goes_without_ringing),
                    CASE(a_timeslice_ends_at_its_deadline_and_says_so),
+                   CASE(a_timeslice_that_is_granted_early_begins_when_it_says),
+                   CASE(whoever_drains_says_so_and_until_when),
                    CASE(a_recalled_timeslice_is_over_at_once),
                    CASE(a_waiting_tenant_asks_and_goes_on_when_it_is_granted),
                    CASE(an_arbiter_that_never_answers_is_missed_once_and_rung_for),
