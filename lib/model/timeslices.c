@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeslices: the states of the token; see timeslices.h. What they cost is timeslice_cost.c's. */
+/* timeslices: the states of the token; see timeslices.h. What they cost is timeslice_cost.c's, how long they
+ * are timeslice_length.c's. */
 #include "timeslices.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 
 #include "clock.h"
 #include "timeslice_cost.h"
+#include "timeslice_length.h"
 
 /* Eight quanta of 4 ms without the end of the work, where nobody knows when that is, or without any sign
  * of life: a kernel that runs for ever or waits for somebody who has no time slice; or a process that is
@@ -26,19 +28,6 @@ enum { DRAIN_SWAPS = 16 };
  * long: most have one piece of work that was too long, some have a kernel that never ends. */
 #define RETURN_LEAST_NS (50 * NS_PER_MS)
 #define RETURN_MOST_NS  NS_PER_S
-/* The latency class counts as present this long after it last wanted anything. */
-#define PRESENT_NS NS_PER_S
-
-/* A time slice this long, for one that is far behind: others keep what they earn while they wait, but
- * whoever answers requests does not wait for that, and where memory changes hands all is longer. */
-enum { TURN_QUANTA = 10, TURN_QUANTA_LATENCY = 2, TURN_QUANTA_CROWDED = 4 };
-
-/* Where the GPU idles before a time slice because the host wakes its threads late, the time slice is so
- * many times longer than that, up to this. */
-enum { CHANGE_TIMES = 60, CHANGE_FOLLOW = 8 };
-#define CHANGE_MOST_NS  (10 * NS_PER_MS)
-#define QUANTUM_MOST_NS (100 * NS_PER_MS)
-
 /* What is submitted cannot be called back: whoever waits, waits for it. */
 #define IN_FLIGHT_NS         (4 * NS_PER_MS)
 #define IN_FLIGHT_LATENCY_NS (1 * NS_PER_MS)
@@ -143,85 +132,17 @@ void timeslices_report(struct timeslices *timeslices, int tenant,
         t->report = *report;
 }
 
-/* Waits for a time slice; may have to wait for its balance first. */
-static bool tenant_waits(const struct timeslices_tenant *tenant)
-{
-        return tenant->state == TIMESLICES_OUT && tenant->report.wants && !tenant->is_deaf;
-}
-
-static bool tenant_is_due(const struct timeslices_tenant *tenant)
-{
-        return tenant_waits(tenant) && tenant->balance_ns >= 0;
-}
-
 /* Of those who are due, the one that had least for its weight. */
 static int next_holder(const struct timeslices *timeslices)
 {
         int best = TIMESLICES_NOBODY;
 
         for (int i = 0; i < timeslices->high; i++)
-                if (tenant_is_due(&timeslices->tenants[i]) &&
+                if (timeslice_tenant_is_due(&timeslices->tenants[i]) &&
                     (best == TIMESLICES_NOBODY ||
                      timeslices->tenants[i].virtual_time < timeslices->tenants[best].virtual_time))
                         best = i;
         return best;
-}
-
-static bool latency_is_present(const struct timeslices *timeslices)
-{
-        for (int i = 0; i < timeslices->high; i++) {
-                const struct timeslices_tenant *tenant = &timeslices->tenants[i];
-
-                if (tenant->state != TIMESLICES_ABSENT && tenant->limits.is_latency &&
-                    tenant->wanted_ns && timeslices->clock_ns - tenant->wanted_ns < PRESENT_NS)
-                        return true;
-        }
-        return false;
-}
-
-static bool latency_waits(const struct timeslices *timeslices)
-{
-        for (int i = 0; i < timeslices->high; i++)
-                if (timeslices->tenants[i].limits.is_latency &&
-                    tenant_is_due(&timeslices->tenants[i]))
-                        return true;
-        return false;
-}
-
-uint64_t timeslices_quantum_ns(const struct timeslices *timeslices)
-{
-        if (timeslices->swap_ns)
-                return timeslice_cost_crowded_quantum_ns(timeslices->swap_ns);
-        if (latency_waits(timeslices))
-                return 1 * NS_PER_MS;
-        return latency_is_present(timeslices) ? 4 * NS_PER_MS : 10 * NS_PER_MS;
-}
-
-/* A holder that is behind the next one gets the difference on top: one long time slice, not several with
- * a drain between them. */
-static uint64_t own_quantum_ns(const struct timeslices *timeslices,
-                               const struct timeslices_tenant *holder)
-{
-        const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
-        const uint64_t worth_ns = holder->change_ns * CHANGE_TIMES;
-
-        if (timeslices->swap_ns || latency_is_present(timeslices) || worth_ns <= quantum_ns)
-                return quantum_ns;
-        return worth_ns < QUANTUM_MOST_NS ? worth_ns : QUANTUM_MOST_NS;
-}
-
-static uint64_t timeslice_length_ns(const struct timeslices *timeslices,
-                                    const struct timeslices_tenant *holder,
-                                    const struct timeslices_tenant *next)
-{
-        const uint64_t quantum_ns = own_quantum_ns(timeslices, holder);
-        const uint64_t behind_ns = timeslice_cost_behind_ns(holder, next);
-        const uint64_t most_ns =
-                quantum_ns * (timeslices->swap_ns              ? TURN_QUANTA_CROWDED
-                              : latency_is_present(timeslices) ? TURN_QUANTA_LATENCY
-                                                               : TURN_QUANTA);
-
-        return quantum_ns + behind_ns < most_ns ? quantum_ns + behind_ns : most_ns;
 }
 
 static void holder_close(struct timeslices *timeslices, struct timeslices_tenant *holder)
@@ -328,29 +249,10 @@ static bool holder_is_over(struct timeslices *timeslices, struct timeslices_tena
         return timeslices->clock_ns >= holder->deadline_ns || is_silent(timeslices, holder);
 }
 
-/* How long the GPU idled although this one waited. What a tenant says of it makes its own time slices
- * longer, which others have back. */
-static void change_judge(const struct timeslices *timeslices, struct timeslices_tenant *holder)
-{
-        const uint64_t from_ns = timeslices->ended_ns > holder->wants_since_ns
-                                         ? timeslices->ended_ns
-                                         : holder->wants_since_ns;
-        uint64_t idle_ns =
-                holder->report.begun_ns > from_ns ? holder->report.begun_ns - from_ns : 0;
-
-        holder->is_timed = true;
-        idle_ns = idle_ns < CHANGE_MOST_NS ? idle_ns : CHANGE_MOST_NS;
-        /* What was said to end early and did not looks like idling: one that was short counts at once. */
-        holder->change_ns =
-                idle_ns < holder->change_ns
-                        ? idle_ns
-                        : (holder->change_ns * (CHANGE_FOLLOW - 1) + idle_ns) / CHANGE_FOLLOW;
-}
-
 static void holder_step(struct timeslices *timeslices, struct timeslices_tenant *holder)
 {
         if (holder->has_begun && !holder->is_timed && holder->report.begun_ns >= holder->granted_ns)
-                change_judge(timeslices, holder);
+                timeslice_change_judge(timeslices, holder);
         const bool is_untaken = !holder->has_begun &&
                                 passed_ns(timeslices, holder->timeslice_since_ns) >= TAKE_UP_NS;
 
@@ -471,7 +373,7 @@ static uint64_t tenant_timer_ns(const struct timeslices *timeslices,
         case TIMESLICES_FREE:
                 return tenant->state_since_ns + tenant->return_ns;
         case TIMESLICES_OUT:
-                return tenant_waits(tenant) && tenant->balance_ns < 0
+                return timeslice_tenant_waits(tenant) && tenant->balance_ns < 0
                                ? timeslices->clock_ns + timeslice_cost_pay_ns(tenant)
                                : TIMESLICES_NEVER;
         default:
@@ -522,8 +424,8 @@ struct timeslices_grant timeslices_grant(const struct timeslices *timeslices, in
                                : t->state == TIMESLICES_FREE ? TIMESLICES_NEVER
                                                              : 0,
                 .quantum_ns = timeslices_quantum_ns(timeslices),
-                .in_flight_ns =
-                        latency_is_present(timeslices) ? IN_FLIGHT_LATENCY_NS : IN_FLIGHT_NS,
+                .in_flight_ns = timeslice_latency_is_present(timeslices) ? IN_FLIGHT_LATENCY_NS
+                                                                         : IN_FLIGHT_NS,
                 .not_before_ns = t->state == TIMESLICES_HOLDER ? not_before_ns(timeslices) : 0,
                 .is_crowded = timeslices->swap_ns > 0,
         };
