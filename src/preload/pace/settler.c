@@ -2,17 +2,13 @@
 /* settler: one thread for all devices. */
 #include "settler.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #include "clock.h"
 #include "futex.h"
-#include "libc_lookup.h"
-#include "log.h"
 #include "meter.h"
+#include "own_thread.h"
 #include "region_pending.h"
 
 /* Once all is settled it stays awake a while: a program that launches and waits by turns would have to
@@ -73,32 +69,6 @@ static void *settler_run(void *unused)
         return NULL;
 }
 
-typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-
-/* Looked up, because it moved from one library to another between the releases of glibc that we run
- * with. The program's signals are its own threads'. */
-static bool thread_start(void)
-{
-        pthread_create_fn *create =
-                (pthread_create_fn *)libc_dlsym()(RTLD_DEFAULT, "pthread_create");
-        sigset_t all, before;
-        pthread_attr_t detached;
-        pthread_t thread;
-
-        if (!create || pthread_attr_init(&detached) != 0)
-                return false;
-        pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-        sigfillset(&all);
-        sigprocmask(SIG_SETMASK, &all, &before);
-        const int r = create(&thread, &detached, settler_run, NULL);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&detached);
-        if (r != 0)
-                log_warn("no thread to settle work that the program does not wait for: error %d",
-                         r);
-        return r == 0;
-}
-
 void settler_watch(void)
 {
         uint32_t state = atomic_load_explicit(&settler.state, memory_order_relaxed);
@@ -106,7 +76,7 @@ void settler_watch(void)
 
         if (state == SETTLER_NONE &&
             atomic_compare_exchange_strong(&settler.state, &state, SETTLER_STARTED) &&
-            !thread_start())
+            !own_thread_start(settler_run, NULL, "settle work that the program does not wait for"))
                 atomic_store(&settler.state, SETTLER_FAILED);
         if (atomic_load(&settler.is_asleep))
                 futex_ring(&settler.kick);

@@ -2,19 +2,15 @@
 /* timeslice: taking them, and the keeper that ends them. */
 #include "timeslice.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "clock.h"
 #include "futex.h"
 #include "gate_timeslice.h"
-#include "libc_lookup.h"
-#include "log.h"
 #include "meter.h"
+#include "own_thread.h"
 #include "region_layout.h"
 #include "swap.h"
 
@@ -136,38 +132,16 @@ static void *keeper_run(void *argument)
         return NULL;
 }
 
-typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-
-/* Looked up, because it moved from one library to another between the releases of glibc that we run
- * with. The program's signals are its own threads'. */
-static bool thread_start(struct keeper *keeper)
-{
-        pthread_create_fn *create =
-                (pthread_create_fn *)libc_dlsym()(RTLD_DEFAULT, "pthread_create");
-        sigset_t all, before;
-        pthread_attr_t detached;
-        pthread_t thread;
-
-        if (!create || pthread_attr_init(&detached) != 0)
-                return false;
-        pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-        sigfillset(&all);
-        sigprocmask(SIG_SETMASK, &all, &before);
-        const int r = create(&thread, &detached, keeper_run, keeper);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&detached);
-        if (r != 0)
-                log_warn("no thread to keep time slices with other containers: error %d", r);
-        return r == 0;
-}
-
 static bool keeper_is_there(unsigned device_index)
 {
         struct keeper *keeper = &keepers[device_index];
         uint32_t state = KEEPER_NONE;
 
         if (atomic_compare_exchange_strong(&keeper->state, &state, KEEPER_STARTED)) {
-                state = thread_start(keeper) ? KEEPER_STARTED : KEEPER_FAILED;
+                state = own_thread_start(keeper_run, keeper,
+                                         "keep time slices with other containers")
+                                ? KEEPER_STARTED
+                                : KEEPER_FAILED;
                 atomic_store(&keeper->state, state);
         }
         return state == KEEPER_STARTED;
