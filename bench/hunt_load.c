@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_must.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
 #include "machine.h"
@@ -44,18 +45,6 @@ struct load {
         CUgraphExec graphs[GRAPHS]; /* by the place of their word */
         unsigned stream;            /* current */
 };
-
-static void must(CUresult result, const char *what)
-{
-        const char *name = "?";
-
-        if (result == CUDA_SUCCESS)
-                return;
-        cuGetErrorName(result, &name);
-        fprintf(stderr, "hunt_load: %s: %s\n", what, name);
-        exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void launch(const struct load *load, unsigned kernel)
 {

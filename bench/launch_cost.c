@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench_clock.h"
+#include "bench_must.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
 #include "machine.h"
@@ -26,15 +27,6 @@ static struct bench {
         CUgraphExec graph;
         CUdeviceptr memory;
 } bench;
-
-static void must(CUresult result, const char *what)
-{
-        if (result == CUDA_SUCCESS)
-                return;
-        fprintf(stderr, "launch_cost: %s: %d\n", what, (int)result);
-        exit(1);
-}
-#define MUST(call) must(call, #call)
 
 enum work { WORK_KERNEL, WORK_GRAPH, WORK_FILL };
 

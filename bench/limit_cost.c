@@ -20,6 +20,7 @@
 
 #include "bench_clock.h"
 #include "bench_machine.h"
+#include "bench_must.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
 
@@ -40,18 +41,6 @@ struct bench {
         CUdeviceptr place;
         size_t refused_bytes;
 };
-
-static void must(CUresult result, const char *what)
-{
-        const char *name = "?";
-
-        if (result == CUDA_SUCCESS)
-                return;
-        cuGetErrorName(result, &name);
-        fprintf(stderr, "limit_cost: %s: %s\n", what, name);
-        exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void launch(struct bench *bench)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_must.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
 #include "machine.h"
@@ -37,18 +38,6 @@ struct load {
         CUstream streams[STREAMS];
         CUgraphExec graphs[GRAPHS];
 };
-
-static void must(CUresult result, const char *what)
-{
-        const char *name = "?";
-
-        if (result == CUDA_SUCCESS)
-                return;
-        cuGetErrorName(result, &name);
-        fprintf(stderr, "share_load: %s: %s\n", what, name);
-        exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void launch(const struct load *load, unsigned kernel, unsigned stream)
 {

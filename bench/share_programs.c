@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_must.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
 
@@ -39,18 +40,6 @@ struct program {
         CUdeviceptr memory;
         unsigned rounds;
 };
-
-static void must(CUresult result, const char *what)
-{
-        const char *name = "?";
-
-        if (result == CUDA_SUCCESS)
-                return;
-        cuGetErrorName(result, &name);
-        fprintf(stderr, "share_programs: %s: %s\n", what, name);
-        exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void context_open(struct program *p)
 {

@@ -10,6 +10,7 @@
 
 #include "bench_clock.h"
 #include "bench_machine.h"
+#include "bench_must.h"
 #include "clock.h"
 #include "cuda_prototypes.h"
 #include "nvml_prototypes.h"
@@ -33,18 +34,6 @@ struct bench {
         char bytes[4096];
         unsigned rounds;
 };
-
-static void must(CUresult result, const char *what)
-{
-        const char *name = "?";
-
-        if (result == CUDA_SUCCESS)
-                return;
-        cuGetErrorName(result, &name);
-        fprintf(stderr, "sim_cost: %s: %s\n", what, name);
-        exit(1);
-}
-#define MUST(call) must(call, #call)
 
 static void launch(struct bench *bench)
 {
