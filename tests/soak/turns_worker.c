@@ -52,7 +52,6 @@ static bool is_excused(const struct board *board, unsigned index)
 
 static void token_take(struct board *board, unsigned index, struct gpu_timeslice *turn)
 {
-        atomic_store(&board->workers[index].lapses, atomic_load(&turn->grant->lapses));
         const uint32_t other = atomic_exchange(&board->holder, index + 1);
         if (other == 0 || other == index + 1)
                 return;
@@ -111,6 +110,8 @@ int turns_worker(struct board *board, unsigned index)
                 return 1;
         atomic_store(&board->workers[index].is_killed, false);
         for (unsigned round = index;; round++) {
+                /* Before: who begins and loses its processor may be given up before it can say so. */
+                atomic_store(&board->workers[index].lapses, atomic_load(&turn.grant->lapses));
                 gpu_timeslice_begin(&turn);
                 const bool has_token =
                         turn.until_ns == 0 && (turn.number & GPU_STATE_MASK) == GPU_OPEN;
