@@ -344,10 +344,10 @@ class Standalone(StandaloneCase):
 
         self.assertTrue(eventually(lambda: min(turns()) > 20), f"no turns: {turns()}")
         before, begin = busy(), time.monotonic()
-        time.sleep(2)
+        time.sleep(5)
         passed = (time.monotonic() - begin) * 1e9
         shares = [(now - then) / passed for now, then in zip(busy(), before)]
-        # A host that is busy may leave them less, and never more.
+        # A host that is busy may leave them less; what they could not use meanwhile they may use a little later.
         for share, cores in zip(shares, (0.3, 0.6)):
             self.assertLess(share, cores + 0.03, shares)
             self.assertGreater(share, cores / 3, shares)
