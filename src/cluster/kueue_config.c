@@ -93,7 +93,7 @@ static int take(struct asked *asked, int option, const char *value, struct err *
                 asked->kubeconfig = value;
                 return 0;
         default: /* a row without its case */
-                return err_set(e, -EINVAL, "option %d is not implemented", option);
+                return err_set(e, -EINVAL, "internal error: option %d has no case", option);
         }
 }
 

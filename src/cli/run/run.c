@@ -106,7 +106,7 @@ static int limit_option(struct run_limits *limits, int option, const char *value
         case PRIORITY:
                 return share_compute_priority(value, &limits->compute, e);
         default: /* a row without its case */
-                return err_set(e, -EINVAL, "option %d is not implemented", option);
+                return err_set(e, -EINVAL, "internal error: option %d has no case", option);
         }
 }
 

@@ -105,7 +105,7 @@ static int set_option(struct set_request *request, int option, const char *value
         case MEMORY:
                 return share_memory_size(value, memory, e);
         default: /* a row without its case */
-                return err_set(e, -EINVAL, "option %d is not implemented", option);
+                return err_set(e, -EINVAL, "internal error: option %d has no case", option);
         }
 }
 
