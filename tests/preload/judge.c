@@ -8,7 +8,8 @@
 #include "clock.h"
 
 #define POINTS     2.0
-#define STARVED    5  /* of a host that is busy, this part of the limit */
+#define TRIES      3  /* of a host that is busy */
+#define STARVED    2  /* of a host that stays busy, this part of the limit */
 #define STALL_MOST 10 /* percent of the time */
 
 /* Microseconds in which some task waited for a CPU. A kernel that does not say counts as busy: it rises always. */
@@ -48,7 +49,7 @@ void judge_limit(double limit, double (*measure)(void *closure), void *closure)
 {
         struct trial trial = try_once(measure, closure);
 
-        if (!is_near(trial.load, limit) && trial.was_busy)
+        for (int i = 1; i < TRIES && !is_near(trial.load, limit) && trial.was_busy; i++)
                 trial = try_once(measure, closure);
         if (is_near(trial.load, limit) ||
             (trial.was_busy && trial.load < limit && trial.load > limit / STARVED))
