@@ -71,6 +71,13 @@ class Tenants(Case):
         self.both_work(small, large)
         self.assertAlmostEqual(self.shares(small, large, seconds=3)[0], 0.50, delta=0.06)
 
+    def test_late_wake_ups_take_nothing_from_large_kernels(self):
+        self.gpu.env["LD_PRELOAD"] = self.gpu.late_wakes
+        small = self.start("async_50us", "--cores", 50, *SOFT)
+        large = self.start("async_5ms", "--cores", 50, *SOFT)
+        self.both_work(small, large)
+        self.assertAlmostEqual(self.shares(small, large, seconds=4)[0], 0.50, delta=0.06)
+
     def test_what_is_lent_is_taken_back_by_weight(self):
         first = self.start("async_1ms", "--cores", 25, *SOFT)
         self.both_work(first)

@@ -110,6 +110,14 @@ static unsigned outer_factor(void)
         return atomic_load_explicit(&batch_outer_events, memory_order_relaxed) ? OUTER_FACTOR : 1;
 }
 
+/* A piece that is longer than the bound by itself: the next one follows it before it ends, so that the device has
+ * work while this thread wakes up. One at a time, because it may take longer than it should. */
+static bool is_ending(const struct backlog *backlog, uint64_t bound_ns)
+{
+        return backlog->is_single && !backlog->is_guess &&
+               backlog->due_ns <= clock_now_ns() + bound_ns / 2;
+}
+
 /* How long to wait for work that is in flight; 0: there is little, or it does not end. */
 static uint64_t in_flight_wait_ns(unsigned device_index, CUstream stream,
                                   const struct backlog *backlog, uint64_t waited_ns)
@@ -118,7 +126,7 @@ static uint64_t in_flight_wait_ns(unsigned device_index, CUstream stream,
         const uint64_t bound_ns = gate_timeslice_in_flight_ns(
                 device_index, gate_compute_in_flight_ns(device_index) * outer_factor());
 
-        if (backlog->planned_ns <= bound_ns || waited_ns > most_ns)
+        if (backlog->planned_ns <= bound_ns || waited_ns > most_ns || is_ending(backlog, bound_ns))
                 return 0;
         const uint64_t nap_ns = waited_ns / 16 > NAP_NS ? waited_ns / 16 : NAP_NS;
         const uint64_t now_ns = clock_now_ns();

@@ -352,7 +352,8 @@ struct backlog meter_backlog(unsigned device_index)
         struct backlog backlog = { .planned_ns = a->planned_ns,
                                    .due_ns = a->due_ns,
                                    .oldest = a->first ? a->first->stream : NULL,
-                                   .is_guess = a->guesses > 0 };
+                                   .is_guess = a->guesses > 0,
+                                   .is_single = a->first && !a->first->next };
         lock_give(&a->lock);
         return backlog;
 }

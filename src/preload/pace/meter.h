@@ -52,6 +52,7 @@ struct backlog {
         CUstream oldest; /* whose end is awaited first */
         uint64_t due_ns; /* when all of it should be done */
         bool is_guess;   /* some of it takes nobody knows how long */
+        bool is_single;  /* one piece, or several that were measured together */
 };
 struct backlog meter_backlog(unsigned device_index);
 
