@@ -76,7 +76,7 @@ static void process_read(const Vgpu__V1__Process *from, struct share_view *share
                 const Vgpu__V1__ProcessDevice *use = from->gpus[i];
 
                 vec_push(&process.gpus,
-                         &(struct process_gpu){ .gpu = use->place,
+                         &(struct process_gpu){ .gpu = use->index,
                                                 .kinds = { [REGION_DEVICE] = use->device_bytes,
                                                            [REGION_MANAGED] = use->managed_bytes,
                                                            [REGION_CONTEXT] = use->context_bytes,

@@ -78,7 +78,7 @@ static bool devices_put(Vgpu__V1__Share *message, const struct share_copy *copy,
                         return false;
                 vgpu__v1__device_share__init(device);
                 message->gpus[message->n_gpus++] = device;
-                device->place = i;
+                device->index = i;
                 limits_put(device, &copy->devices[i]);
                 if (!text_put(&device->uuid, copy->devices[i].uuid))
                         return false;
@@ -103,7 +103,7 @@ static bool process_device_put(Vgpu__V1__Process *message, const struct region_r
                 return false;
         vgpu__v1__process_device__init(device);
         message->gpus[message->n_gpus++] = device;
-        device->place = index;
+        device->index = index;
         device->device_bytes = use.kinds[REGION_DEVICE];
         device->managed_bytes = use.kinds[REGION_MANAGED];
         device->context_bytes = use.kinds[REGION_CONTEXT];
