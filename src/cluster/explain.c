@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pod's stations: admission, gates, the scheduler, its node. */
+/* A pod's states: admission, gates, the scheduler, its node. */
 #include "explain.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include "pod_allocation.h"
 #include "pod_ref.h"
 
-static void station_set(json_t *to, const char *station, const char *format, ...)
+static void state_set(json_t *to, const char *state, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-static void station_set(json_t *to, const char *station, const char *format, ...)
+static void state_set(json_t *to, const char *state, const char *format, ...)
 {
         char sentence[512];
         va_list arguments;
@@ -22,14 +22,14 @@ static void station_set(json_t *to, const char *station, const char *format, ...
         va_start(arguments, format);
         vsnprintf(sentence, sizeof sentence, format, arguments);
         va_end(arguments);
-        json_object_set_new(to, "station", json_string(station));
+        json_object_set_new(to, "state", json_string(state));
         json_object_set_new(to, "sentence", json_string(sentence));
 }
 
 /* What each container asks of each of its GPUs. */
-static json_t *asks_of(const struct gpu_request *gpu_request)
+static json_t *requests_of(const struct gpu_request *gpu_request)
 {
-        json_t *asks = json_array();
+        json_t *requests = json_array();
 
         for (unsigned i = 0; i < gpu_request->pod.need_count; i++) {
                 const struct placement_need *need = &gpu_request->pod.needs[i];
@@ -42,13 +42,13 @@ static json_t *asks_of(const struct gpu_request *gpu_request)
                 else
                         json_object_set_new(ask, "memory_percent",
                                             json_integer((json_int_t)need->memory_percent));
-                json_array_append_new(asks, ask);
+                json_array_append_new(requests, ask);
         }
-        return asks;
+        return requests;
 }
 
 /* What kube-scheduler said last of a pod that it could not place. */
-static const char *scheduler_said(const json_t *pod)
+static const char *scheduler_message(const json_t *pod)
 {
         const json_t *conditions = json_object_get(json_object_get(pod, "status"), "conditions");
         const json_t *condition;
@@ -118,12 +118,12 @@ static bool gates_explain(const json_t *pod, json_t *to)
         if (!gate)
                 return false;
         if (strcmp(gate, "kueue.x-k8s.io/admission") == 0)
-                station_set(to, "quota",
-                            "it waits for quota in Kueue's queue '%s'; see 'kubectl get workloads'",
-                            json_read_text_in(json_object_get(pod, "metadata"), "labels",
-                                              "kueue.x-k8s.io/queue-name"));
+                state_set(to, "quota",
+                          "it waits for quota in Kueue's queue '%s'; see 'kubectl get workloads'",
+                          json_read_text_in(json_object_get(pod, "metadata"), "labels",
+                                            "kueue.x-k8s.io/queue-name"));
         else
-                station_set(to, "gated", "it is held back by the scheduling gate '%s'", gate);
+                state_set(to, "gated", "it is held back by the scheduling gate '%s'", gate);
         return true;
 }
 
@@ -132,7 +132,7 @@ static void waiting_explain(const struct explain_facts *facts,
 {
         const json_t *annotations = json_read_annotations(facts->pod);
         const char *scheduler = json_read_text_in(facts->pod, "spec", "schedulerName");
-        const char *said = scheduler_said(facts->pod);
+        const char *said = scheduler_message(facts->pod);
         const char *nominated = json_read_text_in(json_object_get(facts->pod, "metadata"),
                                                   "annotations", NOMINATED_NODE_ANNOTATION);
         const size_t fitting = nodes_ask(facts, gpu_request, to);
@@ -140,29 +140,29 @@ static void waiting_explain(const struct explain_facts *facts,
 
         if (gates_explain(facts->pod, to))
                 return;
-        json_object_set_new(to, "scheduler_said", json_string(said));
+        json_object_set_new(to, "scheduler_message", json_string(said));
         if (!json_object_get(annotations, "vgpu.io/container-uuids"))
-                station_set(to, "webhook",
-                            "vgpu-webhook has not seen it: it is older than the webhook, or its "
-                            "namespace is left out; delete it and make it again");
+                state_set(to, "webhook",
+                          "vgpu-webhook has not seen it: it is older than the webhook, or its "
+                          "namespace is left out; delete it and make it again");
         else if (strcmp(scheduler, "default-scheduler") == 0 && fitting > 0 && *said)
-                station_set(to, "scheduler",
-                            "it waits for the scheduler '%s', which may not ask vgpu-scheduler",
-                            scheduler);
+                state_set(to, "scheduler",
+                          "it waits for the scheduler '%s', which may not ask vgpu-scheduler",
+                          scheduler);
         else if (all == 0)
-                station_set(to, "full", "the cluster has no nodes");
+                state_set(to, "full", "the cluster has no nodes");
         else if (fitting == 0 && *nominated)
-                station_set(to, "preempts",
-                            "node %s is nominated for it; it waits until vgpu-scheduler has "
-                            "evicted pods of lower priority there",
-                            nominated);
+                state_set(to, "preempts",
+                          "node %s is nominated for it; it waits until vgpu-scheduler has "
+                          "evicted pods of lower priority there",
+                          nominated);
         else if (fitting == 0)
-                station_set(to, "full", "it fits on no node");
+                state_set(to, "full", "it fits on no node");
         else
-                station_set(to, "scheduler",
-                            "it fits on %zu of %zu nodes and waits for the scheduler "
-                            "'%s'",
-                            fitting, all, scheduler);
+                state_set(to, "scheduler",
+                          "it fits on %zu of %zu nodes and waits for the scheduler "
+                          "'%s'",
+                          fitting, all, scheduler);
 }
 
 static json_t *gpus_of(const struct allocation *allocation)
@@ -181,7 +181,7 @@ static json_t *gpus_of(const struct allocation *allocation)
 }
 
 /* Why a container of a placed pod does not run yet; "": nothing is said. */
-static const char *container_said(const json_t *pod)
+static const char *container_message(const json_t *pod)
 {
         const json_t *status = json_object_get(pod, "status"), *entry;
         size_t i;
@@ -200,20 +200,19 @@ static const char *container_said(const json_t *pod)
 static void placed_explain(const json_t *pod, const struct allocation *allocation, json_t *to)
 {
         const char *phase = json_read_text_in(pod, "status", "phase"), *node = allocation->node;
-        const char *said = container_said(pod);
+        const char *said = container_message(pod);
 
         json_object_set_new(to, "gpus", gpus_of(allocation));
         if (strcmp(phase, "Running") == 0 && !*said)
-                station_set(to, "running", "it runs on %s", node);
+                state_set(to, "running", "it runs on %s", node);
         else if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
-                station_set(to, "ended", "it has ended (%s) on %s and holds nothing any more",
-                            phase, node);
+                state_set(to, "ended", "it has ended (%s) on %s and holds nothing any more", phase,
+                          node);
         else if (*said)
-                station_set(to, "node", "it has its GPUs on %s; its container waits: %s", node,
-                            said);
+                state_set(to, "node", "it has its GPUs on %s; its container waits: %s", node, said);
         else
-                station_set(to, "node", "it has its GPUs on %s and waits for the node to start it",
-                            node);
+                state_set(to, "node", "it has its GPUs on %s and waits for the node to start it",
+                          node);
 }
 
 static enum explain_verdict bound_explain(const json_t *pod, json_t *to)
@@ -224,12 +223,12 @@ static enum explain_verdict bound_explain(const json_t *pod, json_t *to)
 
         json_object_set(to, "node", json_object_get(json_object_get(pod, "spec"), "nodeName"));
         if (r < 0) {
-                station_set(to, "unaccounted",
-                            "it is on %s without a decision of vgpu-scheduler (%s): it gets no "
-                            "GPU; '%s' has placed it, or somebody by hand",
-                            json_read_text_in(pod, "spec", "nodeName"),
-                            r == -ENOENT ? "none is there" : e.text,
-                            json_read_text_in(pod, "spec", "schedulerName"));
+                state_set(to, "unaccounted",
+                          "it is on %s without a decision of vgpu-scheduler (%s): it gets no "
+                          "GPU; '%s' has placed it, or somebody by hand",
+                          json_read_text_in(pod, "spec", "nodeName"),
+                          r == -ENOENT ? "none is there" : e.text,
+                          json_read_text_in(pod, "spec", "schedulerName"));
                 return EXPLAIN_WAITS;
         }
         placed_explain(pod, &allocation, to);
@@ -250,12 +249,12 @@ json_t *explain_make(const struct explain_facts *facts, enum explain_verdict *re
         if (!to)
                 return NULL;
         if (gpu_request_read(facts->pod, facts->with_gpu, &gpu_request, &e) < 0) {
-                station_set(to, "refused", "what it asks for cannot be: %s", e.text);
+                state_set(to, "refused", "what it asks for cannot be: %s", e.text);
                 return to;
         }
-        json_object_set_new(to, "asks", asks_of(&gpu_request));
+        json_object_set_new(to, "requests", requests_of(&gpu_request));
         if (gpu_request.pod.need_count == 0) {
-                station_set(to, "nothing", "it asks for no share of a GPU");
+                state_set(to, "nothing", "it asks for no share of a GPU");
                 *ret_verdict = EXPLAIN_NOTHING;
         } else if (*json_read_text_in(facts->pod, "spec", "nodeName")) {
                 *ret_verdict = bound_explain(facts->pod, to);

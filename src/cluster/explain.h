@@ -13,7 +13,7 @@ struct explain_facts {
 
 enum explain_verdict { EXPLAIN_PLACED, EXPLAIN_WAITS, EXPLAIN_NOTHING };
 
-/* {"namespace","name","uid","station","sentence","asks":[…],"node","gpus":[…],"nodes":[…],…}; see
+/* {"namespace","name","uid","state","sentence","requests":[…],"node","gpus":[…],"nodes":[…],…}; see
  * vgpu-explain(1). The caller's; NULL: out of memory. */
 json_t *explain_make(const struct explain_facts *facts, enum explain_verdict *ret_verdict);
 

@@ -63,13 +63,13 @@ static int agent_find(struct cluster_session *session, const char *node, char pa
 void explain_live(struct cluster_session *session, json_t *explanation)
 {
         json_t *gpus = json_object_get(explanation, "gpus");
-        const char *station = json_string_value(json_object_get(explanation, "station"));
+        const char *state = json_string_value(json_object_get(explanation, "state"));
         const char *node = json_string_value(json_object_get(explanation, "node"));
         autofree char *metrics = NULL;
         struct err e = { 0 };
         char path[640], sentence[512];
 
-        if (!node || !station || strcmp(station, "running") != 0)
+        if (!node || !state || strcmp(state, "running") != 0)
                 return;
         int r = agent_find(session, node, path, &e);
 
@@ -84,5 +84,5 @@ void explain_live(struct cluster_session *session, json_t *explanation)
                  "shows "
                  "it",
                  r < 0 ? e.text : "vgpu-node tells of no share of it", node);
-        json_object_set_new(explanation, "use_unknown", json_string(sentence));
+        json_object_set_new(explanation, "usage_error", json_string(sentence));
 }

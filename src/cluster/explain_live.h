@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Explain, live: adds to an explanation of a running pod what its containers hold and use now, or says why that
- * is not known ("use_unknown"). */
+ * is not known ("usage_error"). */
 #pragma once
 
 #include "cluster_session.h"

@@ -53,7 +53,7 @@ static void use_add(struct table *table, const json_t *row)
 /* What containers ask for, or have; and hold and use, if that is known of one. */
 static void containers_print(const json_t *rows, bool are_gpus)
 {
-        const char *const titles[] = { "CONTAINER", are_gpus ? "GPU" : "ASKS FOR",
+        const char *const titles[] = { "CONTAINER", are_gpus ? "GPU" : "REQUESTS",
                                        "MEMORY",    "CORES",
                                        "HOLDS",     "USES" };
         bool is_live = false;
@@ -128,15 +128,15 @@ static void nodes_print(const json_t *nodes, const json_t *fitting)
 void explain_print(const json_t *explanation)
 {
         const json_t *nodes = json_object_get(explanation, "nodes");
-        const char *said = json_read_text(explanation, "scheduler_said");
-        const char *unknown = json_read_text(explanation, "use_unknown");
+        const char *said = json_read_text(explanation, "scheduler_message");
+        const char *unknown = json_read_text(explanation, "usage_error");
 
         printf("pod %s/%s: %s\n", json_read_text(explanation, "namespace"),
                json_read_text(explanation, "name"), json_read_text(explanation, "sentence"));
         if (json_object_get(explanation, "gpus"))
                 containers_print(json_object_get(explanation, "gpus"), true);
-        else if (json_array_size(json_object_get(explanation, "asks")))
-                containers_print(json_object_get(explanation, "asks"), false);
+        else if (json_array_size(json_object_get(explanation, "requests")))
+                containers_print(json_object_get(explanation, "requests"), false);
         if (nodes)
                 nodes_print(nodes, json_object_get(explanation, "fitting"));
         if (*unknown)

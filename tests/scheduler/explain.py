@@ -84,7 +84,7 @@ def unknown(tap, bin_dir):
         "(pods/proxy is not yours)" in lab.explain()[1], True))
     lab.api.rules["GET", METRICS] = text_reply(metrics("another", 1, 1))
     tap.check("an agent that does not know the pod says nothing of it", differs(
-        "(vgpu-node tells of no share of it)" in json.loads(lab.explain("--json")[1])["use_unknown"], True))
+        "(vgpu-node tells of no share of it)" in json.loads(lab.explain("--json")[1])["usage_error"], True))
     lab.api.rules["GET", METRICS] = lambda request: None
     start = time.monotonic()
     code, text = lab.explain()
@@ -96,7 +96,7 @@ def pending(tap, bin_dir):
     lab = Lab(bin_dir, pod("runs", 10000))
     code, text = lab.explain("--json")
     tap.check("of a pod that waits nothing is asked that it does not need", differs(
-        (code, "use_unknown" in json.loads(text), lab.api.count("GET", "/api/v1/nodes") > 0), (3, False, True)))
+        (code, "usage_error" in json.loads(text), lab.api.count("GET", "/api/v1/nodes") > 0), (3, False, True)))
 
 
 def main(bin_dir):

@@ -154,7 +154,7 @@ static const struct command commands[] = {
           .options = explain_pod_options,
           .summary = "say why a pod waits for its GPUs, or where it went",
           .details = "Reads the pod, the nodes' GPUs and what other pods hold of them, and\n"
-                     "says at which station the pod is: admission, a queue, the scheduler, its\n"
+                     "says in which state the pod is: admission, a queue, the scheduler, its\n"
                      "node. Exits with 0 when it has its GPUs or needs none, with 3 when it\n"
                      "waits.\n\n"
                      "Examples:\n"

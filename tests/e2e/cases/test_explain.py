@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vgpu explain pod: every station, told from the real API server."""
+"""vgpu explain pod: every state, told from the real API server."""
 
 import json
 import os
@@ -21,10 +21,10 @@ def explain(cluster, name, *words):
     return done.returncode, done.stdout
 
 
-def station(cluster, name):
+def state(cluster, name):
     code, text = explain(cluster, name, "--json")
     found = json.loads(text)
-    return code, found["station"], found
+    return code, found["state"], found
 
 
 def ask(cluster, name, memory, annotations=None, **spec):
@@ -39,29 +39,29 @@ def explains(cluster):
         for number in range(3):
             ask(cluster, f"placed-{number}", 30000, SEEN)
         cluster.wait("three are bound", lambda: len(bound(cluster)) == 3, 60)
-        code, where, found = station(cluster, "placed-0")
+        code, where, found = state(cluster, "placed-0")
         expect((code, where) == (0, "node"), found)
         part, = found["gpus"]
         expect(part["uuid"].startswith(f"GPU-{found['node']}-") and part["memory_mib"] == 30000, found)
         ask(cluster, "waits", 30000, SEEN)
         cluster.wait("the fourth was tried", lambda: any("too few GPUs" in event for event in cluster.events("waits")), 60)
-        code, where, found = station(cluster, "waits")
-        expect((code, where) == (3, "full") and "too few GPUs" in found["scheduler_said"], found)
+        code, where, found = state(cluster, "waits")
+        expect((code, where) == (3, "full") and "too few GPUs" in found["scheduler_message"], found)
         reasons = {group["reason"]: group["names"] for group in found["nodes"]}
         expect(len(reasons["too few GPUs with 30000 MiB and 0 cores free: 0 of 1, 1 needed"]) == 3, reasons)
         code, text = explain(cluster, "waits")
         expect(code == 3 and "it fits on no node" in text and "too few GPUs with 30000 MiB" in text, text)
         ask(cluster, "gated", 100, SEEN, schedulingGates=[{"name": "somebody/else"}])
-        expect(station(cluster, "gated")[:2] == (3, "gated"), explain(cluster, "gated"))
+        expect(state(cluster, "gated")[:2] == (3, "gated"), explain(cluster, "gated"))
         ask(cluster, "unseen", 100, schedulerName="nobody")
-        expect(station(cluster, "unseen")[:2] == (3, "webhook"), explain(cluster, "unseen"))
+        expect(state(cluster, "unseen")[:2] == (3, "webhook"), explain(cluster, "unseen"))
         ask(cluster, "elsewhere", 100, SEEN, schedulerName="nobody")
-        code, where, found = station(cluster, "elsewhere")
+        code, where, found = state(cluster, "elsewhere")
         expect((code, where, len(found["fitting"])) == (3, "scheduler", 3), found)
         ask(cluster, "by-hand", 100, SEEN, nodeName=f"{cluster.namespace}-0")
-        expect(station(cluster, "by-hand")[:2] == (3, "unaccounted"), explain(cluster, "by-hand"))
+        expect(state(cluster, "by-hand")[:2] == (3, "unaccounted"), explain(cluster, "by-hand"))
         cluster.create(pod("plain"))
-        expect(station(cluster, "plain")[:2] == (0, "nothing"), explain(cluster, "plain"))
+        expect(state(cluster, "plain")[:2] == (0, "nothing"), explain(cluster, "plain"))
         code, text = explain(cluster, "absent")
         expect(code == 1 and f"there is no pod 'absent' in namespace '{cluster.namespace}'" in text, text)
         code, text = explain(cluster, "two", "words")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every station of a pod's way is told from what the API server has. */
+/* Every state of a pod is told from what the API server has. */
 #include "explain.h"
 
 #include <stdio.h>
@@ -40,8 +40,8 @@ static void way_done(struct way *way)
 }
 
 /* The pod's text: metadata, spec and status beyond what all have. */
-static const char *station(struct way *way, const char *memory, const char *metadata,
-                           const char *spec, const char *status)
+static const char *explained_state(struct way *way, const char *memory, const char *metadata,
+                                   const char *spec, const char *status)
 {
         char text[2048];
         json_error_t error;
@@ -60,7 +60,7 @@ static const char *station(struct way *way, const char *memory, const char *meta
                                                                  .cluster = &way->cluster },
                                         &way->verdict);
         json_decref(pod);
-        return json_string_value(json_object_get(way->explanation, "station"));
+        return json_string_value(json_object_get(way->explanation, "state"));
 }
 
 #define SEEN ",\"annotations\":{\"vgpu.io/container-uuids\":\"{}\"}"
@@ -73,23 +73,24 @@ TEST(a_pod_that_is_not_placed)
 {
         struct way way = way_new();
 
-        CHECK_STR(station(&way, "\"cpu\":\"1\"", "", "", ""), "nothing");
+        CHECK_STR(explained_state(&way, "\"cpu\":\"1\"", "", "", ""), "nothing");
         CHECK_EQ(way.verdict, EXPLAIN_NOTHING);
-        CHECK_STR(station(&way, "\"nvidia.com/gpucores\":\"700\"", "", "", ""), "refused");
+        CHECK_STR(explained_state(&way, "\"nvidia.com/gpucores\":\"700\"", "", "", ""), "refused");
         CHECK_EQ(way.verdict, EXPLAIN_WAITS);
-        CHECK_STR(station(&way, SMALL, "", "", ""), "webhook");
-        CHECK_STR(station(&way, LARGE, KEPT, "", ""), "preempts");
-        CHECK_STR(station(&way, SMALL, SEEN,
-                          ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]", ""),
+        CHECK_STR(explained_state(&way, SMALL, "", "", ""), "webhook");
+        CHECK_STR(explained_state(&way, LARGE, KEPT, "", ""), "preempts");
+        CHECK_STR(explained_state(&way, SMALL, SEEN,
+                                  ",\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]",
+                                  ""),
                   "quota");
-        CHECK_STR(station(&way, SMALL, SEEN, ",\"schedulingGates\":[{\"name\":\"x\"}]", ""),
+        CHECK_STR(explained_state(&way, SMALL, SEEN, ",\"schedulingGates\":[{\"name\":\"x\"}]", ""),
                   "gated");
-        CHECK_STR(station(&way, SMALL, SEEN, "", ""), "scheduler");
+        CHECK_STR(explained_state(&way, SMALL, SEEN, "", ""), "scheduler");
         CHECK_EQ(json_array_size(json_object_get(way.explanation, "fitting")), 1);
-        CHECK_STR(station(&way, LARGE, SEEN, "",
-                          "\"conditions\":[{\"type\":\"PodScheduled\",\"message\":\"m\"}]"),
+        CHECK_STR(explained_state(&way, LARGE, SEEN, "",
+                                  "\"conditions\":[{\"type\":\"PodScheduled\",\"message\":\"m\"}]"),
                   "full");
-        CHECK_STR(json_string_value(json_object_get(way.explanation, "scheduler_said")), "m");
+        CHECK_STR(json_string_value(json_object_get(way.explanation, "scheduler_message")), "m");
         const json_t *nodes = json_object_get(way.explanation, "nodes");
 
         CHECK_EQ(json_array_size(nodes), 2);
@@ -110,24 +111,28 @@ TEST(a_pod_that_is_on_a_node)
 {
         struct way way = way_new();
 
-        CHECK_STR(station(&way, SMALL, "", ON_A, "\"phase\":\"Running\""), "unaccounted");
+        CHECK_STR(explained_state(&way, SMALL, "", ON_A, "\"phase\":\"Running\""), "unaccounted");
         CHECK_EQ(way.verdict, EXPLAIN_WAITS);
-        CHECK_STR(station(&way, SMALL, DECIDED("another"), ON_A, "\"phase\":\"Running\""),
+        CHECK_STR(explained_state(&way, SMALL, DECIDED("another"), ON_A, "\"phase\":\"Running\""),
                   "unaccounted");
-        CHECK_STR(station(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Pending\""), "node");
+        CHECK_STR(explained_state(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Pending\""),
+                  "node");
         CHECK_EQ(way.verdict, EXPLAIN_PLACED);
-        CHECK_STR(station(&way, SMALL, DECIDED("u"), ON_A,
+        CHECK_STR(explained_state(
+                          &way, SMALL, DECIDED("u"), ON_A,
                           "\"phase\":\"Pending\",\"containerStatuses\":[{\"state\":{\"waiting\":{"
                           "\"reason\":\"ErrImagePull\"}}}]"),
                   "node");
         CHECK(strstr(json_string_value(json_object_get(way.explanation, "sentence")),
                      "ErrImagePull"));
-        CHECK_STR(station(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Running\""), "running");
+        CHECK_STR(explained_state(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Running\""),
+                  "running");
         const json_t *gpu = json_array_get(json_object_get(way.explanation, "gpus"), 0);
 
         CHECK_STR(json_string_value(json_object_get(gpu, "uuid")), "GPU-0");
         CHECK_EQ(json_integer_value(json_object_get(gpu, "memory_mib")), 600);
-        CHECK_STR(station(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Succeeded\""), "ended");
+        CHECK_STR(explained_state(&way, SMALL, DECIDED("u"), ON_A, "\"phase\":\"Succeeded\""),
+                  "ended");
         way_done(&way);
 }
 
@@ -137,9 +142,9 @@ TEST(a_pod_that_asks_by_the_operators_own_names)
         static const char asks[] = "\"gpu.example.com/gpumem\":\"6000\"";
         struct way way = way_new();
 
-        CHECK_STR(station(&way, asks, SEEN, "", ""), "nothing");
+        CHECK_STR(explained_state(&way, asks, SEEN, "", ""), "nothing");
         CHECK_EQ(resource_use_domain("gpu.example.com", NULL), 0);
-        CHECK_STR(station(&way, asks, SEEN, "", ""), "full");
+        CHECK_STR(explained_state(&way, asks, SEEN, "", ""), "full");
         way_done(&way);
 }
 
