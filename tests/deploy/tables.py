@@ -28,7 +28,7 @@ def rows_of(*words):
 
 
 def pattern_of(domain, with_gpu):
-    """vgpu.cel.asks for these values: names that match it are admitted by vgpu-webhook, others pass."""
+    """vgpu.cel.requestsGpu for these values: names that match it are admitted by vgpu-webhook, others pass."""
     text = read("helm/vgpu/templates/_names.tpl")
     gpu = re.search(r'\$gpu := ternary "(.*?)" "" \$values', text).group(1) if with_gpu else ""
     return re.search(r'\$names := printf "(.*?)"', text).group(1) % (domain.replace(".", "[.]"), gpu)

@@ -81,8 +81,8 @@ affinity:
 {{- concat $own .Values.webhook.trustedUsers | toJson -}}
 {{- end }}
 
-{{- /* CEL: does a container of this pod spec ask for a share of a GPU? */ -}}
-{{- define "vgpu.cel.asks" -}}
+{{- /* CEL: does a container of this pod spec request a share of a GPU? */ -}}
+{{- define "vgpu.cel.requestsGpu" -}}
 {{- $spec := index . 0 -}}
 {{- $values := index . 1 -}}
 {{- $gpu := ternary "|gpu$" "" $values.nvidiaGpu -}}
