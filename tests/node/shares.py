@@ -241,8 +241,8 @@ def growth(tap, node, api, runtime):
     tap.check("the decision follows, for the scheduler", differs(
         eventually(lambda: decided("grown") == runtime.memory("uid-grown"), 5), True))
     tap.check("the pod is told", differs(
-        eventually(lambda: any(told["reason"] == "GrowthTakenBack" and
-                               told["involvedObject"]["name"] == "grown" for told in api.events), 5), True))
+        eventually(lambda: any(event["reason"] == "GrowthRevoked" and
+                               event["involvedObject"]["name"] == "grown" for event in api.events), 5), True))
     api.put(pod("beyond", [node.uuids[6]], 39000, cores=0), "ADDED")
     tap.check("for what no growth can give, a new share is refused with a sentence", differs(
         eventually(lambda: "cannot fit" in str(runtime.ask("uid-beyond")[1:]), 5), True))

@@ -46,7 +46,7 @@ static void on_cut(void *owner, const struct share_growth_cut *cut)
                  held->container, amount, cut->gpu->index);
         log_warn("pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
         pod_notes_lower(options->client, held, NULL);
-        pod_notes_event(options->client, held, options->node_name, "GrowthTakenBack", sentence);
+        pod_notes_event(options->client, held, options->node_name, "GrowthRevoked", sentence);
 }
 
 void pod_shares_settle(const struct pod_watch_options *options)
