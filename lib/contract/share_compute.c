@@ -48,15 +48,15 @@ int share_compute_copies(const char *text, struct share_compute *compute, struct
 
 bool share_compute_is_said(const struct share_compute *compute)
 {
-        return compute->has_cores || compute->has_most || compute->is_latency != SHARE_UNSAID ||
-               compute->copies_count != SHARE_UNSAID;
+        return compute->has_cores || compute->has_most || compute->is_latency != SHARE_UNSET ||
+               compute->copies_count != SHARE_UNSET;
 }
 
-static void flag_put(enum share_answer answer, uint32_t flag, struct share_device *device)
+static void flag_put(enum share_tristate value, uint32_t flag, struct share_device *device)
 {
-        if (answer == SHARE_YES)
+        if (value == SHARE_YES)
                 device->flags |= flag;
-        if (answer == SHARE_NO)
+        if (value == SHARE_NO)
                 device->flags &= ~flag;
 }
 

@@ -12,8 +12,8 @@ struct share_compute {
         bool has_cores, has_most; /* said */
         unsigned cores_percent;   /* 0: no limit */
         unsigned most_percent;    /* --cores-max; 0: nothing is borrowed */
-        enum share_answer is_latency;
-        enum share_answer copies_count;
+        enum share_tristate is_latency;
+        enum share_tristate copies_count;
 };
 
 /* The values of --cores, --cores-max, --priority and --copies. */

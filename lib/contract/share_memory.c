@@ -40,7 +40,7 @@ int share_memory_host(const char *text, struct share_memory *memory, struct err 
 bool share_memory_is_said(const struct share_memory *memory)
 {
         return memory->bytes || memory->ratio > 0 || memory->host_bytes ||
-               memory->is_oversold != SHARE_UNSAID;
+               memory->is_oversold != SHARE_UNSET;
 }
 
 double share_memory_ratio_of(const struct share_device *device)

@@ -8,13 +8,13 @@
 #include "err.h"
 #include "share_layout.h"
 
-enum share_answer { SHARE_UNSAID, SHARE_YES, SHARE_NO };
+enum share_tristate { SHARE_UNSET, SHARE_YES, SHARE_NO };
 
 struct share_memory {
         uint64_t bytes;      /* 0: not said, in these three */
         double ratio;        /* of all its memory to the part on the GPU */
         uint64_t host_bytes; /* how far it is oversold */
-        enum share_answer is_oversold;
+        enum share_tristate is_oversold;
 };
 
 /* The values of --memory, --memory-ratio and --oversold-host-memory. */

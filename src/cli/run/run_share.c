@@ -21,7 +21,7 @@
 static bool is_without_limit(const struct share_compute *compute)
 {
         return !compute->cores_percent && !compute->most_percent &&
-               compute->is_latency == SHARE_UNSAID && compute->copies_count == SHARE_UNSAID;
+               compute->is_latency == SHARE_UNSET && compute->copies_count == SHARE_UNSET;
 }
 
 bool run_share_is_wanted(const struct run_limits *limits)

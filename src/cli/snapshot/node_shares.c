@@ -134,17 +134,17 @@ void node_shares_add(struct snapshot *snapshot)
         message_free((ProtobufCMessage *)list);
 }
 
-static Vgpu__V1__Answer answer_of(enum share_answer answer)
+static Vgpu__V1__Tristate tristate_of(enum share_tristate flag)
 {
-        switch (answer) {
+        switch (flag) {
         case SHARE_YES:
-                return VGPU__V1__ANSWER__YES;
+                return VGPU__V1__TRISTATE__YES;
         case SHARE_NO:
-                return VGPU__V1__ANSWER__NO;
-        case SHARE_UNSAID:
+                return VGPU__V1__TRISTATE__NO;
+        case SHARE_UNSET:
                 break;
         }
-        return VGPU__V1__ANSWER__UNSET;
+        return VGPU__V1__TRISTATE__UNSET;
 }
 
 int node_shares_set(const char *name, const struct share_memory *memory,
@@ -164,14 +164,14 @@ int node_shares_set(const char *name, const struct share_memory *memory,
         request.gpus = rows;
         row.limit_bytes = memory->bytes;
         request.memory_ratio = memory->ratio;
-        request.oversold = answer_of(memory->is_oversold);
+        request.oversold = tristate_of(memory->is_oversold);
         request.oversold_host_bytes = memory->host_bytes;
         request.has_cores = compute->has_cores;
         row.cores_percent = compute->cores_percent;
         request.has_cores_max = compute->has_most;
         row.cores_max_percent = compute->most_percent;
-        request.latency = answer_of(compute->is_latency);
-        request.copies_count = answer_of(compute->copies_count);
+        request.latency = tristate_of(compute->is_latency);
+        request.copies_count = tristate_of(compute->copies_count);
         if (node_client_ask("/vgpu.v1.Shares/Set", &request.base,
                             &vgpu__v1__set_share_response__descriptor, &reply, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);

@@ -153,15 +153,15 @@ static void on_share(struct share_listener *listener, enum share_change change,
 }
 
 /* A client may send any number. */
-static enum share_answer answer_of(Vgpu__V1__Answer answer)
+static enum share_tristate tristate_of(Vgpu__V1__Tristate flag)
 {
-        switch (answer) {
-        case VGPU__V1__ANSWER__YES:
+        switch (flag) {
+        case VGPU__V1__TRISTATE__YES:
                 return SHARE_YES;
-        case VGPU__V1__ANSWER__NO:
+        case VGPU__V1__TRISTATE__NO:
                 return SHARE_NO;
         default:
-                return SHARE_UNSAID;
+                return SHARE_UNSET;
         }
 }
 
@@ -173,15 +173,15 @@ static int row_put(const Vgpu__V1__SetShareRequest *request, const Vgpu__V1__Dev
                 .bytes = row->limit_bytes,
                 .ratio = request->memory_ratio >= 1 ? request->memory_ratio : 0,
                 .host_bytes = request->oversold_host_bytes,
-                .is_oversold = answer_of(request->oversold),
+                .is_oversold = tristate_of(request->oversold),
         };
         const struct share_compute compute = {
                 .has_cores = request->has_cores,
                 .has_most = request->has_cores_max,
                 .cores_percent = row->cores_percent,
                 .most_percent = row->cores_max_percent,
-                .is_latency = answer_of(request->latency),
-                .copies_count = answer_of(request->copies_count),
+                .is_latency = tristate_of(request->latency),
+                .copies_count = tristate_of(request->copies_count),
         };
 
         if (row->cores_percent > 100 || row->cores_max_percent > 100)
