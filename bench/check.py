@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is this tree slower than another revision? Both are measured by turns in one run, and compared call by call.
+"""Is this tree slower than another revision? Both are measured alternately in one run, and compared call by call.
 
-What disturbs a turn disturbs both, so it is their difference in each turn that counts, and the median of all turns. A
+What disturbs a round disturbs both, so it is their difference in each round that counts, and the median of all rounds. A
 figure that looks worse is measured as often again before it is called so.
 """
 
@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 
-TURNS = 7
+ROUNDS = 7
 WORSE_PART, WORSE_NS = 0.10, 2      # it is worse if it is so by more than the larger of the two
 PROGRAMS = ("sim_cost", "limit_cost", "launch_cost")
 
@@ -21,24 +21,24 @@ def is_per_call(name):
     return name.endswith("_ns") or "_ns_" in name
 
 
-def added_ns(turns, name):
-    """(what the other takes, how much more we take) of the turns, each a pair of {name: ns}."""
-    return (statistics.median(other[name] for other, _ in turns),
-            statistics.median(ours[name] - other[name] for other, ours in turns))
+def added_ns(rounds, name):
+    """(what the other takes, how much more we take) of the rounds, each a pair of {name: ns}."""
+    return (statistics.median(other[name] for other, _ in rounds),
+            statistics.median(ours[name] - other[name] for other, ours in rounds))
 
 
-def worse(turns):
+def worse(rounds):
     """The names of the figures that are worse."""
-    names = [name for name in turns[0][1] if is_per_call(name) and name in turns[0][0]]
+    names = [name for name in rounds[0][1] if is_per_call(name) and name in rounds[0][0]]
     found = []
     for name in names:
-        before, added = added_ns(turns, name)
+        before, added = added_ns(rounds, name)
         if added > max(WORSE_PART * abs(before), WORSE_NS):
             found.append(name)
     return found
 
 
-def take_turn(measures, builds):
+def run_round(measures, builds):
     """A {name: figure} for each build. They are measured one right after the other, measure by measure."""
     figures = {build: {} for build in builds}
     for measure in measures:
@@ -47,18 +47,18 @@ def take_turn(measures, builds):
     return figures
 
 
-def take_turns(measures, other, ours, count):
-    """Pairs. Who begins changes with each turn."""
-    turns = [take_turn(measures, (ours, other) if number % 2 else (other, ours)) for number in range(count)]
-    return [(turn[other], turn[ours]) for turn in turns]
+def run_rounds(measures, other, ours, count):
+    """Pairs. Who begins changes with each round."""
+    rounds = [run_round(measures, (ours, other) if number % 2 else (other, ours)) for number in range(count)]
+    return [(both[other], both[ours]) for both in rounds]
 
 
-def compare(measures, other, ours, count=TURNS):
-    """(all turns, the names that are worse); a measure of a build gives {name: figure}."""
-    turns = take_turns(measures, other, ours, count)
-    if worse(turns):
-        turns += take_turns(measures, other, ours, count)
-    return turns, worse(turns)
+def compare(measures, other, ours, count=ROUNDS):
+    """(all rounds, the names that are worse); a measure of a build gives {name: figure}."""
+    rounds = run_rounds(measures, other, ours, count)
+    if worse(rounds):
+        rounds += run_rounds(measures, other, ours, count)
+    return rounds, worse(rounds)
 
 
 def commit_of(revision):
@@ -90,23 +90,23 @@ def build_of(revision, build):
     return theirs
 
 
-def table(turns, names, revision):
+def table(rounds, names, revision):
     """A line for each figure that both have."""
-    yield f"{'':42} {revision[:12]:>12} {'here':>12}   of {len(turns)} turns"
-    for name in turns[0][1]:
+    yield f"{'':42} {revision[:12]:>12} {'here':>12}   of {len(rounds)} rounds"
+    for name in rounds[0][1]:
         if not is_per_call(name):
             continue
-        if name not in turns[0][0]:
+        if name not in rounds[0][0]:
             yield f"{name:42} {'-':>12}   not measured there"
             continue
-        before, added = added_ns(turns, name)
+        before, added = added_ns(rounds, name)
         yield f"{name:42} {before:12.2f} {before + added:12.2f}{'   worse' if name in names else ''}"
 
 
 def run(measures, revision, build):
     """The exit status: 1 where a figure is worse."""
-    turns, names = compare(measures, build_of(revision, build), build)
-    print("\n".join(table(turns, names, revision)))
+    rounds, names = compare(measures, build_of(revision, build), build)
+    print("\n".join(table(rounds, names, revision)))
     if names:
         print(f"bench: worse than {revision} by more than {WORSE_PART * 100:.0f} % and {WORSE_NS} ns: {', '.join(names)}")
     return 1 if names else 0

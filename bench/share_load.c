@@ -225,7 +225,7 @@ static void managed(const struct load *load)
 
 static const struct {
         const char *name;
-        void (*turn)(const struct load *load);
+        void (*iteration)(const struct load *load);
 } kinds[] = {
         { "async_50us", async_50us }, { "async_1ms", async_1ms },
         { "async_5ms", async_5ms },   { "sync_20ms", sync_20ms },
@@ -284,7 +284,7 @@ static int load_run(unsigned kind, double seconds)
         load_open(&load);
         uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * (double)NS_PER_S);
         while (clock_now_ns() < end_ns)
-                kinds[kind].turn(&load);
+                kinds[kind].iteration(&load);
         return 0;
 }
 

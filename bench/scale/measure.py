@@ -29,7 +29,7 @@ EXTENDER = [{
 GPUS, MEMORY = 8, 40000
 SMALL_NODES = 1000      # of the profile whose rate is measured
 ONE_NODE = 40           # pods that go to one node at once
-ROUNDS = 3              # of each way, by turns: the machine has other things to do
+ROUNDS = 3              # of each way, alternately: the machine has other things to do
 
 
 def say(text):
@@ -78,10 +78,10 @@ def rate(count, name):
 
 def rates(cluster, count):
     found = {"bare": [], "extender": []}
-    for turn in range(ROUNDS):
+    for round_number in range(ROUNDS):
         for way, extenders in (("bare", []), ("extender", EXTENDER)):
             with scheduling(cluster, extenders):
-                found[way].append(rate(count, f"{way}{turn}"))
+                found[way].append(rate(count, f"{way}{round_number}"))
             say(f"{way}: {found[way][-1]:.0f} pods/s")
     return found
 
@@ -212,7 +212,7 @@ def main(nodes, pods, rate_pods, path):
         found = rates(cluster, rate_pods)
         result["sched_bare_pods_per_s"] = statistics.median(found["bare"])
         result["sched_pods_per_s"] = statistics.median(found["extender"])
-        # By turns: what else the machine does disturbs both of a turn.
+        # Alternately: what else the machine does disturbs both of a round.
         result["sched_rate_ratio"] = statistics.median(
             own / bare for own, bare in zip(found["extender"], found["bare"]))
         with scheduling(cluster, EXTENDER):

@@ -10,7 +10,7 @@
 
 /* A time slice this long, for one that is far behind: others keep what they earn while they wait, but
  * whoever answers requests does not wait for that, and where memory changes hands all is longer. */
-enum { TURN_QUANTA = 10, TURN_QUANTA_LATENCY = 2, TURN_QUANTA_CROWDED = 4 };
+enum { TIMESLICE_QUANTA = 10, TIMESLICE_QUANTA_LATENCY = 2, TIMESLICE_QUANTA_CROWDED = 4 };
 
 /* Where the GPU idles before a time slice because the host wakes its threads late, the time slice is so
  * many times longer than that, up to this. */
@@ -69,9 +69,9 @@ uint64_t timeslice_length_ns(const struct timeslices *timeslices,
         const uint64_t quantum_ns = own_quantum_ns(timeslices, holder);
         const uint64_t behind_ns = timeslice_cost_behind_ns(holder, next);
         const uint64_t most_ns =
-                quantum_ns * (timeslices->swap_ns                        ? TURN_QUANTA_CROWDED
-                              : timeslice_latency_is_present(timeslices) ? TURN_QUANTA_LATENCY
-                                                                         : TURN_QUANTA);
+                quantum_ns * (timeslices->swap_ns                        ? TIMESLICE_QUANTA_CROWDED
+                              : timeslice_latency_is_present(timeslices) ? TIMESLICE_QUANTA_LATENCY
+                                                                         : TIMESLICE_QUANTA);
 
         return quantum_ns + behind_ns < most_ns ? quantum_ns + behind_ns : most_ns;
 }

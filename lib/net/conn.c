@@ -12,8 +12,8 @@
 #include "list.h"
 
 enum {
-        READS_PER_TURN = 4, /* the others of the loop want a turn too */
-        WRITES_PER_TURN = 8,
+        READS_PER_STEP = 4, /* the others of the loop want a turn too */
+        WRITES_PER_STEP = 8,
 };
 
 enum state { CONNECTING, HANDSHAKE, OPEN, CLOSED };
@@ -135,7 +135,7 @@ static bool write_left(struct conn *conn)
 
 static void conn_flush(struct conn *conn)
 {
-        for (unsigned i = 0; i < WRITES_PER_TURN; i++) {
+        for (unsigned i = 0; i < WRITES_PER_STEP; i++) {
                 ssize_t count;
 
                 if (write_left(conn))
@@ -160,7 +160,7 @@ static void conn_receive(struct conn *conn)
 {
         uint8_t *scratch = loop_scratch(conn->loop);
 
-        for (unsigned i = 0; i < READS_PER_TURN && conn->state == OPEN; i++) {
+        for (unsigned i = 0; i < READS_PER_STEP && conn->state == OPEN; i++) {
                 ssize_t length = conn_read(conn, scratch, LOOP_SCRATCH_BYTES);
                 int r;
 

@@ -428,7 +428,7 @@ void http_client_free(struct http_client *client)
         LIST_EACH(item, &client->links)
         conn_close(container_of(item, struct link, link)->conn, -ECANCELED, "hung up");
         while (!list_is_empty(&client->links)) /* closed in the next turn */
-                loop_turn(client->loop, 0);
+                loop_step(client->loop, 0);
         free(client->authority);
         free(client->server_name);
         free(client);

@@ -10,7 +10,7 @@
 #include "socket_file.h"
 
 enum {
-        ACCEPTS_PER_TURN = 16,
+        ACCEPTS_PER_STEP = 16,
         BREAK_MS = 100, /* when the process has no descriptors left: waiting helps, spinning not */
 };
 
@@ -36,7 +36,7 @@ static void on_connection(struct loop_watch *watch, uint32_t events)
         struct http_listener *listener = container_of(watch, struct http_listener, watch);
 
         (void)events;
-        for (unsigned i = 0; i < ACCEPTS_PER_TURN; i++) {
+        for (unsigned i = 0; i < ACCEPTS_PER_STEP; i++) {
                 int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (fd >= 0) {

@@ -325,7 +325,7 @@ void http_server_free(struct http_server *server)
         LIST_EACH(item, &server->connections)
         conn_close(container_of(item, struct http_conn, link)->conn, 0, "the server ends");
         while (!list_is_empty(&server->connections)) /* closed in the next turn */
-                loop_turn(server->loop, 0);
+                loop_step(server->loop, 0);
         assert(server->buffered_bytes == 0);
         free(server);
 }

@@ -79,7 +79,7 @@ static void run_tasks(struct loop *loop)
         }
 }
 
-int loop_turn(struct loop *loop, uint64_t wait_ns)
+int loop_step(struct loop *loop, uint64_t wait_ns)
 {
         struct epoll_event event;
         struct loop_watch *watch;
@@ -105,7 +105,7 @@ int loop_run(struct loop *loop)
 
         loop->is_stopped = false;
         while (!loop->is_stopped && r == 0)
-                r = loop_turn(loop, UINT64_MAX);
+                r = loop_step(loop, UINT64_MAX);
         return r;
 }
 

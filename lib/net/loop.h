@@ -21,7 +21,7 @@ int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
 /* One turn: due timers, then at most one event, for which it waits no longer than wait_ns. */
-int loop_turn(struct loop *loop, uint64_t wait_ns);
+int loop_step(struct loop *loop, uint64_t wait_ns);
 
 /* A descriptor and the EPOLL… events that it is watched for. Embedded by its owner; zeroed is fine.
  * EPOLLERR and EPOLLHUP are always told. */

@@ -276,7 +276,7 @@ static int calibrate(struct work *work)
 
                 launch_grow(work);
                 is_costly = true;
-                for (int turn = 0; turn < 3 && r == 0 && is_costly; turn++) {
+                for (int round = 0; round < 3 && r == 0 && is_costly; round++) {
                         r = launch_measure(work, &spent_ns);
                         is_costly = spent_ns >= LAUNCH_HOST_NS && spent_ns > before_ns * 3 / 2;
                 }

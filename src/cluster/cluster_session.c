@@ -70,7 +70,7 @@ static void on_answer(void *owner, const struct kube_answer *answer)
 static void question_wait(struct cluster_session *session, const struct question *question)
 {
         while (!question->is_over)
-                loop_turn(session->loop, NS_PER_S);
+                loop_step(session->loop, NS_PER_S);
 }
 
 int cluster_session_call(struct cluster_session *session, const char *method, const char *path,

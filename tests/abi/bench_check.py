@@ -8,7 +8,7 @@ from tap import Tap
 
 
 def found(check, before, after, count=5):
-    """The names that are worse, where calls take so many ns before and after; a list is gone through, turn by turn."""
+    """The names that are worse, where calls take so many ns before and after; a list is gone through, round by round."""
     def endless(value):
         return itertools.cycle(value) if isinstance(value, list) else itertools.repeat(value)
     figures = {"before": {name: endless(value) for name, value in before.items()},
@@ -41,7 +41,7 @@ def main(folder):
             ("what cost less than nothing may cost two nanoseconds more", -1, 0.9, False),
             ("what cost less than nothing is worse beyond that", -1, 1.5, True)):
         tap.check(sentence, differs(found(check, {"a_ns": before}, {"a_ns": after})[0], ["a_ns"] if is_worse else []))
-    tap.check("a turn that was disturbed decides nothing", differs(
+    tap.check("a round that was disturbed decides nothing", differs(
         found(check, {"a_ns": 100}, {"a_ns": [900, 100, 100, 900, 100]})[0], []))
     tap.check("a host that becomes slow for both decides nothing", differs(
         found(check, {"a_ns": [10, 20, 30, 40, 50]}, {"a_ns": [10, 20, 30, 40, 50]})[0], []))
@@ -52,7 +52,7 @@ def main(folder):
         ["b_added_ns_at_10k"]))
     tap.check("what is not the cost of a call is not judged, nor what is new", differs(
         found(check, {"load_ms": 1, "start_512_s": 1}, {"load_ms": 9, "start_512_s": 9, "new_ns": 9})[0], []))
-    tap.check("both are measured by turns, and either begins", differs(
+    tap.check("both are measured alternately, and either begins", differs(
         found(check, {"a_ns": 1}, {"a_ns": 1}, 3)[1], ["before", "after", "after", "before", "before", "after"]))
     tap.done()
 

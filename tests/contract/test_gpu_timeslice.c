@@ -234,7 +234,7 @@ TEST(a_child_has_a_slot_of_its_own_and_dead_slots_are_reaped)
         bench_close(&bench);
 }
 
-enum { ASKERS = 2, ASKED_TURNS = 200 };
+enum { ASKERS = 2, ASKED_TIMESLICES = 200 };
 
 struct asker {
         struct gpu_timeslice *timeslice;
@@ -271,7 +271,7 @@ TEST(others_ask_while_a_thread_takes_timeslices)
                 askers[i] = (struct asker){ .timeslice = &bench.timeslice, .is_over = &is_over };
                 assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
         }
-        for (unsigned i = 0; i < ASKED_TURNS; i++) {
+        for (unsigned i = 0; i < ASKED_TIMESLICES; i++) {
                 gpu_timeslice_end(&bench.timeslice, true);
                 arbiter_says(&bench, GPU_OPEN, clock_now_ns() + NS_PER_S);
                 gpu_timeslice_begin(&bench.timeslice);

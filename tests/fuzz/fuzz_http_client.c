@@ -91,17 +91,17 @@ void fuzz_one(const uint8_t *bytes, size_t count)
                 abort();
         call_all(loop, client, ends);
         for (unsigned i = 0; i < 3; i++)
-                loop_turn(loop, 0);
+                loop_step(loop, 0);
         fd = accept(place.fd, NULL, NULL);
         if (fd < 0)
                 abort();
         send(fd, settings, sizeof settings, MSG_NOSIGNAL);
         send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
         for (unsigned i = 0; i < 6; i++)
-                loop_turn(loop, 0);
+                loop_step(loop, 0);
         close(fd);
         for (unsigned i = 0; i < 4; i++)
-                loop_turn(loop, 0);
+                loop_step(loop, 0);
         http_client_free(client);
         if (ends[0] != 1 || ends[1] != 1 || ends[2] != 0)
                 abort();

@@ -51,12 +51,12 @@ static void end_all(struct held *held)
         held->count = 0;
 }
 
-static void turns(struct loop *loop, int fd, unsigned count)
+static void steps(struct loop *loop, int fd, unsigned count)
 {
         char answers[4096];
 
         for (unsigned i = 0; i < count; i++) {
-                loop_turn(loop, 0);
+                loop_step(loop, 0);
                 while (recv(fd, answers, sizeof answers, MSG_DONTWAIT) > 0)
                         ;
         }
@@ -90,15 +90,15 @@ void fuzz_one(const uint8_t *bytes, size_t count)
         if (http_server_accept(server, fds[0], NULL, count % 2) < 0)
                 abort();
         feed(fds[1], bytes, count);
-        turns(loop, fds[1], 6);
+        steps(loop, fds[1], 6);
         if (count % 4 < 2)
                 end_all(&held);
-        turns(loop, fds[1], 4);
+        steps(loop, fds[1], 4);
         if (count % 3 == 0)
                 http_server_drain(server);
         close(fds[1]);
         for (unsigned i = 0; i < 4; i++)
-                loop_turn(loop, 0);
+                loop_step(loop, 0);
         end_all(&held);
         http_server_free(server);
         loop_free(loop);

@@ -48,16 +48,16 @@ def still_serves(m, path):
         return call(m.v1beta1__Empty(), timeout=30, wait_for_ready=True).pre_start_required
 
 
-def garbage(path, turns=300):
+def garbage(path, attempts=300):
     """Random bytes, bare and after a good beginning."""
     random.seed(6)
-    for turn in range(turns):
+    for attempt in range(attempts):
         sock, conn = http2(path)
-        if turn % 3 == 0:
+        if attempt % 3 == 0:
             sock.close()
             sock = connect(path)
         try:
-            if turn % 3 == 2:
+            if attempt % 3 == 2:
                 body = bytes(random.randrange(256) for _ in range(random.randrange(200)))
                 conn.send_headers(1, HEAD + [(":path", PLUGIN + "Allocate")])
                 conn.send_data(1, body, end_stream=True)

@@ -86,12 +86,12 @@ def registry_ask(path):
 def registry_attacks(tap, path, counts):
     """Packets of every length, and connections without any."""
     socks = []
-    for turn in range(counts.garbage):
+    for attempt in range(counts.garbage):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         sock.settimeout(10)
         try:
             sock.connect(path)
-            sock.send(os.urandom(1 + turn * 37 % 4096))
+            sock.send(os.urandom(1 + attempt * 37 % 4096))
         except OSError:
             pass
         socks.append(sock)
@@ -124,10 +124,10 @@ def http_attacks(tap, port, counts, most_files):
     answers = [http_say(port, data).split(b"\r\n")[0] for data in says]
     tap.check("the metrics' port: nonsense is refused", [
         str(answer) for answer in answers if b" 200 " in answer])
-    for turn in range(counts.requests):
+    for attempt in range(counts.requests):
         # Asks, and is gone before the answer.
         with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
-            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * (1 + turn % 5))
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * (1 + attempt % 5))
     socks = []
     for _ in range(min(counts.idle, most_files - 200)):
         try:

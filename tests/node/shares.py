@@ -267,12 +267,12 @@ def kills(tap, node, api, runtime):
               differs(eventually(lambda: runtime.memory("uid-crowd-7") == 107, 10), True))
     tap.check("… and does not know of others", differs(runtime.ask("uid-nobody")[0], "UNAVAILABLE"))
     api.is_deaf = False
-    for turn in range(10):
+    for attempt in range(10):
         node.process.kill()
         node.process.wait()
         api.watch = None
         node.start()
-        time.sleep(0.02 * turn)
+        time.sleep(0.02 * attempt)
     tap.check("killed ten times over at any moment, it is there again",
               differs(eventually(lambda: runtime.memory("uid-crowd-7") == 107, 20), True))
     eventually(lambda: api.watch, 20)

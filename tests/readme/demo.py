@@ -66,14 +66,14 @@ def idle_wrong(text):
 
 def main():
     tap = Tap()
-    for turn in range(TRIES):
+    for attempt in range(TRIES):
         is_busy = host_is_busy()
         status, text = shown()
         is_busy = host_is_busy() or is_busy
         if "There is a real GPU here" in text:
             print("# skipped: the demo is on a real GPU")
             break
-        least = -100 if is_busy and turn == TRIES - 1 else -POINTS
+        least = -100 if is_busy and attempt == TRIES - 1 else -POINTS
         if not compute_wrong(text, least) or not is_busy:
             tap.check("each share gets the time it was given, before and after the change", compute_wrong(text, least))
             break

@@ -165,13 +165,13 @@ def said(lines):
 def type_step(shell, command, expected):
     """(complaint, the lines it printed); a look is repeated where the host was busy."""
     lines, is_busy = [], False
-    for turn in range(TRIES if LOOKS.search(command) else 1):
-        if turn and not is_busy:
+    for attempt in range(TRIES if LOOKS.search(command) else 1):
+        if attempt and not is_busy:
             break
         is_busy = host_is_busy()
         status, lines = shell.type(command)
         is_busy = host_is_busy() or is_busy
-        if lines_match(expected, lines, pid_columns(expected), is_busy and turn == TRIES - 1):
+        if lines_match(expected, lines, pid_columns(expected), is_busy and attempt == TRIES - 1):
             is_fault = any("FAULTY" in line for line in expected)
             return "" if (status != 0) == is_fault else f"exit status {status}", lines
     return said(lines), lines
@@ -198,13 +198,13 @@ def counted(environment):
     """Each share gets what it was given, by the counters of the GPU and of the shares: not more, and less only where
     this host is busy."""
     wrong, is_busy = [], False
-    for turn in range(TRIES):
-        if turn and not is_busy:
+    for attempt in range(TRIES):
+        if attempt and not is_busy:
             break
         is_busy = host_is_busy()
         gpu, shares, limits = use(environment)
         is_busy = host_is_busy() or is_busy
-        least = -100 if is_busy and turn == TRIES - 1 else -POINTS
+        least = -100 if is_busy and attempt == TRIES - 1 else -POINTS
         wrong = [f"{name}: {shares[name]:.1f} % of the GPU, its limit is {limits[name]} %" for name in limits
                  if not least <= shares[name] - limits[name] <= POINTS]
         if not limits or abs(gpu - sum(shares.values())) > POINTS:

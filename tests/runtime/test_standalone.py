@@ -3,7 +3,7 @@
 """vgpu-node --standalone beside vgpu-runtime: test_standalone.py VGPU BURN SOURCE_ROOT.
 
 Containers of runc's, without Kubernetes: their processes register, `vgpu ps` and `vgpu set` see and change
-their shares, they take turns, and nothing of it depends on the agent staying alive.
+their shares, they wait for their time slices, and nothing of it depends on the agent staying alive.
 """
 
 import json
@@ -151,7 +151,7 @@ class Standalone(StandaloneCase):
         self.assertEqual(done.stdout, "0\n300 300\n")
         self.assertIn("the GPU has too little free memory", done.stderr)
 
-    def test_programs_of_users_take_turns_by_the_agent_and_elect_one_of_theirs_without(self):
+    def test_users_programs_use_the_agents_arbiter_and_elect_one_without_it(self):
         home = self.home("0")
         environment = {**os.environ, "XDG_RUNTIME_DIR": home,
                        "VGPU_NODE_SOCKET": os.path.join(home, "nobody")}
@@ -171,25 +171,25 @@ class Standalone(StandaloneCase):
             with open(f"{home}/vgpu/.arbiter", "rb") as lock:
                 return struct.unpack_from("=III", lock.read())[2]
 
-        def turns():
+        def timeslices():
             told = json.loads(subprocess.run([VGPU, "ps", "--json"], env=environment, capture_output=True,
                                              check=True).stdout)["shares"]
             return [share["gpus"][0]["timeslices"] for share in told if share["name"] in names]
 
         def go_on():
-            before = turns()
+            before = timeslices()
             return eventually(lambda: len(before) == 2 and all(
-                now > then + 5 for now, then in zip(turns(), before)), 15)
+                now > then + 5 for now, then in zip(timeslices(), before)), 15)
 
-        self.assertTrue(eventually(lambda: len(turns()) == 2) and go_on(), "they elect nobody")
+        self.assertTrue(eventually(lambda: len(timeslices()) == 2) and go_on(), "they elect nobody")
         elected = holder()
         node = self.node()
         self.assertTrue(eventually(lambda: holder() == node.pid), f"{elected} keeps the lock")
-        self.assertTrue(go_on(), "vgpu-node gives them no turns")
+        self.assertTrue(go_on(), "vgpu-node gives them no time slices")
         node.kill()
         node.wait()
         self.assertTrue(eventually(lambda: holder() not in (0, node.pid)), "they elect nobody after vgpu-node")
-        self.assertTrue(go_on(), "they have no turns after vgpu-node")
+        self.assertTrue(go_on(), "they have no time slices after vgpu-node")
 
     def test_any_grpc_client_of_roots_lists_sets_and_watches(self):
         self.node()
@@ -324,7 +324,7 @@ class Standalone(StandaloneCase):
         self.assertTrue(eventually(lambda: f"violation by share '{container.name}' (region): its region " in
                                    self.logged_by_node(), 15), self.logged_by_node())
 
-    def test_containers_take_turns_and_outlive_the_agent(self):
+    def test_containers_get_time_slices_and_outlive_the_agent(self):
         def burn(_, bundle):
             image_add(os.path.join(bundle, "rootfs"), BURN)
         output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
@@ -337,12 +337,12 @@ class Standalone(StandaloneCase):
             shares = self.shares()
             return [shares[container.name]["gpus"][0]["gpu_ns"] for container in both]
 
-        def turns():
+        def timeslices():
             shares = self.shares()
             return [shares[container.name]["gpus"][0]["timeslices"] if container.name in shares else 0
                     for container in both]
 
-        self.assertTrue(eventually(lambda: min(turns()) > 20), f"no turns: {turns()}")
+        self.assertTrue(eventually(lambda: min(timeslices()) > 20), f"no time slices: {timeslices()}")
         before, begin = busy(), time.monotonic()
         time.sleep(5)
         passed = (time.monotonic() - begin) * 1e9
@@ -351,13 +351,13 @@ class Standalone(StandaloneCase):
         for share, cores in zip(shares, (0.3, 0.6)):
             self.assertLess(share, cores + 0.03, shares)
             self.assertGreater(share, cores / 3, shares)
-        counted = turns()
+        counted = timeslices()
         node.send_signal(signal.SIGKILL)
         node.wait()
         time.sleep(0.3)
         self.node()
-        self.assertTrue(eventually(lambda: all(now > then + 5 for now, then in zip(turns(), counted))),
-                        "the next arbiter gives no turns")
+        self.assertTrue(eventually(lambda: all(now > then + 5 for now, then in zip(timeslices(), counted))),
+                        "the next arbiter gives no time slices")
         after = busy()
         time.sleep(0.5)
         self.assertTrue(all(now > then for now, then in zip(busy(), after)), "somebody does not go on")

@@ -35,13 +35,13 @@ extern "C" __global__ void check(int most)
         assert((int)threadIdx.x < most);
 }
 
-/* Each turn every block reads what all blocks wrote in the last one. */
-extern "C" __global__ void rounds(int *now, int *next, int turns)
+/* Each round every block reads what all blocks wrote in the last one. */
+extern "C" __global__ void rounds(int *now, int *next, int count)
 {
         cooperative_groups::grid_group grid = cooperative_groups::this_grid();
         int count = gridDim.x * blockDim.x, at = blockIdx.x * blockDim.x + threadIdx.x;
 
-        for (int turn = 0; turn < turns; turn++) {
+        for (int round = 0; round < count; round++) {
                 next[at] = now[(at + blockDim.x + 1) % count] + 1;
                 grid.sync();
                 int *last = now;

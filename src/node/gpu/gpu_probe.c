@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "gpu_health.h"
 
-enum { TURN_MS = 1000, AGAIN_MS = 5000, STACK_BYTES = 512 << 10 };
+enum { WAIT_MS = 1000, AGAIN_MS = 5000, STACK_BYTES = 512 << 10 };
 
 /* What the thread knows while the driver is up. */
 struct session {
@@ -117,8 +117,8 @@ static void take_event(struct session *session, struct gpu_probe *probe)
         unsigned index;
 
         if (!session->has_events)
-                return nap(probe, TURN_MS);
-        if (session->nvml.events_wait(session->events, &event, TURN_MS) != NVML_SUCCESS)
+                return nap(probe, WAIT_MS);
+        if (session->nvml.events_wait(session->events, &event, WAIT_MS) != NVML_SUCCESS)
                 return;
         if (event.eventType == NVML_EVENT_XID && gpu_health_xid_is_programs(event.eventData))
                 return;

@@ -57,7 +57,7 @@ static void use_put(Vgpu__V1__DeviceShare *message, const struct region_reader *
         message->refusals = device.refusals;
 }
 
-static void turns_put(Vgpu__V1__DeviceShare *message, const struct gpu_grant *grant)
+static void timeslices_put(Vgpu__V1__DeviceShare *message, const struct gpu_grant *grant)
 {
         message->timeslices = atomic_load(&grant->timeslices);
         message->timeslices_lapsed = atomic_load(&grant->lapses);
@@ -85,7 +85,7 @@ static bool devices_put(Vgpu__V1__Share *message, const struct share_copy *copy,
                 if (view)
                         use_put(device, view, i);
                 if (grants && i < gpu_grant_count(grants))
-                        turns_put(device, &grants->devices[i]);
+                        timeslices_put(device, &grants->devices[i]);
         }
         return message->gpus != NULL;
 }

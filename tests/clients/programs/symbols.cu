@@ -20,7 +20,7 @@ __global__ void scale(float *out, int count)
         }
 }
 
-__global__ void __launch_bounds__(128) turn(int *out)
+__global__ void __launch_bounds__(128) rotate(int *out)
 {
         dynamic[threadIdx.x] = threadIdx.x;
         __syncthreads();
@@ -73,19 +73,19 @@ static void kernels(void)
         cudaFuncAttributes attributes;
         int blocks, grid, block, *out;
 
-        NEED(cudaFuncGetAttributes(&attributes, turn));
+        NEED(cudaFuncGetAttributes(&attributes, rotate));
         equal("a kernel has registers", attributes.numRegs > 0, 1);
         equal("threads of a kernel with bounds", attributes.maxThreadsPerBlock, 128);
-        NEED(cudaFuncSetAttribute(turn, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000));
-        NEED(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, turn, 128, 100000));
+        NEED(cudaFuncSetAttribute(rotate, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000));
+        NEED(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, rotate, 128, 100000));
         equal("blocks with much shared memory", blocks, 1);
         NEED(cudaOccupancyMaxPotentialBlockSize(&grid, &block, scale, 0, 0));
         equal("the best block", block, 1024);
         NEED(cudaMallocManaged(&out, 128 * sizeof *out));
-        turn<<<1, 128, 512>>>(out);
+        rotate<<<1, 128, 512>>>(out);
         NEED(cudaDeviceSynchronize());
         equal("a turned array", out[0], 127);
-        turn<<<1, 256, 1024>>>(out);
+        rotate<<<1, 256, 1024>>>(out);
         equal("a launch beyond the bounds fails", cudaGetLastError() != cudaSuccess, 1);
 }
 

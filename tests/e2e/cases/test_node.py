@@ -99,7 +99,7 @@ def killed(cluster):
         cluster.apply(small(0, "stays"))
         before = cluster.wait_phase("stays", "Running")
         slowest = 0
-        for turn in range(10):
+        for attempt in range(10):
             node.kill()
             node.start()
             # In between, kubelet takes no pod that asks for a vGPU: a Job's or a Deployment's comes again.
@@ -107,7 +107,7 @@ def killed(cluster):
             cluster.wait("kubelet has the vGPUs again", lambda: slots_of_kubelet() == 30)
             slowest = max(slowest, time.monotonic() - began)
             wait_ready(cluster, 10)
-            cluster.apply(small(turn, f"turn-{turn}", command="true"))
-            cluster.wait_phase(f"turn-{turn}", "Succeeded")
+            cluster.apply(small(attempt, f"attempt-{attempt}", command="true"))
+            cluster.wait_phase(f"attempt-{attempt}", "Succeeded")
         print(f"e2e: back at most {slowest:.2f} s after its start", flush=True)
         expect(is_same_container(before, cluster.pod("stays")), cluster.pod("stays")["status"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What vgpu-node does for shares that run: vgpu ps and set, registration, turns, and violations."""
+"""What vgpu-node does for shares that run: vgpu ps and set, registration, time slices, and violations."""
 
 import json
 import os
@@ -82,22 +82,22 @@ def growing(cluster):
         cluster.apply(made)
         cluster.wait_phase("grower", "Running", seconds=60)
         cut = 0
-        for turn in range(5):
-            growth = subprocess.Popen(["sh", "-c", f"sleep 0.{turn}; exec \"$0\" set grower.main --memory {wide}Mi",
+        for attempt in range(5):
+            growth = subprocess.Popen(["sh", "-c", f"sleep 0.{attempt}; exec \"$0\" set grower.main --memory {wide}Mi",
                                        os.path.join(BUILD, "bin", "vgpu")], stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
-            cluster.apply(gpu_pod(f"placed-{turn}", "sleep 3600", memory=20000))
+            cluster.apply(gpu_pod(f"placed-{attempt}", "sleep 3600", memory=20000))
             growth.wait(20)
-            cluster.wait("it runs, or there is no room", lambda name=f"placed-{turn}": cluster.pod(name)[
+            cluster.wait("it runs, or there is no room", lambda name=f"placed-{attempt}": cluster.pod(name)[
                 "status"]["phase"] == "Running" or any(
                     event.startswith("FailedScheduling: ") for event in cluster.events(name)), 60)
             now = on_gpu_of(cluster, "grower.main")
             expect(sum(now.values()) <= gpu, f"more than there is: {now}")
-            if f"placed-{turn}.main" in now:
-                expect(now[f"placed-{turn}.main"] == 20000, now)
+            if f"placed-{attempt}.main" in now:
+                expect(now[f"placed-{attempt}.main"] == 20000, now)
             cut += now["grower.main"] not in (1000, wide)
-            cluster.delete("v1", "Pod", f"placed-{turn}", cluster.namespace)
-            cluster.wait_gone(f"placed-{turn}", seconds=90)
+            cluster.delete("v1", "Pod", f"placed-{attempt}", cluster.namespace)
+            cluster.wait_gone(f"placed-{attempt}", seconds=90)
             cluster.wait("so is its share", lambda: list(on_gpu_of(cluster, "grower.main")) == ["grower.main"], 30)
             vgpu("set", "grower.main", "--memory", "1000Mi")
             # As decided at first, for the next round: what a pod no longer has stays set aside for it.
@@ -108,8 +108,8 @@ def growing(cluster):
         print(f"e2e: growth gave way in {cut} of 5 rounds", flush=True)
 
 
-@case("pods on one GPU take turns by their cores, and go on when vgpu-node is killed")
-def turns(cluster):
+@case("pods on one GPU get time slices by their cores, and go on when vgpu-node is killed")
+def timeslices(cluster):
     with full_stack(cluster, "a100-40gb", 1) as node:
         vgpu("run", "--machine", node.machine, "--kernel", "vgpu_burn=1000", "--", "true")
         names = {"third": 30, "most": 60}
@@ -126,7 +126,7 @@ def turns(cluster):
             now = shares(cluster)
             return [now[f"{name}.main"]["gpus"][0]["timeslices"] for name in names]
 
-        cluster.wait("both have had turns", lambda: min(counts()) > 20, 30)
+        cluster.wait("both have had time slices", lambda: min(counts()) > 20, 30)
         before, began = busy(), time.monotonic()
         time.sleep(3)
         passed = (time.monotonic() - began) * 1e9
@@ -138,7 +138,7 @@ def turns(cluster):
         time.sleep(0.3)
         node.start()
         cluster.wait("vgpu-node is back", lambda: shares(cluster), 20)
-        cluster.wait("the next arbiter gives turns", lambda: all(
+        cluster.wait("the next arbiter gives time slices", lambda: all(
             now > then + 5 for now, then in zip(counts(), counted)), 20)
         print(f"e2e: pods with 30 and 60 percent got {got[0] * 100:.1f} and {got[1] * 100:.1f}", flush=True)
 

@@ -211,14 +211,14 @@ def killed(cluster):
             stays.append(cluster.wait_phase(f"stays-{number}", "Running", seconds=60))
         before = fingerprint(stays)
         names = []
-        for turn in range(int(os.environ.get("VGPU_E2E_KILLS", "10"))):
-            name = f"turn-{turn}"
-            job = gpu_pod(name, "look", memory=100 + turn, restartPolicy="OnFailure")
+        for attempt in range(int(os.environ.get("VGPU_E2E_KILLS", "10"))):
+            name = f"attempt-{attempt}"
+            job = gpu_pod(name, "look", memory=100 + attempt, restartPolicy="OnFailure")
             cluster.apply(job)
             names.append(name)
-            time.sleep(0.05 * (turn % 7))
+            time.sleep(0.05 * (attempt % 7))
             node.kill()
-            if turn % 3 == 0:
+            if attempt % 3 == 0:
                 cluster.delete("v1", "Pod", name, cluster.namespace, gracePeriodSeconds=0)
                 names.remove(name)
             node.start()

@@ -22,7 +22,7 @@ enum { TENANTS = 2, MANY = 300 };
 struct bench {
         int count;
         char folders[MANY][64];
-        struct gpu_timeslice turns[MANY];
+        struct gpu_timeslice timeslices[MANY];
         struct arbiter *arbiter;
         _Atomic uint32_t members; /* changes: the thread ends */
         pthread_t thread;
@@ -51,7 +51,7 @@ static void tenant_make(struct bench *bench, int tenant)
         copy.devices[0].limit_bytes = SHARE_UNLIMITED;
         assert_int_equal(gpu_page_create(grant, want, "here", &gpu_device, 1, &e), 0);
         assert_int_equal(share_create(share, &copy, &e), 0);
-        assert_int_equal(gpu_timeslice_open(grant, want, 0, &bench->turns[tenant], &e), 0);
+        assert_int_equal(gpu_timeslice_open(grant, want, 0, &bench->timeslices[tenant], &e), 0);
         assert_int_equal(arbiter_add(bench->arbiter, share, &e), 0);
 }
 
@@ -87,7 +87,7 @@ static void bench_remove(struct bench *bench)
         arbiter_free(bench->arbiter);
         futex_set_forget(&bench->members);
         for (int i = 0; i < bench->count; i++) {
-                gpu_timeslice_close(&bench->turns[i]);
+                gpu_timeslice_close(&bench->timeslices[i]);
                 for (int j = 0; j < 3; j++) {
                         path_in(bench, i, names[j], path);
                         unlink(path);
@@ -104,42 +104,42 @@ static void bench_close(struct bench *bench)
 }
 
 /* They ask, one after the other has ended; none of them goes on for want of an answer. */
-static void take_turns(struct bench *bench, int first, int beyond)
+static void timeslices_take(struct bench *bench, int first, int beyond)
 {
         for (int i = first; i < beyond; i++) {
-                struct gpu_timeslice *turn = &bench->turns[i % bench->count];
+                struct gpu_timeslice *timeslice = &bench->timeslices[i % bench->count];
 
-                gpu_timeslice_begin(turn);
+                gpu_timeslice_begin(timeslice);
                 /* A machine that is busy answers late; one that does not hear a doorbell, never. */
-                for (int again = 0; turn->until_ns && again < 20; again++) {
-                        gpu_timeslice_end(turn, false);
-                        gpu_timeslice_begin(turn);
+                for (int again = 0; timeslice->until_ns && again < 20; again++) {
+                        gpu_timeslice_end(timeslice, false);
+                        gpu_timeslice_begin(timeslice);
                 }
-                CHECK_EQ(turn->until_ns, 0);
-                CHECK_EQ(turn->number & GPU_STATE_MASK, GPU_OPEN);
-                gpu_timeslice_end(turn, false);
+                CHECK_EQ(timeslice->until_ns, 0);
+                CHECK_EQ(timeslice->number & GPU_STATE_MASK, GPU_OPEN);
+                gpu_timeslice_end(timeslice, false);
         }
 }
 
-TEST(tenants_get_their_turns_when_they_ask)
+TEST(tenants_get_time_slices_on_request)
 {
         struct bench bench;
 
         bench_open(&bench);
-        take_turns(&bench, 0, 6);
+        timeslices_take(&bench, 0, 6);
         bench_close(&bench);
 }
 
 /* More than the kernel takes in one call: the last ones ring as well as the first, also when one of them has
  * gone. */
-TEST(hundreds_of_tenants_get_their_turns_when_they_ask)
+TEST(hundreds_of_tenants_get_time_slices_on_request)
 {
         struct bench bench;
         char path[128];
 
         bench_open_with(&bench, MANY);
-        take_turns(&bench, 0, MANY);
-        take_turns(&bench, MANY - 3, MANY + 3);
+        timeslices_take(&bench, 0, MANY);
+        timeslices_take(&bench, MANY - 3, MANY + 3);
         futex_ring(&bench.members);
         pthread_join(bench.thread, NULL);
         path_in(&bench, 200, "share", path);
@@ -147,7 +147,7 @@ TEST(hundreds_of_tenants_get_their_turns_when_they_ask)
         atomic_store(&bench.members, 0);
         arbiter_step(bench.arbiter);
         assert_int_equal(pthread_create(&bench.thread, NULL, arbitrate, &bench), 0);
-        take_turns(&bench, 201, MANY);
+        timeslices_take(&bench, 201, MANY);
         bench_close(&bench);
 }
 
@@ -167,7 +167,7 @@ static void cores_set(struct share *share, unsigned percent)
         assert_int_equal(share_update(share, &copy, &e), 0);
 }
 
-TEST(one_without_a_limit_takes_turns_while_one_beside_it_has_one)
+TEST(a_tenant_without_a_limit_gets_time_slices_beside_a_limited_one)
 {
         struct bench bench = { 0 };
         struct share shares[TENANTS];
@@ -186,7 +186,7 @@ TEST(one_without_a_limit_takes_turns_while_one_beside_it_has_one)
         arbiter_step(bench.arbiter);
         CHECK_EQ(limits_of(&shares[0]), SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_TIMESLICES);
         CHECK_EQ(limits_of(&shares[1]), SHARE_LIMITS_TIMESLICES);
-        CHECK_EQ(atomic_load(&bench.turns[1].grant->weight), 70);
+        CHECK_EQ(atomic_load(&bench.timeslices[1].grant->weight), 70);
         cores_set(&shares[1], 20); /* what the arbiter says stays */
         CHECK_EQ(limits_of(&shares[1]), SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_TIMESLICES);
         cores_set(&shares[1], 0);
@@ -205,30 +205,30 @@ TEST(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle)
 
         futex_set_use_threads(true);
         bench_open(&bench);
-        take_turns(&bench, 0, 6);
+        timeslices_take(&bench, 0, 6);
         bench_close(&bench);
         futex_set_use_threads(false);
 }
 
-TEST(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses)
+TEST(a_tenant_that_truncates_its_file_loses_only_its_own_time_slices)
 {
         struct bench bench;
         char want[128];
 
         bench_open(&bench);
-        gpu_timeslice_begin(&bench.turns[0]);
+        gpu_timeslice_begin(&bench.timeslices[0]);
         path_in(&bench, 1, "want", want);
         assert_int_equal(truncate(want, 0), 0);
-        gpu_timeslice_end(&bench.turns[0], false);
+        gpu_timeslice_end(&bench.timeslices[0], false);
         for (int i = 0; i < 3; i++) {
                 /* Something to do: the arbiter reads everybody's page. */
-                futex_ring(&bench.turns[0].wants->bell);
-                gpu_timeslice_begin(&bench.turns[0]);
-                CHECK_EQ(bench.turns[0].until_ns, 0);
-                gpu_timeslice_end(&bench.turns[0], false);
+                futex_ring(&bench.timeslices[0].wants->bell);
+                gpu_timeslice_begin(&bench.timeslices[0]);
+                CHECK_EQ(bench.timeslices[0].until_ns, 0);
+                gpu_timeslice_end(&bench.timeslices[0], false);
         }
-        gpu_want_unmap(bench.turns[1].wants);
-        bench.turns[1].wants = NULL;
+        gpu_want_unmap(bench.timeslices[1].wants);
+        bench.timeslices[1].wants = NULL;
         bench_close(&bench);
 }
 
@@ -240,14 +240,14 @@ TEST(nor_does_it_hold_up_an_arbiter_that_waits_by_threads)
 
         futex_set_use_threads(true);
         bench_open(&bench);
-        take_turns(&bench, 0, 1);
+        timeslices_take(&bench, 0, 1);
         path_in(&bench, 1, "want", want);
         assert_int_equal(truncate(want, 0), 0);
-        gpu_want_unmap(bench.turns[1].wants);
-        bench.turns[1].wants = NULL;
+        gpu_want_unmap(bench.timeslices[1].wants);
+        bench.timeslices[1].wants = NULL;
         for (int i = 0; i < 3; i++) {
-                futex_ring(&bench.turns[0].wants->bell);
-                take_turns(&bench, 0, 1);
+                futex_ring(&bench.timeslices[0].wants->bell);
+                timeslices_take(&bench, 0, 1);
         }
         bench_close(&bench);
         futex_set_use_threads(false);
@@ -300,7 +300,7 @@ static void liar_close(struct liar *liar)
 
 TEST(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody)
 {
-        enum { TURNS = 3000 };
+        enum { ROUNDS = 3000 };
         struct bench bench = { 0 };
         struct liar liar;
         struct err e = { 0 };
@@ -310,7 +310,7 @@ TEST(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody)
         tenant_make(&bench, 0);
         liar_open(&liar, &bench);
         assert_int_equal(pthread_create(&liar.thread, NULL, lie, &liar), 0);
-        for (int i = 0; i < TURNS; i++) {
+        for (int i = 0; i < ROUNDS; i++) {
                 arbiter_step(bench.arbiter);
                 arbiter_remove(bench.arbiter, liar.share);
                 let_in += arbiter_add(bench.arbiter, liar.share, &e) == 0;
@@ -334,26 +334,26 @@ TEST(a_copy_that_was_never_checked_changes_no_limit)
         cores_set(&liar.own, 30); /* to the copy that was not in use */
         memset((void *)&liar.own.file->copies[0], 0xff, sizeof liar.own.file->copies[0]);
         arbiter_step(bench.arbiter);
-        CHECK_EQ(atomic_load(&bench.turns[0].grant->weight), 30);
+        CHECK_EQ(atomic_load(&bench.timeslices[0].grant->weight), 30);
         atomic_store(&liar.own.file->index, 0);
         arbiter_step(bench.arbiter);
-        CHECK_EQ(atomic_load(&bench.turns[0].grant->weight), 30);
-        CHECK_EQ(atomic_load(&bench.turns[1].grant->weight), 70);
+        CHECK_EQ(atomic_load(&bench.timeslices[0].grant->weight), 30);
+        CHECK_EQ(atomic_load(&bench.timeslices[1].grant->weight), 70);
         atomic_store(&liar.own.file->index, 1);
         cores_set(&liar.own, 40); /* what is right is heard again */
         arbiter_step(bench.arbiter);
-        CHECK_EQ(atomic_load(&bench.turns[0].grant->weight), 40);
+        CHECK_EQ(atomic_load(&bench.timeslices[0].grant->weight), 40);
         liar_close(&liar);
         bench_remove(&bench);
 }
 
 int main(void)
 {
-        return RUN(CASE(tenants_get_their_turns_when_they_ask),
-                   CASE(hundreds_of_tenants_get_their_turns_when_they_ask),
-                   CASE(one_without_a_limit_takes_turns_while_one_beside_it_has_one),
+        return RUN(CASE(tenants_get_time_slices_on_request),
+                   CASE(hundreds_of_tenants_get_time_slices_on_request),
+                   CASE(a_tenant_without_a_limit_gets_time_slices_beside_a_limited_one),
                    CASE(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle),
-                   CASE(a_tenant_that_cuts_its_file_short_loses_its_turns_and_nobody_elses),
+                   CASE(a_tenant_that_truncates_its_file_loses_only_its_own_time_slices),
                    CASE(nor_does_it_hold_up_an_arbiter_that_waits_by_threads),
                    CASE(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody),
                    CASE(a_copy_that_was_never_checked_changes_no_limit));

@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-enum { THREADS = 4, TURNS = 20000 };
+enum { THREADS = 4, ROUNDS = 20000 };
 
 static struct brief_lock lock;
 static unsigned long counted; /* guarded by the lock */
@@ -16,7 +16,7 @@ static unsigned long counted; /* guarded by the lock */
 static void *count(void *unused)
 {
         (void)unused;
-        for (unsigned i = 0; i < TURNS; i++) {
+        for (unsigned i = 0; i < ROUNDS; i++) {
                 brief_lock_take(&lock);
                 counted++;
                 brief_lock_give(&lock);
@@ -38,7 +38,7 @@ static int round_run(unsigned threads)
         count(NULL);
         for (unsigned i = 0; i < threads; i++)
                 pthread_join(others[i], NULL);
-        return counted == (unsigned long)(threads + 1) * TURNS ? 0 : 1;
+        return counted == (unsigned long)(threads + 1) * ROUNDS ? 0 : 1;
 }
 
 static void rounds_check(unsigned rounds, unsigned threads)

@@ -94,7 +94,7 @@ TEST(it_goes_to_whoever_is_asked)
         CHECK_EQ(lease_rules_see(&third, &record, 108 * S), LEASE_TAKE);
 }
 
-enum { REPLICAS = 4, TURNS = 300000 };
+enum { REPLICAS = 4, ROUNDS = 300000 };
 
 struct replica {
         struct lease_rules rules;
@@ -161,7 +161,7 @@ TEST(never_two_lead)
                 snprintf(name, sizeof name, "r%u", i);
                 replicas[i] = (struct replica){ .rules = rules_of(name) };
         }
-        for (unsigned turn = 0; turn < TURNS; turn++) {
+        for (unsigned round = 0; round < ROUNDS; round++) {
                 unsigned leaders = 0;
 
                 now_ns += 50 * NS_PER_MS;
@@ -177,7 +177,7 @@ TEST(never_two_lead)
                 CHECK(leaders <= 1);
                 led += leaders;
         }
-        CHECK(led > TURNS / 2);
+        CHECK(led > ROUNDS / 2);
         CHECK(changes > 100);
 }
 

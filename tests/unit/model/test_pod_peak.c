@@ -69,7 +69,7 @@ static uint64_t simulated_peak(const struct container *containers, size_t count)
 TEST(the_peak_is_that_of_the_pods_life)
 {
         srandom(7);
-        for (unsigned turn = 0; turn < 20000; turn++) {
+        for (unsigned round = 0; round < 20000; round++) {
                 struct container containers[8];
                 const size_t count = (size_t)(random() % 9), begin = (size_t)(random() % 9);
 

@@ -201,7 +201,7 @@ TEST(never_more_than_the_least)
         unsigned found = 0;
 
         srandom(7);
-        for (unsigned turn = 0; turn < 3000; turn++) {
+        for (unsigned round = 0; round < 3000; round++) {
                 struct scene scene;
                 struct preemption preemption;
                 struct preemption_cost least;

@@ -43,8 +43,8 @@ TEST(a_callback_may_remove_every_watch)
         CHECK_EQ(loop_watch_add(loop, &pair.watches[1], pair.others[0], EPOLLIN), 0);
         CHECK_EQ(write(pair.others[1], "x", 1), 1);
         CHECK_EQ(write(pair.fds[1], "x", 1), 1);
-        CHECK_EQ(loop_turn(loop, NS_PER_S), 0);
-        CHECK_EQ(loop_turn(loop, 0), 0);
+        CHECK_EQ(loop_step(loop, NS_PER_S), 0);
+        CHECK_EQ(loop_step(loop, 0), 0);
         CHECK_EQ(pair.calls, 1);
         close(pair.others[0]);
         close(pair.others[1]);
@@ -79,7 +79,7 @@ static void on_task(struct loop_task *task)
         loop_stop(clockwork->loop);
 }
 
-TEST(timers_and_tasks_have_their_turn)
+TEST(timers_and_tasks_are_run_in_steps)
 {
         struct clockwork clockwork = { .timer.on_due = on_tick, .task.run = on_task };
         uint64_t began_ns = clock_now_ns();
@@ -126,6 +126,6 @@ TEST(signals_are_events)
 
 int main(void)
 {
-        return RUN(CASE(a_callback_may_remove_every_watch), CASE(timers_and_tasks_have_their_turn),
+        return RUN(CASE(a_callback_may_remove_every_watch), CASE(timers_and_tasks_are_run_in_steps),
                    CASE(signals_are_events));
 }

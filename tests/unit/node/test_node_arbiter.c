@@ -11,14 +11,14 @@
 #include "gpu_timeslice.h"
 #include "share_folder.h"
 
-static void turn_open(const struct held_share *held, struct gpu_timeslice *ret_turn)
+static void timeslice_open(const struct held_share *held, struct gpu_timeslice *ret_timeslice)
 {
         char grant[SHARE_TEXT], want[SHARE_TEXT];
         struct err e = { 0 };
 
         share_folder_beside(held->path, "grant", grant);
         share_folder_beside(held->path, "want", want);
-        if (gpu_timeslice_open(grant, want, 0, ret_turn, &e) < 0)
+        if (gpu_timeslice_open(grant, want, 0, ret_timeslice, &e) < 0)
                 fail_msg("%s", e.text);
 }
 
@@ -32,19 +32,19 @@ static bool becomes(const _Atomic uint64_t *counter, uint64_t least)
 }
 
 /* Uses time slices until the arbiter has counted so many. */
-static bool turns_until(struct gpu_timeslice *turn, uint64_t least)
+static bool timeslices_until(struct gpu_timeslice *timeslice, uint64_t least)
 {
         const uint64_t end_ns = clock_now_ns() + 5 * NS_PER_S;
 
-        while (atomic_load(&turn->grant->timeslices) < least && clock_now_ns() < end_ns) {
-                gpu_timeslice_begin(turn);
-                gpu_timeslice_end(turn, true);
+        while (atomic_load(&timeslice->grant->timeslices) < least && clock_now_ns() < end_ns) {
+                gpu_timeslice_begin(timeslice);
+                gpu_timeslice_end(timeslice, true);
                 usleep(100);
         }
-        return atomic_load(&turn->grant->timeslices) >= least;
+        return atomic_load(&timeslice->grant->timeslices) >= least;
 }
 
-TEST(containers_that_come_and_go_take_turns)
+TEST(containers_that_come_and_go_get_time_slices)
 {
         struct book_bench bench;
         struct node_arbiter *arbiter = NULL;
@@ -52,11 +52,11 @@ TEST(containers_that_come_and_go_take_turns)
 
         book_bench_open(&bench);
         struct held_share *a = book_bench_put(&bench, "a", "c", 100, 50);
-        turn_open(a, &first);
+        timeslice_open(a, &first);
         CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
         CHECK(becomes(&first.grant->heartbeat_ns, 1));
         struct held_share *b = book_bench_put(&bench, "b", "c", 100, 50);
-        turn_open(b, &second);
+        timeslice_open(b, &second);
         CHECK(becomes(&second.grant->heartbeat_ns, 1));
         for (int i = 0; i < 10; i++) {
                 gpu_timeslice_begin(&first);
@@ -79,21 +79,21 @@ TEST(without_an_arbiter_all_go_on_and_the_next_one_counts_on)
 {
         struct book_bench bench;
         struct node_arbiter *arbiter = NULL;
-        struct gpu_timeslice turn;
+        struct gpu_timeslice timeslice;
 
         book_bench_open(&bench);
         struct held_share *held = book_bench_put(&bench, "a", "c", 100, 50);
-        turn_open(held, &turn);
+        timeslice_open(held, &timeslice);
         CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
-        CHECK(turns_until(&turn, 1));
-        const uint64_t turns = atomic_load(&turn.grant->timeslices);
+        CHECK(timeslices_until(&timeslice, 1));
+        const uint64_t count = atomic_load(&timeslice.grant->timeslices);
         node_arbiter_free(arbiter);
-        CHECK_EQ(atomic_load(&turn.grant->timeslice) & GPU_STATE_MASK, GPU_FREE);
-        gpu_timeslice_begin(&turn);
-        gpu_timeslice_end(&turn, false);
+        CHECK_EQ(atomic_load(&timeslice.grant->timeslice) & GPU_STATE_MASK, GPU_FREE);
+        gpu_timeslice_begin(&timeslice);
+        gpu_timeslice_end(&timeslice, false);
         CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
-        CHECK(turns_until(&turn, turns + 1));
-        gpu_timeslice_close(&turn);
+        CHECK(timeslices_until(&timeslice, count + 1));
+        gpu_timeslice_close(&timeslice);
         node_arbiter_free(arbiter);
         book_bench_close(&bench);
 }
@@ -131,7 +131,7 @@ TEST(a_changed_share_is_looked_at)
 
 int main(void)
 {
-        return RUN(CASE(containers_that_come_and_go_take_turns),
+        return RUN(CASE(containers_that_come_and_go_get_time_slices),
                    CASE(without_an_arbiter_all_go_on_and_the_next_one_counts_on),
                    CASE(a_changed_share_is_looked_at));
 }

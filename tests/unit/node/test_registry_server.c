@@ -77,7 +77,7 @@ static int dial(const struct hall *hall)
 static void run_once(struct hall *hall)
 {
         for (int i = 0; i < 8; i++)
-                loop_turn(hall->loop, NS_PER_MS);
+                loop_step(hall->loop, NS_PER_MS);
 }
 
 static ssize_t exchange(struct hall *hall, const void *bytes, size_t count,
@@ -217,14 +217,14 @@ TEST(a_crowd_of_silent_peers_keeps_nobody_out)
         hall_open(&hall);
         for (unsigned i = 0; i < 200; i++) {
                 silent[i] = dial(&hall);
-                loop_turn(hall.loop, NS_PER_MS);
+                loop_step(hall.loop, NS_PER_MS);
         }
         CHECK(registry_server_connections(hall.server) <= 64);
         CHECK_EQ(exchange(&hall, &request, sizeof request, &reply), sizeof reply);
         for (unsigned i = 0; i < 200; i++)
                 close(silent[i]);
         for (unsigned i = 0; i < 200; i++)
-                loop_turn(hall.loop, 0);
+                loop_step(hall.loop, 0);
         CHECK_EQ(registry_server_connections(hall.server), 0);
         hall_close(&hall);
 }
@@ -242,12 +242,12 @@ TEST(a_flood_is_heard_at_a_bounded_pace)
 
                 snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", hall.folder);
                 if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
-                        loop_turn(hall.loop, 0);
-                        loop_turn(hall.loop, 0);
+                        loop_step(hall.loop, 0);
+                        loop_step(hall.loop, 0);
                         heard += registry_server_connections(hall.server) > 0;
                 }
                 close(fd);
-                loop_turn(hall.loop, 0);
+                loop_step(hall.loop, 0);
         }
         CHECK(heard <= 1000 + 500); /* what is saved up, and a second's worth */
         hall_close(&hall);
@@ -267,7 +267,7 @@ TEST(whoever_asks_too_much_is_sent_away_at_the_door_and_blocks_it_for_nobody)
 
                 (void)!send(fd, &request, sizeof request, MSG_NOSIGNAL);
                 for (int rounds = 0; rounds < 100; rounds++) {
-                        loop_turn(hall.loop, NS_PER_MS);
+                        loop_step(hall.loop, NS_PER_MS);
                         const ssize_t got = recv(fd, &reply, sizeof reply, MSG_DONTWAIT);
                         if (got >= 0 || errno == ECONNRESET) {
                                 answered += got > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* turns_soak [--tap] VGPU COUNT: kills and stops holders of a GPU's token, its arbiter, and everyone
+/* timeslices_soak [--tap] VGPU COUNT: kills and stops holders of a GPU's token, its arbiter, and everyone
  * but one, COUNT times, and sees that the rest go on and that no two ever hold it.
  *
  * The tenants are real `vgpu run` programs, the arbiter is theirs. With --tap (make test) the host may
@@ -20,11 +20,11 @@
 #include "clock.h"
 #include "machine.h"
 #include "say.h"
-#include "turns_board.h"
+#include "timeslices_board.h"
 
 #define GO_ON_NS    (50 * NS_PER_MS)
 #define PATIENT_NS  NS_PER_S
-#define LOOK_NS     (500 * NS_PER_US)
+#define SAMPLE_NS   (500 * NS_PER_US)
 #define OWN_MOST_NS (5 * NS_PER_MS)
 
 enum { WORKERS = 3, SETTLE_MS = 60, FOLDER_BYTES = 128 };
@@ -160,7 +160,7 @@ static void hurt(struct soak *soak, enum whom whom, int number)
                 kill(arbiter, number);
 }
 
-static uint64_t work_of_the_rest(const struct soak *soak)
+static uint64_t work_of_the_unhurt(const struct soak *soak)
 {
         uint64_t work = 0;
 
@@ -175,17 +175,17 @@ static uint64_t longest_pause_ns(struct soak *soak)
 {
         const uint64_t begin_ns = clock_now_ns();
         uint64_t moved_ns = begin_ns, longest_ns = 0, now_ns = begin_ns;
-        uint64_t work = work_of_the_rest(soak);
+        uint64_t work = work_of_the_unhurt(soak);
 
         soak->own_wait_ns = 0;
         while (now_ns - begin_ns < (SETTLE_MS + 40) * NS_PER_MS ||
                (longest_ns == 0 && now_ns - begin_ns < 5 * NS_PER_S)) {
                 const uint64_t before_ns = now_ns;
-                nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+                nanosleep(&(struct timespec){ .tv_nsec = SAMPLE_NS }, NULL);
                 now_ns = clock_now_ns();
                 if (now_ns - before_ns > soak->own_wait_ns)
                         soak->own_wait_ns = now_ns - before_ns;
-                const uint64_t work_now = work_of_the_rest(soak);
+                const uint64_t work_now = work_of_the_unhurt(soak);
                 if (work_now == work)
                         continue;
                 work = work_now;
@@ -210,7 +210,7 @@ static void heal(struct soak *soak, int number)
         }
 }
 
-/* Everybody takes part again: they work, and by turns. */
+/* Everybody takes part again: each of them works. */
 static void check_all_work(struct soak *soak)
 {
         for (unsigned i = 0; i < WORKERS; i++) {
@@ -270,7 +270,7 @@ static int soak_report(const struct soak *soak)
 
 static int soak_run(struct soak *soak, unsigned count)
 {
-        snprintf(soak->folder, sizeof soak->folder, "%s/vgpu-turns-soak-XXXXXX",
+        snprintf(soak->folder, sizeof soak->folder, "%s/vgpu-timeslices-soak-XXXXXX",
                  access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
         if (!mkdtemp(soak->folder))
                 fail(soak->folder);
@@ -295,7 +295,7 @@ static int worker_main(const char *path, const char *number)
         const int fd = open(path, O_RDWR);
         struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-        return board == MAP_FAILED ? 1 : turns_worker(board, (unsigned)atoi(number));
+        return board == MAP_FAILED ? 1 : timeslices_worker(board, (unsigned)atoi(number));
 }
 
 int main(int argc, char **argv)
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
                 argc--;
         }
         if (argc != 3 || length < 0) {
-                fprintf(stderr, "usage: turns_soak [--tap] VGPU COUNT\n");
+                fprintf(stderr, "usage: timeslices_soak [--tap] VGPU COUNT\n");
                 return 2;
         }
         self[length] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tenant of the soak of turns: it takes turns as libvgpu.so does, and its work is to sleep. */
+/* A tenant of the soak of time slices: it begins and ends them as libvgpu.so does, and its work is to sleep. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 #include "clock.h"
 #include "gpu_timeslice.h"
 #include "share.h"
-#include "turns_board.h"
+#include "timeslices_board.h"
 
 #define PIECE_NS   (200 * NS_PER_US)
 #define STRETCH_NS (5 * NS_PER_MS)
 #define LONG_NS    (60 * NS_PER_MS)
 
-static int turn_open_own(struct gpu_timeslice *turn)
+static int timeslice_open_own(struct gpu_timeslice *timeslice)
 {
         const char *path = getenv("VGPU_SHARE");
         char grant[SHARE_TEXT], want[SHARE_TEXT];
@@ -26,10 +26,10 @@ static int turn_open_own(struct gpu_timeslice *turn)
         gpu_page_grant_path(path, grant);
         gpu_page_want_path(share_current(&share)->region, want);
         share_close(&share);
-        return gpu_timeslice_open(grant, want, 0, turn, NULL);
+        return gpu_timeslice_open(grant, want, 0, timeslice, NULL);
 }
 
-/* The arbiter gives up on whoever does not end its turn in time, and counts that. */
+/* The arbiter gives up on whoever does not end its time slice in time, and counts that. */
 static bool was_given_up(const struct board *board, unsigned index)
 {
         char path[SHARE_TEXT];
@@ -50,13 +50,13 @@ static bool is_excused(const struct board *board, unsigned index)
         return atomic_load(&board->workers[index].is_killed) || was_given_up(board, index);
 }
 
-static void token_take(struct board *board, unsigned index, struct gpu_timeslice *turn)
+static void token_take(struct board *board, unsigned index, struct gpu_timeslice *timeslice)
 {
         const uint32_t other = atomic_exchange(&board->holder, index + 1);
         if (other == 0 || other == index + 1)
                 return;
         /* Off the processor just now? Then it is we who were given up. */
-        if (!is_excused(board, other - 1) && gpu_timeslice_is_on(turn, clock_now_ns()))
+        if (!is_excused(board, other - 1) && gpu_timeslice_is_on(timeslice, clock_now_ns()))
                 atomic_fetch_add(&board->doubles, 1);
 }
 
@@ -68,67 +68,67 @@ static void token_leave(struct board *board, unsigned index)
 }
 
 /* Now and then a piece that is longer than the time slice, and whose end is known: others wait for it. */
-static void long_work(struct board *board, unsigned index, struct gpu_timeslice *turn)
+static void long_work(struct board *board, unsigned index, struct gpu_timeslice *timeslice)
 {
         const uint64_t done_ns = clock_now_ns() + LONG_NS;
 
         for (uint64_t now_ns = 0; now_ns < done_ns; now_ns = clock_now_ns()) {
                 const uint64_t done = atomic_fetch_add(&board->workers[index].work, 1) + 1;
 
-                gpu_timeslice_note(turn, done * PIECE_NS, done_ns);
+                gpu_timeslice_note(timeslice, done * PIECE_NS, done_ns);
                 nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
         }
 }
 
-static void work(struct board *board, unsigned index, struct gpu_timeslice *turn)
+static void work(struct board *board, unsigned index, struct gpu_timeslice *timeslice)
 {
         const uint64_t begin_ns = clock_now_ns();
         uint64_t now_ns = begin_ns;
 
-        while (gpu_timeslice_is_on(turn, now_ns) && now_ns - begin_ns < STRETCH_NS) {
+        while (gpu_timeslice_is_on(timeslice, now_ns) && now_ns - begin_ns < STRETCH_NS) {
                 nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
                 now_ns = clock_now_ns();
                 const uint64_t done = atomic_fetch_add(&board->workers[index].work, 1) + 1;
-                gpu_timeslice_note(turn, done * PIECE_NS, now_ns + PIECE_NS);
+                gpu_timeslice_note(timeslice, done * PIECE_NS, now_ns + PIECE_NS);
         }
 }
 
 /* The last work still runs: the next may get ready, and submit when that is done. */
-static void drain(const struct board *board, unsigned index, struct gpu_timeslice *turn)
+static void drain(const struct board *board, unsigned index, struct gpu_timeslice *timeslice)
 {
-        gpu_timeslice_note(turn, atomic_load(&board->workers[index].work) * PIECE_NS,
+        gpu_timeslice_note(timeslice, atomic_load(&board->workers[index].work) * PIECE_NS,
                            clock_now_ns() + PIECE_NS);
-        gpu_timeslice_drain(turn);
+        gpu_timeslice_drain(timeslice);
         nanosleep(&(struct timespec){ .tv_nsec = PIECE_NS }, NULL);
 }
 
-int turns_worker(struct board *board, unsigned index)
+int timeslices_worker(struct board *board, unsigned index)
 {
-        struct gpu_timeslice turn;
+        struct gpu_timeslice timeslice;
 
-        if (turn_open_own(&turn) < 0)
+        if (timeslice_open_own(&timeslice) < 0)
                 return 1;
         atomic_store(&board->workers[index].is_killed, false);
         for (unsigned round = index;; round++) {
                 /* Before: who begins and loses its processor may be given up before it can say so. */
-                atomic_store(&board->workers[index].lapses, atomic_load(&turn.grant->lapses));
-                gpu_timeslice_begin(&turn);
+                atomic_store(&board->workers[index].lapses, atomic_load(&timeslice.grant->lapses));
+                gpu_timeslice_begin(&timeslice);
                 const bool has_token =
-                        turn.until_ns == 0 && (turn.number & GPU_STATE_MASK) == GPU_OPEN;
+                        timeslice.until_ns == 0 && (timeslice.number & GPU_STATE_MASK) == GPU_OPEN;
 
                 if (has_token)
-                        token_take(board, index, &turn);
+                        token_take(board, index, &timeslice);
                 else
                         atomic_fetch_add(&board->workers[index].alone, 1);
                 if (has_token && round % 16 == 5)
-                        long_work(board, index, &turn);
+                        long_work(board, index, &timeslice);
                 else
-                        work(board, index, &turn);
+                        work(board, index, &timeslice);
                 if (has_token)
                         token_leave(board, index);
-                drain(board, index, &turn);
+                drain(board, index, &timeslice);
                 const bool is_pausing = round % 8 == 0;
-                gpu_timeslice_end(&turn, !is_pausing);
+                gpu_timeslice_end(&timeslice, !is_pausing);
                 if (is_pausing)
                         nanosleep(&(struct timespec){ .tv_nsec = 2 * PIECE_NS }, NULL);
         }
