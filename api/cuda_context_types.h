@@ -28,7 +28,7 @@ typedef struct CUdevResource_st {
                 struct {
                         unsigned smCount;
                 } sm;
-                unsigned char room[48];
+                unsigned char reserved[48];
         };
 } CUdevResource;
 static_assert(sizeof(CUdevResource) == 144, "as the driver's");

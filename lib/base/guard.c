@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GUARD_ROOM = 16384 }; /* untouched, it costs nothing */ /* untouched, it costs nothing */
+enum { GUARD_CAPACITY = 16384 }; /* untouched, it costs nothing */
 
 /* Written under the lock, read by the signal handler of whichever thread looked. */
 static struct {
@@ -21,7 +21,7 @@ static struct {
         struct {
                 _Atomic uintptr_t begin;
                 _Atomic size_t bytes;
-        } rows[GUARD_ROOM];
+        } rows[GUARD_CAPACITY];
 } guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local bool is_opening;
@@ -73,7 +73,7 @@ static int row_add(void *mapping, size_t bytes)
 
         while (i < count && atomic_load(&guard.rows[i].begin))
                 i++;
-        if (i == GUARD_ROOM)
+        if (i == GUARD_CAPACITY)
                 return -ENOSPC;
         handler_install();
         atomic_store(&guard.rows[i].bytes, bytes);

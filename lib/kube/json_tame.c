@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What JSON's own rules, or our reader's, leave no room for: replaced, byte by byte. */
+/* What JSON's own rules, or our reader's, do not allow: replaced, byte by byte. */
 #include "json_tame.h"
 
 #include <ctype.h>

@@ -8,7 +8,7 @@
 
 #include "err.h"
 
-/* The tree. What JSON or its reader has no room for is read as something else (json_tame.h); *ret_is_tamed
+/* The tree. What JSON or its reader cannot hold is read as something else (json_tame.h); *ret_is_tamed
  * says so. NULL: it cannot be read even so, and e says why. text[count] is NUL. */
 json_t *kube_object_load(const char *text, size_t count, bool *ret_is_tamed, struct err *e);
 

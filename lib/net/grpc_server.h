@@ -23,7 +23,7 @@ struct grpc_method {
 int grpc_server_new(struct loop *loop, const struct http_limits *limits,
                     const struct grpc_method *methods, void *owner,
                     struct grpc_server **ret_server);
-/* Methods of another owner on the same sockets. -ENOSPC: of more than there is room for. */
+/* Methods of another owner on the same sockets. -ENOSPC: of more than fit. */
 int grpc_server_add(struct grpc_server *server, const struct grpc_method *methods, void *owner);
 /* As http_server_listen(). */
 int grpc_server_listen(struct grpc_server *server, const struct address *address, mode_t mode,

@@ -35,7 +35,7 @@ enum grpc_status grpc_status_parse(const char *text);
 /* What an HTTP status says where no gRPC status came. */
 enum grpc_status grpc_status_of_http(int http_status);
 
-/* A frame is a flag, four bytes of length, and the message. Room for the length is kept by the first,
+/* A frame is a flag, four bytes of length, and the message. Space for the length is kept by the first,
  * filled in by the second; `at` is where the frame begins. */
 int grpc_frame_begin(struct str *to);
 void grpc_frame_end(struct str *to, size_t at);

@@ -159,7 +159,7 @@ static struct http_conn *longest_idle(struct http_server *server)
 }
 
 /* One that is closed for it is counted until the next turn: the limit may be passed by one turn's. */
-static bool has_room(struct http_server *server)
+static bool has_capacity(struct http_server *server)
 {
         struct http_conn *idle;
 
@@ -175,7 +175,7 @@ static bool has_room(struct http_server *server)
 
 int http_server_accept(struct http_server *server, int fd, struct tls_context *tls, bool is_unix)
 {
-        struct http_conn *hc = has_room(server) ? calloc(1, sizeof *hc) : NULL;
+        struct http_conn *hc = has_capacity(server) ? calloc(1, sizeof *hc) : NULL;
         struct tls_session *session = NULL;
         int r;
 

@@ -19,7 +19,7 @@ struct http_exchange;
 
 /* What clients may cost. Zero takes the default. */
 struct http_limits {
-        unsigned connections;  /* at once (128); the longest idle makes room for a new one */
+        unsigned connections;  /* at once (128); the longest idle is closed for a new one */
         unsigned streams;      /* requests at once on one connection (64) */
         size_t body_bytes;     /* of one request (1 MiB) */
         size_t buffered_bytes; /* of all requests together (16 MiB) */

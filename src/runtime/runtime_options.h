@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_options: how vgpu-runtime is set up on this node: /etc/vgpu/runtime.conf, one option per
- * line. An OCI runtime's command line is its caller's, so there is no room for them there. */
+ * line. An OCI runtime's command line is its caller's, so they cannot be there. */
 #pragma once
 
 #include "cli_option.h"

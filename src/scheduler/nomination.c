@@ -45,9 +45,9 @@ void nomination_write(struct kube_client *client, const struct pod_ref *pod_ref,
                 free(writing);
 }
 
-static int room_find(const struct cluster_node *node, const struct pod_ref *pod_ref,
-                     const struct gpu_request *gpu_request, uint64_t now_ns,
-                     struct placement *ret_placement)
+static int placement_of(const struct cluster_node *node, const struct pod_ref *pod_ref,
+                        const struct gpu_request *gpu_request, uint64_t now_ns,
+                        struct placement *ret_placement)
 {
         const struct victims_question question = { .gpu_request = gpu_request,
                                                    .uid = pod_ref->uid,
@@ -67,7 +67,7 @@ bool nomination_is_good(const struct cluster_node *node, const struct pod_ref *p
 {
         struct placement placement;
 
-        return node->is_known && room_find(node, pod_ref, gpu_request, now_ns, &placement) == 0;
+        return node->is_known && placement_of(node, pod_ref, gpu_request, now_ns, &placement) == 0;
 }
 
 void nomination_follow(struct cluster *cluster, const struct pod_ref *pod_ref,
@@ -78,6 +78,6 @@ void nomination_follow(struct cluster *cluster, const struct pod_ref *pod_ref,
                                                         : pod_ref->nominated_status);
         struct placement placement;
 
-        if (node && room_find(node, pod_ref, gpu_request, now_ns, &placement) == 0)
+        if (node && placement_of(node, pod_ref, gpu_request, now_ns, &placement) == 0)
                 cluster_nomination_set(cluster, pod_ref, node->name, &placement, now_ns);
 }

@@ -108,7 +108,7 @@ void state_ask_again(struct state *state, const char *node)
 }
 
 /* A pod that preempts was refused long before its victims have gone. */
-static void room_appeared(struct state *state, const struct cluster_node *node)
+static void capacity_freed(struct state *state, const struct cluster_node *node)
 {
         if (node->nominations ||
             (state->refused_ns && clock_now_ns() - state->refused_ns <= REFUSAL_MS * NS_PER_MS))
@@ -161,7 +161,7 @@ static void pod_release(struct state *state, const char *uid)
 
         if (!pod)
                 return;
-        room_appeared(state, pod->node);
+        capacity_freed(state, pod->node);
         cluster_pod_release(&state->cluster, uid);
 }
 
@@ -179,7 +179,7 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
         node = cluster_node_find(&state->cluster, name->name);
         /* kube-scheduler asks again when it sees this, perhaps before we did. */
         if (node && !node->is_away && node->said != said)
-                room_appeared(state, node);
+                capacity_freed(state, node);
 }
 
 static void waiting_forget(struct state *state, const char *uid)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run: the cases of all profiles, each profile on a cluster of its own, side by side; and counts.
 
-Most of a case is waiting, so that two clusters have room on two cores. Each has a state folder below ours, and by its
+Most of a case is waiting, so that two cores suffice for two clusters. Each has a state folder below ours, and by its
 name a sandbox, control groups and logs; suite.py does the rest in a process that we start, and end.
 """
 

@@ -14,7 +14,7 @@ struct explorer {
         int failing; /* tenants that are killed and stopped; the arbiter always is */
         struct token *states;
         int32_t *parents; /* how it was first reached */
-        size_t count, room;
+        size_t count, capacity;
         int32_t *table; /* by hash: index + 1 */
         size_t table_size;
 };
@@ -66,12 +66,12 @@ static size_t explorer_add(struct explorer *explorer, const struct token *token,
         const size_t place = table_place(explorer, token);
         if (explorer->table[place])
                 return (size_t)explorer->table[place] - 1;
-        if (explorer->count == explorer->room) {
-                explorer->room = explorer->room ? explorer->room * 2 : 1 << 15;
+        if (explorer->count == explorer->capacity) {
+                explorer->capacity = explorer->capacity ? explorer->capacity * 2 : 1 << 15;
                 explorer->states =
-                        grow(explorer->states, explorer->room * sizeof *explorer->states);
+                        grow(explorer->states, explorer->capacity * sizeof *explorer->states);
                 explorer->parents =
-                        grow(explorer->parents, explorer->room * sizeof *explorer->parents);
+                        grow(explorer->parents, explorer->capacity * sizeof *explorer->parents);
         }
         explorer->states[explorer->count] = *token;
         explorer->parents[explorer->count] = parent;

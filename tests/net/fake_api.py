@@ -49,8 +49,8 @@ class Request:
         while at < len(data):
             try:
                 with self.conn.lock:
-                    room = min(self.conn.h2.local_flow_control_window(self.stream), 16000)
-                    part = data[at:at + room]
+                    window = min(self.conn.h2.local_flow_control_window(self.stream), 16000)
+                    part = data[at:at + window]
                     at += len(part)
                     if part:
                         self.conn.h2.send_data(self.stream, part,

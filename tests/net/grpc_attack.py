@@ -109,10 +109,10 @@ def oversized(path):
     sent = 0
     try:
         while sent < 64 << 20:
-            room = min(conn.local_flow_control_window(1), 16384)
-            if room:
-                conn.send_data(1, b"\0" * room)
-                sent += room
+            window = min(conn.local_flow_control_window(1), 16384)
+            if window:
+                conn.send_data(1, b"\0" * window)
+                sent += window
                 sock.sendall(conn.data_to_send())
                 continue
             conn.receive_data(sock.recv(65536))
@@ -179,7 +179,7 @@ def main(peer, descriptors, memory):
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     socks = idle(path, min(10000, most - 200))
-    tap.check("among thousands of idle connections there is room for a new one",
+    tap.check("among thousands of idle connections a new one is accepted",
               differs(still_serves(m, path), True))
     print(f"# idle connections tried: {len(socks)}, VmRSS {before} kB before, "
           f"{program.rss_kb()} kB with them, resets until closed {sent}")

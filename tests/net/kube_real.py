@@ -128,7 +128,7 @@ def run(tap, peer, cluster, config):
                                 stdout=subprocess.PIPE, text=True) for i in range(8)]
     said = [writer.communicate(timeout=60)[0].strip() for writer in writers]
     final = json.loads(cluster.ask("GET", f"{MAPS}/new"))
-    tap.check("eight writers of one object all get their turn", differs(
+    tap.check("eight writers of one object all write it", differs(
         (said, len(final["metadata"]["annotations"])), (["200 []"] * 8, 8)))
     take(watcher, lambda line: line.split()[-1] == final["metadata"]["resourceVersion"])
 

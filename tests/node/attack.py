@@ -45,7 +45,7 @@ def raise_files(wanted):
 
 
 def socket_attacks(tap, path, whose, counts, most_files, still_answers, whom):
-    """On a socket that speaks gRPC; `still_answers` asks it as `whom` there must be room for."""
+    """On a socket that speaks gRPC; `still_answers` asks it as `whom`, who must be accepted."""
     garbage(path, counts.garbage)
     tap.check(f"{whose} socket: garbage is refused", differs(still_answers(path), True))
     sent = [resets(path, counts.resets) for _ in range(counts.reset_rounds)]
@@ -53,7 +53,7 @@ def socket_attacks(tap, path, whose, counts, most_files, still_answers, whom):
               [] if max(sent) < counts.resets // 2 else [f"sent {sent}"])
     tap.check("… what is too large is cut off", oversized(path))
     socks = idle(path, min(counts.idle, most_files - 200))
-    tap.check(f"… among {len(socks)} idle connections there is room for {whom}",
+    tap.check(f"… among {len(socks)} idle connections {whom} is accepted",
               differs(still_answers(path), True))
     for sock in socks:
         sock.close()
@@ -134,7 +134,7 @@ def http_attacks(tap, port, counts, most_files):
             socks.append(socket.create_connection(("127.0.0.1", port), timeout=10))
         except OSError:
             break
-    tap.check(f"… among {len(socks)} idle connections there is room for a scrape",
+    tap.check(f"… among {len(socks)} idle connections a scrape is accepted",
               differs(eventually(lambda: serves(port), 30), True))
     for sock in socks:
         sock.close()

@@ -208,7 +208,7 @@ def resizes(tap, node, api, runtime):
     tap.check("a pod that comes with a wish that the GPU cannot fit gets what was decided",
               differs((eventually(lambda: runtime.memory("uid-greedy"), 2), runtime.memory("uid-greedy")), (True, 100)))
     api.put(pod("modest", [node.uuids[1]], 100, cores=0, memory="300Mi", memory_max="400Mi"), "ADDED")
-    tap.check("… and one that there is room for, what it wishes",
+    tap.check("… and one whose wish fits, what it wishes",
               differs(eventually(lambda: runtime.memory("uid-modest") == 300, 2), True))
     for gone in ("greedy", "modest"):
         api.put(pod(gone, [node.uuids[1]], 100), "DELETED")
@@ -251,7 +251,7 @@ def growth(tap, node, api, runtime):
     tap.check("… and nobody grows into what waits for it", differs(runtime.memory("uid-grown"), 1000))
     for gone, mib in (("beyond", 39000), ("placed", 20000)):
         api.put(pod(gone, [node.uuids[6]], mib), "DELETED")
-    tap.check("when they have left, there is room again", differs(eventually(
+    tap.check("when they have left, the share can grow again", differs(eventually(
         lambda: raise_to(node, "grown.main", "1100Mi") or runtime.memory("uid-grown") == 1100, 10), True))
     api.put(pod("grown", [node.uuids[6]], 1000), "DELETED")
 

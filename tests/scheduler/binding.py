@@ -33,7 +33,7 @@ def refused(tap, bin_dir):
         tap.check("what it was given is free again at once", differs(scheduler.filter(members[1]), ["n"]))
         other = waits(api, pod("other", 10000))[0]
         del api.rules["POST", BINDING.format("m1")]
-        tap.check("it is bound at its next turn, and then the GPU is full",
+        tap.check("it is bound at the next try, and then the GPU is full",
                   differs((scheduler.place(members[1]), scheduler.place(other)), ("", None)))
         tap.check("each member has one Binding, the refused one two", differs(
             [api.count("POST", BINDING.format(f"m{i}")) for i in range(4)], [1, 2, 1, 1]))
@@ -63,7 +63,7 @@ def lost(tap, bin_dir):
         first, second = waits(api, pod("first", 30000), pod("second", 30000))
         api.rules["POST", BINDING.format("first")] = lambda request: request.reset()
         error = scheduler.place(first)
-        tap.check("one that was not written gives its room back",
+        tap.check("a Binding that was not written frees the pod's allocation",
                   differs((bool(error), scheduler.place(second)), (True, "")))
 
 
@@ -86,13 +86,13 @@ def never_seen(tap, bin_dir):
         api.rules["GET", POD.format("first")] = troubled
         tap.check("what was decided is set aside until somebody says otherwise",
                   differs((scheduler.place(first), scheduler.filter(second)), ("", [])))
-        tap.check("after a while the pod is looked up; it has no node, and the room is free",
-                  "" if eventually(lambda: scheduler.filter(second) == ["n"], 60) else "the room is not given back")
+        tap.check("after a while the pod is looked up: it has no node, and its allocation is freed",
+                  "" if eventually(lambda: scheduler.filter(second) == ["n"], 60) else "its allocation is not freed")
         tap.check("where the API server does not say, or not in a way that can be read, it is asked again later, and the reservation stays",
                   differs((trouble["left"], api.count("GET", POD.format("first"))), (-1, 3)))
         tap.check("those who were refused meanwhile are tried again: the node is touched",
                   "" if eventually(lambda: api.count("PATCH", "/api/v1/nodes/n")) else "nobody is told")
-        tap.check("the room has one owner", differs(scheduler.place(second), ""))
+        tap.check("the freed capacity goes to one pod", differs(scheduler.place(second), ""))
 
 
 def bound_unseen(tap, bin_dir):
@@ -116,8 +116,8 @@ def bound_unseen(tap, bin_dir):
         tap.check("two fill the GPU", differs(
             (scheduler.place(ours), scheduler.place(theirs), scheduler.filter(third)), ("", "", [])))
         tap.check("one that is found elsewhere holds nothing here",
-                  "" if eventually(lambda: scheduler.filter(third) == ["n"], 60) else "its room is lost")
-        tap.check("one that is found where it was sent keeps its room, and is not asked about again",
+                  "" if eventually(lambda: scheduler.filter(third) == ["n"], 60) else "its allocation is not freed")
+        tap.check("a pod that is found where it was bound keeps its allocation, and is not asked about again",
                   differs((scheduler.place(third), api.count("GET", POD.format("ours")),
                            scheduler.filter(pod("more", 1000))), ("", 1, [])))
 
@@ -133,7 +133,7 @@ def by_hand(tap, bin_dir):
         first["spec"]["nodeName"] = "n"
         api.tell("MODIFIED", first)
         tap.check("a pod that is seen on a node without a decision holds nothing",
-                  "" if eventually(lambda: scheduler.filter(second) == ["n"]) else "its room is lost")
+                  "" if eventually(lambda: scheduler.filter(second) == ["n"]) else "its allocation is not freed")
 
 
 def inherited(tap, bin_dir):
@@ -158,7 +158,7 @@ def unreadable(tap, bin_dir):
 
     api = Api([node("n")], [spoil(running("held", 30000, "n")), running("plain", 1000, "n")])
     with Scheduler(bin_dir, api) as scheduler:
-        tap.check("a pod that cannot be read as it is keeps its room, and no other loses its own", differs(
+        tap.check("a pod that cannot be read as it is keeps its allocation, and no other pod loses its own", differs(
             (scheduler.filter(pod("large", 20000)), scheduler.filter(pod("small", 5000))), ([], ["n"])))
         tap.check("… it is named, and counted", differs(
             (any("d/held" in line for line in scheduler.said),

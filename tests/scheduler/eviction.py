@@ -48,7 +48,7 @@ def pair(allowed):
 
 
 def asks(api, scheduler, memory=40000):
-    """A pod that needs a whole GPU; True when it has its room."""
+    """A pod that needs a whole GPU; True when it fits."""
     high = pod("high", memory, 1000)
     api.tell("ADDED", high)
     scheduler.filter(high)
@@ -60,7 +60,7 @@ def together(tap, bin_dir):
     evictions = Evictions(api)
     with Scheduler(bin_dir, api) as scheduler:
         tap.check("two under a PDB that can spare one do not go: another set is found",
-                  "" if asks(api, scheduler) else "there is no room")
+                  "" if asks(api, scheduler) else "it does not fit")
         tap.check("neither of them was asked", differs((evictions.gone, set(evictions.tried)), (["third"], {"third"})))
     api = pair(2)
     evictions = Evictions(api)

@@ -161,7 +161,7 @@ class Scheduler:
         return answer.status, text
 
     def filter(self, entry):
-        """The nodes that have room."""
+        """The nodes that the pod fits on."""
         names = [n["metadata"]["name"] for n in self.api.nodes]
         answer = self.ask("POST", "/filter", {"Pod": entry, "Nodes": None, "NodeNames": names})
         return json.loads(answer[1])["NodeNames"]
@@ -173,6 +173,6 @@ class Scheduler:
             "Node": name})[1])["Error"]
 
     def place(self, entry):
-        """As kube-scheduler does: filter, bind. None: no node has room."""
+        """As kube-scheduler does: filter, bind. None: it fits on no node."""
         names = self.filter(entry)
         return self.bind(entry, names[0]) if names else None

@@ -89,7 +89,7 @@ void registered_context_done(struct context *context)
         pthread_rwlock_unlock(&registered.lock);
 }
 
-/* Room for a range; NULL: no memory. */
+/* Space for a range; NULL: no memory. */
 static struct allocation *spare_take(void)
 {
         pthread_rwlock_wrlock(&registered.lock);

@@ -7,7 +7,7 @@
 #include "sim_cuda.h"
 #include "vmm.h"
 
-/* Room for every attribute's value. */
+/* Space for every attribute's value. */
 union value {
         void *pointer;
         unsigned long long wide;

@@ -17,7 +17,7 @@ bool nvml_view_is_limited(void);
  * moves them to the front, under the pids by which the container knows them, and returns how many. */
 unsigned nvml_view_keep_own(void *entries, unsigned count, size_t stride, size_t offset);
 
-/* Room for all entries that the library may have, each of `stride` bytes with its pid at `pid`: how many there
+/* A buffer for all entries that the library may have, each of `stride` bytes with its pid at `pid`: how many there
  * are is the strangers' business, too. */
 struct nvml_buffer {
         size_t stride, pid;

@@ -58,7 +58,7 @@ def extender_answer(path, body):
     if path.endswith("/prioritize"):
         return [{"Host": name, "Score": 7} for name in body["NodeNames"]]
     if body["Pod"]["metadata"]["name"] == "unwanted":
-        return {"NodeNames": [], "FailedNodes": {name: "the extender has no room" for name in body["NodeNames"]}}
+        return {"NodeNames": [], "FailedNodes": {name: "the extender refuses the node" for name in body["NodeNames"]}}
     return {"NodeNames": body["NodeNames"], "FailedNodes": {}}
 
 
@@ -75,6 +75,6 @@ def extender(cluster):
         cluster.apply(pod("unwanted", limits=limits))
         cluster.wait("the pod is bound", lambda: cluster.pod("wanted")["spec"].get("nodeName"))
         cluster.wait("the other says why it is not",
-                     lambda: any("the extender has no room" in event for event in cluster.events("unwanted")))
+                     lambda: any("the extender refuses the node" in event for event in cluster.events("unwanted")))
         expect({"Pod", "Nodes", "NodeNames"} <= set(asked[0][1]), asked[0][1].keys())
         expect(asked[0][1]["Nodes"] is None, "nodeCacheCapable, but nodes are sent")

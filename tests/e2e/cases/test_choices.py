@@ -120,7 +120,7 @@ def quota(cluster):
         placed(cluster, "fourth")
 
 
-@case("a pod that found no room follows when a node, a GPU or memory appears", profile="light")
+@case("a pod that fits nowhere is placed when a node, a GPU or memory appears", profile="light")
 def follows(cluster):
     limits = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "40000"}
     with node(cluster, types=("NVIDIA A100-SXM4-40GB",)) as name:

@@ -35,7 +35,7 @@ def all_fit(cluster, count):
         entry["metadata"]["name"].startswith("honest-") for entry in bound(cluster)) == count, 60)
 
 
-@case("an annotation that a user wrote gives way to the decision, and takes no room", profile="light")
+@case("an annotation that a user wrote gives way to the decision, and holds no GPU", profile="light")
 def written(cluster):
     with nodes(cluster, 1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         node = f"{cluster.namespace}-0"
@@ -48,7 +48,7 @@ def written(cluster):
         expect(used(decided(cluster)) == {f"GPU-{node}-{i}": (40000, 0) for i in range(2)}, used(decided(cluster)))
 
 
-@case("a pod that was put on a node by hand has no decision, also with a copied one, and takes no room",
+@case("a pod that was put on a node by hand has no decision, also with a copied one, and holds no GPU",
       profile="light")
 def by_hand(cluster):
     with nodes(cluster, 1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
@@ -71,11 +71,11 @@ def later(cluster):
         cluster.patch("v1", "Pod", "late", {"metadata": {"annotations": forged(
             node, made["metadata"]["uid"], 35000)}}, cluster.namespace)
         cluster.create(pod("next", limits=LIMITS))
-        cluster.wait("there is no room beside it", lambda: any(
+        cluster.wait("nothing fits beside it", lambda: any(
             "too few GPUs with 10000 MiB" in event for event in cluster.events("next")), 60)
 
 
-@case("a pod of another scheduler is not ours: it waits, and takes no room", profile="light")
+@case("a pod of another scheduler is not ours: it waits, and holds no GPU", profile="light")
 def others(cluster):
     with nodes(cluster, 1, gpu_count=1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         node = f"{cluster.namespace}-0"
@@ -87,7 +87,7 @@ def others(cluster):
 POLICY = "admissionregistration.k8s.io/v1"
 
 
-@case("a Binding that the API server refuses gives its room back, and is tried again at once when it may be",
+@case("a Binding that the API server refuses frees its allocation, and is tried again at once when it may be",
       profile="light")
 def refused(cluster):
     name = f"{cluster.namespace}-refused"

@@ -133,7 +133,7 @@ def queue(cluster):
         "kueue.x-k8s.io/v1beta2", "Workload", cluster.namespace)) == 2)
     expect(read("second")["spec"]["suspend"], "the second Job did not wait")
     cluster.exec(cluster.list("v1", "Pod", cluster.namespace)[0]["metadata"]["name"], "touch", "/tmp/go")
-    cluster.wait("the second Job has its turn and ends", lambda: read("second")["status"].get("succeeded"))
+    cluster.wait("the second Job starts and ends", lambda: read("second")["status"].get("succeeded"))
     cluster.apply(job("memory", "true", **{"cpu": "100m", "gpu.das.com/mem": "11"}))
     cluster.wait("more memory than the quota is pending with a reason", lambda: any(
         "gpu.das.com/mem" in state["message"]

@@ -4,7 +4,7 @@
 from fixtures import case, expect, pod
 from placing import EXTENDER, allocation, bound, nodes, scheduler, used
 
-@case("pods share GPUs until they are full; the one too many says why, and follows when there is room",
+@case("pods share GPUs until they are full; the one too many says why, and is placed when it fits",
       profile="light")
 def fills(cluster):
     with nodes(cluster, 3), scheduler(), cluster.scheduler_config(extenders=EXTENDER):

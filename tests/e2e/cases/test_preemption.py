@@ -206,7 +206,7 @@ def shared_budget(cluster):
         expect(placed(cluster) == ["high", "one", "two"], placed(cluster))
 
 
-@case("where one node lacks CPU and another room on its GPUs, one of them is emptied and not both", profile="light")
+@case("where one node lacks CPU and another GPU memory, pods are evicted from one of them only", profile="light")
 def once(cluster):
     with nodes(cluster, 2, gpu_count=1), priorities(cluster) as names, scheduler(), \
             cluster.scheduler_config(extenders=EXTENDER):

@@ -88,7 +88,7 @@ def growing(cluster):
                                       stderr=subprocess.DEVNULL)
             cluster.apply(gpu_pod(f"placed-{attempt}", "sleep 3600", memory=20000))
             growth.wait(20)
-            cluster.wait("it runs, or there is no room", lambda name=f"placed-{attempt}": cluster.pod(name)[
+            cluster.wait("it runs, or it does not fit", lambda name=f"placed-{attempt}": cluster.pod(name)[
                 "status"]["phase"] == "Running" or any(
                     event.startswith("FailedScheduling: ") for event in cluster.events(name)), 60)
             now = on_gpu_of(cluster, "grower.main")

@@ -46,7 +46,7 @@ class Judging:
         return report
 
 
-def has_room(names, uuid, limits):
+def fits_on(names, uuid, limits):
     """What the scheduler would answer for a pod that wants this very GPU."""
     entry = pod("asks", limits=limits)
     entry["metadata"].update(uid="asks", namespace="default", annotations={"vgpu.io/use-gpu-uuid": uuid})
@@ -64,7 +64,7 @@ def believes(cluster, free):
     wrong = []
     for uuid, (memory, cores, parts) in free.items():
         def ask(mib, percent, uuid=uuid):
-            return has_room(names, uuid, {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": str(mib),
+            return fits_on(names, uuid, {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": str(mib),
                                           "nvidia.com/gpucores": str(percent)})
         if not parts:
             answers, wanted = [ask(1, 1)], [False]
@@ -219,5 +219,5 @@ def empty(cluster):
     cluster.wait("all pods are gone", lambda: not bound(cluster), 60)
     names = [entry["metadata"]["name"] for entry in cluster.list("v1", "Node")]
     gpus = [f"GPU-{name}-{i}" for name in names if name.startswith(cluster.namespace) for i in range(4)]
-    cluster.wait("nothing is leaked", lambda: all(has_room(names, uuid, {"nvidia.com/vgpu": "1", "nvidia.com/gpucores": "100"})
+    cluster.wait("nothing is leaked", lambda: all(fits_on(names, uuid, {"nvidia.com/vgpu": "1", "nvidia.com/gpucores": "100"})
                                                   for uuid in gpus), 30)

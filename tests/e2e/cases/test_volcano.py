@@ -55,7 +55,7 @@ def volcano_node(cluster, gpus=1):
     """vgpu-node that tells Volcano of its GPUs; Volcano finds them. Afterwards the Node is as before."""
     try:
         with agent(cluster, "a100-40gb", gpus, "--volcano") as node:
-            cluster.wait("the Node has room in Volcano's words", lambda: cluster.node(NODE)["status"][
+            cluster.wait("the Node advertises Volcano's resources", lambda: cluster.node(NODE)["status"][
                 "allocatable"].get("volcano.sh/vgpu-memory") == str(gpus * 40960))
             cluster.wait("kubelet counts vGPUs", lambda: cluster.node(NODE)["status"]["allocatable"].get(
                 "volcano.sh/vgpu-number") == str(gpus * 10))

@@ -3,7 +3,7 @@
 #include "guest.h"
 #include "nvml_fixture.h"
 
-enum { ROOM = 16 };
+enum { CAPACITY = 16 };
 
 /* A container of 100 MiB that holds 60, and a busy stranger with 200 on the same GPU. */
 static nvmlDevice_t begin(pid_t *ret_stranger)
@@ -61,8 +61,8 @@ SIM_TEST(a_region_that_cannot_be_opened_shows_no_gpu)
 /* One entry, and it is ours; asked without a buffer, the number is one too. */
 #define CHECK_LIST(type, call)                                                      \
         do {                                                                        \
-                type list[ROOM];                                                    \
-                unsigned count = ROOM;                                              \
+                type list[CAPACITY];                                                \
+                unsigned count = CAPACITY;                                          \
                 GOOD(call(device, &count, list));                                   \
                 CHECK_EQ(count, 1);                                                 \
                 CHECK_EQ(list[0].pid, getpid());                                    \
@@ -92,10 +92,10 @@ SIM_TEST(the_list_with_details_holds_own_processes)
 {
         pid_t stranger;
         nvmlDevice_t device = begin(&stranger);
-        nvmlProcessDetail_v1_t details[ROOM];
+        nvmlProcessDetail_v1_t details[CAPACITY];
         nvmlProcessDetailList_t list = { .version = NVML_VERSION_OF(nvmlProcessDetailList_t, 1),
                                          .mode = NVML_PROCESS_MODE_COMPUTE,
-                                         .numProcArrayEntries = ROOM,
+                                         .numProcArrayEntries = CAPACITY,
                                          .procArray = details };
 
         GOOD(nvmlDeviceGetRunningProcessDetailList(device, &list));
@@ -115,9 +115,9 @@ SIM_TEST(the_private_list_holds_own_processes)
         static const unsigned char id[16] = { 0xc4, 0xfe, 0x3e, 0x6c, 0xc9, 0x8f, 0x6c, 0x4e,
                                               0xa3, 0x27, 0xee, 0x69, 0x6e, 0x12, 0xf7, 0xc4 };
         typedef nvmlReturn_t list_fn(nvmlDevice_t device, unsigned *count, void *entries);
-        static char entries[ROOM][4128];
+        static char entries[CAPACITY][4128];
         const void *table = NULL;
-        unsigned count = ROOM, pid;
+        unsigned count = CAPACITY, pid;
         pid_t stranger;
         nvmlDevice_t device = begin(&stranger);
 
@@ -148,7 +148,7 @@ SIM_TEST(accounting_knows_own_processes)
         pid_t stranger;
         nvmlDevice_t device = begin(&stranger);
         nvmlAccountingStats_t stats;
-        unsigned pids[ROOM], count = ROOM;
+        unsigned pids[CAPACITY], count = CAPACITY;
 
         GOOD(nvmlDeviceSetAccountingMode(device, NVML_FEATURE_ENABLED));
         GOOD(nvmlDeviceGetAccountingPids(device, &count, pids));
@@ -168,17 +168,17 @@ SIM_TEST(load_is_the_containers_own)
 {
         pid_t stranger;
         nvmlDevice_t device = begin(&stranger);
-        nvmlProcessUtilizationSample_t used[ROOM];
-        nvmlProcessUtilizationInfo_v1_t details[ROOM];
+        nvmlProcessUtilizationSample_t used[CAPACITY];
+        nvmlProcessUtilizationInfo_v1_t details[CAPACITY];
         nvmlProcessesUtilizationInfo_t info = { .version = NVML_VERSION_OF(
                                                         nvmlProcessesUtilizationInfo_t, 1),
-                                                .processSamplesCount = ROOM,
+                                                .processSamplesCount = CAPACITY,
                                                 .procUtilArray = details };
         nvmlGpuDynamicPstatesInfo_t states;
         nvmlSample_t samples[128];
         nvmlUtilization_t load;
         nvmlValueType_t type;
-        unsigned count = ROOM;
+        unsigned count = CAPACITY;
 
         usleep(600000);
         GOOD(nvmlDeviceGetUtilizationRates(device, &load));
@@ -258,8 +258,8 @@ SIM_TEST(video_engines_that_work_for_the_container_are_shown)
 /* One session, and it is ours; the figures are its own. */
 #define CHECK_SESSIONS(type, fps, call)                                             \
         do {                                                                        \
-                type list[ROOM];                                                    \
-                unsigned count = ROOM;                                              \
+                type list[CAPACITY];                                                \
+                unsigned count = CAPACITY;                                          \
                 GOOD(call(device, &count, list));                                   \
                 CHECK_EQ(count, 1);                                                 \
                 CHECK_EQ(list[0].pid, getpid());                                    \

@@ -166,7 +166,7 @@ TEST(a_wide_screen_has_programs_pids_and_whole_names)
                 CHECK(strstr(shot->text, "4321") && strstr(shot->text, "python3"));
                 CHECK(strstr(shot->text, "NVIDIA A100-SXM4-40GB  shares 8.0G"));
         }
-        CHECK(strstr(shot->text, "[||||||||||||||||||||||||")); /* long bars where there is room */
+        CHECK(strstr(shot->text, "[||||||||||||||||||||||||")); /* long bars on a wide screen */
         shot_done(shot);
         bench_close(&bench);
 }

@@ -31,7 +31,7 @@ static void reads(const char *value, size_t count, bool is_tamed, const char *wa
 }
 #define READS(value, is_tamed, wanted) reads(value, sizeof value - 1, is_tamed, wanted)
 
-TEST(what_json_has_no_room_for_is_read_as_unknown)
+TEST(values_that_json_cannot_hold_are_read_as_unknown)
 {
         READS("plain \\\"\\u0041\\ud83d\\ude00", false, "plain \"A\xf0\x9f\x98\x80");
         READS("2g\\u0000x", true, "2g" UNKNOWN "x");
@@ -134,7 +134,7 @@ TEST(nothing_is_seen_where_there_is_nothing)
 
 int main(void)
 {
-        return RUN(CASE(what_json_has_no_room_for_is_read_as_unknown),
+        return RUN(CASE(values_that_json_cannot_hold_are_read_as_unknown),
                    CASE(a_number_too_large_is_the_largest), CASE(what_cannot_be_read_says_why),
                    CASE(one_that_cannot_be_read_is_seen),
                    CASE(nothing_is_seen_where_there_is_nothing));

@@ -53,7 +53,7 @@ TEST(what_is_not_known_is_left_out_with_its_head)
         str_done(&out);
 }
 
-TEST(a_row_takes_what_it_has_room_for)
+TEST(a_long_row_is_cut_at_its_capacity)
 {
         struct figure_sheet sheet = { .columns = columns, .column_count = 1 };
         struct figure_row *row = figure_sheet_add(&sheet, NULL);
@@ -78,5 +78,5 @@ int main(void)
 {
         return RUN(CASE(all_samples_of_a_column_stand_together),
                    CASE(what_is_not_known_is_left_out_with_its_head),
-                   CASE(a_row_takes_what_it_has_room_for));
+                   CASE(a_long_row_is_cut_at_its_capacity));
 }

@@ -141,7 +141,7 @@ TEST(where_the_node_lets_it_the_gpu_is_the_ceiling)
         book_bench_close(&desk.bench);
 }
 
-TEST(a_throttled_share_is_not_raised_by_whoever_it_was_taken_from_nor_is_its_room_anybody_elses)
+TEST(a_throttled_share_keeps_its_reservation_and_cannot_grow)
 {
         struct desk desk;
         int raised;
@@ -219,12 +219,11 @@ TEST(a_new_share_fits_beside_those_of_other_pods)
 
 int main(void)
 {
-        return RUN(
-                CASE(a_new_share_fits_beside_those_of_other_pods),
-                CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
-                CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
-                CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
-                CASE(a_throttled_share_is_not_raised_by_whoever_it_was_taken_from_nor_is_its_room_anybody_elses),
-                CASE(where_the_node_lets_it_the_gpu_is_the_ceiling),
-                CASE(a_share_is_changed_by_hand_within_its_ceilings_and_the_gpu));
+        return RUN(CASE(a_new_share_fits_beside_those_of_other_pods),
+                   CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
+                   CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
+                   CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
+                   CASE(a_throttled_share_keeps_its_reservation_and_cannot_grow),
+                   CASE(where_the_node_lets_it_the_gpu_is_the_ceiling),
+                   CASE(a_share_is_changed_by_hand_within_its_ceilings_and_the_gpu));
 }

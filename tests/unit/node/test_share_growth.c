@@ -193,7 +193,7 @@ TEST(nobody_grows_into_what_was_decided_for_one_that_has_no_share_yet_or_less_at
         stage_close(&stage);
 }
 
-TEST(an_init_container_and_the_applications_after_it_have_the_same_room)
+TEST(an_init_container_and_later_applications_share_one_reservation)
 {
         struct stage stage;
 
@@ -267,7 +267,7 @@ int main(void)
                 CASE(when_all_pods_were_told_of_gpus_that_are_too_full_are_settled),
                 CASE(what_a_throttled_share_grew_by_does_not_come_back),
                 CASE(nobody_grows_into_what_was_decided_for_one_that_has_no_share_yet_or_less_at_the_moment),
-                CASE(an_init_container_and_the_applications_after_it_have_the_same_room),
+                CASE(an_init_container_and_later_applications_share_one_reservation),
                 CASE(before_all_pods_were_told_of_shares_of_unknown_ones_are_in_nobodys_way),
                 CASE(a_container_with_an_id_of_64_letters_is_no_other_to_itself));
 }
