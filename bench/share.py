@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How near a container's part of a GPU's time is to its limit, judged by the simulated machine's own
-counters, never by our account. Time runs as it does."""
+counters, never by our region. Time runs as it does."""
 
 import os
 import statistics
@@ -30,7 +30,7 @@ class Gpu:
         subprocess.run([self.program, "machine", self.machine], check=True)
 
     def environment(self, cores=None):
-        """A container of its own: a fresh account."""
+        """A container of its own: a fresh region."""
         self.count += 1
         environment = {"PATH": os.environ["PATH"], "VGPU_SIM": self.machine,
                        "LD_LIBRARY_PATH": os.path.join(self.build, "lib", "sim")}

@@ -101,10 +101,10 @@ class Doctor(Case):
         done = vgpu("doctor", environment={name: "" for name in read if "MEMORY" not in name})
         self.assertNotIn("unknown variable", done.stdout)
 
-    def test_an_account_that_is_none(self):
+    def test_a_file_that_is_no_region(self):
         path = os.path.join(self.folder, "region")
         with open(path, "w", encoding="utf-8") as file:
-            file.write("not an account")
+            file.write("not a region")
         self.says("environment", "not a region", CUDA_DEVICE_MEMORY_SHARED_CACHE=path, VGPU_REGION=path)
 
     def test_bad_words(self):

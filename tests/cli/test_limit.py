@@ -93,7 +93,7 @@ class Limit(ShareCase):
                      "no share 'two'", "--memory")
         self.assertTrue(wait_until(lambda: os.listdir(self.runtime) == ["vgpu"]))
 
-    def test_eight_cache_paths_are_one_account_under_a_share(self):
+    def test_eight_cache_paths_are_one_region_under_a_share(self):
         self.create("--preset", "t4-16gb", "--context-memory", "0")
         guests = []
         for i in range(8):
@@ -114,7 +114,7 @@ class Limit(ShareCase):
             return Guest(self, [], environment)
         one, same = guest("200m", "a.cache"), guest("200m", "a.cache")
         self.assertEqual((one.alloc(150), same.alloc(100)), (0, OUT_OF_MEMORY))
-        # A new shell, a new limit, a new account.
+        # A new shell, a new limit, a new region.
         other = guest("300m", "b.cache")
         self.assertEqual((other.alloc(250), other.alloc(100)), (0, OUT_OF_MEMORY))
         self.assertEqual(other.ask("info"), [50 * MIB, 300 * MIB])

@@ -137,7 +137,7 @@ class Ps(ShareCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("is damaged", done.stdout)
 
-    def test_an_account_written_by_hand_is_named(self):
+    def test_a_region_written_by_hand_is_named(self):
         guest = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
         guest.alloc(16)
         self.assertEqual(self.vgpu("ps").returncode, 0)
@@ -154,7 +154,7 @@ class Ps(ShareCase):
         time.sleep(0.7)
         self.assertEqual(guest.ask("alloc", 2 * MIB)[0], OUT_OF_MEMORY)
 
-    def test_a_new_program_gets_no_account_but_the_share_s(self):
+    def test_a_new_program_uses_the_region_of_its_share(self):
         first = self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
         first.alloc(700)
         region = f"{self.runtime}/vgpu/one/region"

@@ -52,7 +52,7 @@ COMPONENTS = {entry.name: entry for entry in (
         --service-account-private-key-file $PKI/service-accounts.key --root-ca-file $PKI/ca.crt
         --cluster-signing-cert-file $PKI/ca.crt --cluster-signing-key-file $PKI/ca.key
         --controllers $CONTROLLERS
-        """, ready.accounts_are_made, ("kube-apiserver",)),
+        """, ready.service_accounts_are_made, ("kube-apiserver",)),
     Component("kube-scheduler", """
         kube-scheduler --bind-address 127.0.0.1 --config $STATE/config/kube-scheduler.yaml
         """, ready.web("https://127.0.0.1:10259/readyz"), ("kube-apiserver",)),

@@ -44,7 +44,7 @@ def containerd_is_ready():
     return done.returncode == 0
 
 
-def accounts_are_made():
+def service_accounts_are_made():
     """Pods cannot be made before their namespace has its default account."""
     Kube().get("v1", "ServiceAccount", "default", "default")
     return web("https://127.0.0.1:10257/healthz")()

@@ -24,17 +24,17 @@ static const char *path_of_process(void)
         return path;
 }
 
-/* Words that decide something; the place of one is a byte. */
-static _Atomic uint64_t *word_at(struct region_file *file, uint8_t place)
+/* Atomic words that decide something; the index of one is a byte. */
+static _Atomic uint64_t *word_at(struct region_file *file, uint8_t index)
 {
-        struct region_slot *slot = &file->slots[1 + place / 16 % SLOTS];
-        struct region_charges *account = &slot->charges[place / 8 % 2 ? 0 : REGION_DEVICES];
+        struct region_slot *slot = &file->slots[1 + index / 16 % SLOTS];
+        struct region_charges *charges = &slot->charges[index / 8 % 2 ? 0 : REGION_DEVICES];
         _Atomic uint64_t *words[] = {
-                &account->held, &account->intent,       &account->noted,  &account->victim,
+                &charges->held, &charges->intent,       &charges->noted,  &charges->victim,
                 &slot->state,   &file->devices[0].word, &file->reaped_ns, &slot->start_time,
         };
 
-        return words[place % 8];
+        return words[index % 8];
 }
 
 /* Values that mean something, so that few bytes say much. */
@@ -74,7 +74,7 @@ static void change(struct region_file *file, const uint8_t *bytes, size_t count)
 
 static void use(struct region *region, bool is_checked)
 {
-        if (is_checked) /* takes its time over an account that does not add up */
+        if (is_checked) /* takes its time over charges that do not add up */
                 region_check_all(region, UINT64_MAX);
         if (region_join(region) < 0)
                 return;

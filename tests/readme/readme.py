@@ -7,7 +7,7 @@ stands below it. With --write it puts what was printed there instead.
 
 In an expected line, words, sizes, limits and counts of errors must be equal. Compute may differ by two points of a GPU, and
 on a host that is busy it may be less: then a look is repeated twice at most. "…" stands for any lines. What shares get is
-judged by what the simulated GPU and the shares' accounts count, too.
+judged by what the simulated GPU and the shares' regions count, too.
 """
 
 import fcntl

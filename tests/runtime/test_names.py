@@ -193,7 +193,7 @@ class Names(StandaloneCase):
         root = pathlib.Path(self.home(OTHER), "vgpu")
         root.mkdir(0o700)
         held = []
-        for name, file in (("pipe", "share"), ("pages", "grant"), ("account", "region"), ("link", "share")):
+        for name, file in (("pipe", "share"), ("pages", "grant"), ("charges", "region"), ("link", "share")):
             (root / name).mkdir(0o700)
             if file != "share":
                 (root / name / "share").write_bytes(good)

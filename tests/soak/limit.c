@@ -135,12 +135,12 @@ static struct gpu_part gpu_part_of(const struct limit_run *run, uint64_t pid)
         return part;
 }
 
-/* One process, as the account and as the GPU has it. */
+/* One process, as the region and as the GPU has it. */
 static bool slot_agrees(const struct limit_run *run, const struct region *region, uint32_t slot)
 {
-        struct region_charges *account = &region->file->slots[slot].charges[0];
+        struct region_charges *charges = &region->file->slots[slot].charges[0];
         uint64_t held = region_held_bytes(region, slot, 0);
-        uint64_t managed = account->kinds[REGION_MANAGED];
+        uint64_t managed = charges->kinds[REGION_MANAGED];
         uint64_t pid = region->file->slots[slot].state >> 32;
         struct gpu_part gpu = gpu_part_of(run, pid);
 
@@ -148,7 +148,7 @@ static bool slot_agrees(const struct limit_run *run, const struct region *region
                 return true;
         fprintf(stderr,
                 "limit: of process %" PRIu64 " the GPU has %" PRIu64 " and %" PRIu64
-                " managed, the account %" PRIu64 " and %" PRIu64 "\n",
+                " managed, the region %" PRIu64 " and %" PRIu64 "\n",
                 pid, gpu.device_bytes, gpu.managed_bytes, held - managed, managed);
         return false;
 }

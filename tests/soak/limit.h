@@ -23,7 +23,7 @@ struct limit_shared {
         _Atomic unsigned paused; /* how many have seen it */
 };
 
-/* The GPU, the account and the limit of a run: made, and set for the processes to come. */
+/* The GPU, the region and the limit of a run: made, and set for the processes to come. */
 struct limit_run {
         char machine_path[64], region_path[80];
         struct machine machine;
@@ -47,7 +47,7 @@ const char *limit_kind_name(unsigned kind);
 
 /* Looks whether a new process gets all that is left of the limit in one piece, and nothing more. */
 void limit_check_whole(struct limit_run *run);
-/* Looks whether account and GPU agree, process by process. True: they do. */
+/* Checks that region and GPU agree, process by process. True: they do. */
 bool limit_agrees(struct limit_run *run);
 
 /* The soaks. */

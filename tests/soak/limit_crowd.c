@@ -53,16 +53,17 @@ static void members_go(int go, unsigned count)
                         break;
 }
 
-static void account_check(struct limit_run *run, unsigned count)
+static void region_check(struct limit_run *run, unsigned count)
 {
         struct region region;
         unsigned live = 0;
 
         if (region_open(run->region_path, 1, &region, NULL) < 0)
-                return say(false, "the account can be opened");
+                return say(false, "the region can be opened");
         for (uint32_t i = 1; i <= region.file->slots_high; i++)
                 live += region_held_bytes(&region, i, 0) == 2 * MIB;
-        say(live == count, "each has a place of its own in the account (%u of %u)", live, count);
+        say(live == count, "each has a process slot of its own in the region (%u of %u)", live,
+            count);
         region_close(&region);
 }
 
@@ -83,7 +84,7 @@ void limit_crowd(unsigned count)
         say(good == count, "%u of %u processes hold their part at once, after %" PRIu64 " ms", good,
             count, (uint64_t)((clock_now_ns() - begin_ns) / NS_PER_MS));
         say(limit_gpu_bytes(&run) == run.limit_bytes, "the GPU shows the limit, to the byte");
-        account_check(&run, count);
+        region_check(&run, count);
         members_go(pipes.ask[1], count);
         good = members_wait(pipes.done[0], count);
         say(good == count, "each is refused one byte more (%u of %u)", good, count);

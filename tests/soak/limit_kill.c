@@ -143,7 +143,7 @@ static bool bystander_stops(struct limit_shared *shared)
 }
 
 /* All victims dead, the bystander at rest: what is used is what it holds. */
-static bool storm_look(struct limit_run *run, struct victim *victims)
+static bool storm_sample(struct limit_run *run, struct victim *victims)
 {
         for (unsigned i = 0; i < VICTIMS; i++)
                 victim_kill(&victims[i]);
@@ -152,11 +152,11 @@ static bool storm_look(struct limit_run *run, struct victim *victims)
         return is_good;
 }
 
-/* How many looks found all well; 0: one did not. */
+/* How many samples found all well; 0: one did not. */
 static unsigned storm_run(struct limit_run *run, unsigned kills)
 {
         struct victim victims[VICTIMS];
-        unsigned looks = 0;
+        unsigned samples = 0;
 
         for (unsigned done = 0; done < kills;) {
                 for (unsigned i = 0; i < VICTIMS; i++)
@@ -167,13 +167,13 @@ static unsigned storm_run(struct limit_run *run, unsigned kills)
                         victim_kill(victim);
                         victim_start(run, victim);
                 }
-                if (!storm_look(run, victims))
+                if (!storm_sample(run, victims))
                         return 0;
                 done += VICTIMS;
-                looks++;
+                samples++;
                 fprintf(stderr, "limit: %u killed\n", done);
         }
-        return looks;
+        return samples;
 }
 
 void limit_kill(unsigned kills)
@@ -189,8 +189,9 @@ void limit_kill(unsigned kills)
                 stand_by(bystander, run.shared);
         while (!bystander->operations && waitpid(pid, &status, WNOHANG) == 0)
                 usleep(1000);
-        unsigned looks = storm_run(&run, kills);
-        say(looks > 0, "after %u kills, at each of %u looks, account and GPU agree", kills, looks);
+        unsigned samples = storm_run(&run, kills);
+        say(samples > 0, "after %u kills, in each of %u samples, region and GPU agree", kills,
+            samples);
         run.shared->is_over = true;
         run.shared->is_paused = false;
         waitpid(pid, &status, 0);

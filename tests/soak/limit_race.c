@@ -54,10 +54,10 @@ void limit_race(unsigned processes, unsigned seconds)
         say(run.shared->paused == processes, "all %u processes are at work (%u)", processes,
             run.shared->paused);
         say(most <= run.limit_bytes,
-            "in %" PRIu64 " looks the GPU never showed more than the limit (%" PRIu64 " of %" PRIu64
-            ")",
+            "in %" PRIu64 " samples the GPU never showed more than the limit (%" PRIu64
+            " of %" PRIu64 ")",
             samples, most, run.limit_bytes);
-        say(limit_agrees(&run), "stopped in the middle, account and GPU agree on every process");
+        say(limit_agrees(&run), "stopped in the middle, region and GPU agree on every process");
         run.shared->is_over = true;
         run.shared->is_paused = false;
         while (wait(&status) > 0)

@@ -66,7 +66,7 @@ class Box:
     """The container: `tell` runs a line in its shell, `ask` wants what it prints."""
 
     def __init__(self, share=True, registry=None, host_pids=False, host_proc=False, limit_mib=LIMIT_MIB,
-                 context="0", account="/etc/vgpu/region",
+                 context="0", region="/etc/vgpu/region",
                  preload="/opt/vgpu/libvgpu.so\n", is_fixed=True):
         self.count = 0
         self.probes = []
@@ -81,20 +81,20 @@ class Box:
         os.chmod(self.machine, 0o666)
         with open(os.path.join(self.state, "preload"), "w", encoding="utf-8") as file:
             file.write(preload)
-        given = os.path.join(self.state, "given")
+        mounts = os.path.join(self.state, "mounts")
         if share or registry or host_proc:
-            os.mkdir(given)
+            os.mkdir(mounts)
         if share:
-            self.run(SHARE_TOOL, os.path.join(given, "share"), self.machine, str(limit_mib),
-                     account)
-            for name in ("account", "given/region"):
+            self.run(SHARE_TOOL, os.path.join(mounts, "share"), self.machine, str(limit_mib),
+                     region)
+            for name in ("region", "mounts/region"):
                 os.close(os.open(os.path.join(self.state, name), os.O_CREAT))
-            os.chmod(os.path.join(self.state, "account"), 0o666)
+            os.chmod(os.path.join(self.state, "region"), 0o666)
         if registry:
-            os.mkdir(os.path.join(given, "registry"))
-            registry(os.path.join(given, "registry", "socket"))
+            os.mkdir(os.path.join(mounts, "registry"))
+            registry(os.path.join(mounts, "registry", "socket"))
         if host_proc:
-            os.mkdir(os.path.join(given, "proc"))
+            os.mkdir(os.path.join(mounts, "proc"))
         if is_fixed:
             os.mkdir(os.path.join(self.state, "fixed"))
         outside = dict(os.environ)

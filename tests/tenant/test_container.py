@@ -15,7 +15,7 @@ from cli_case import main, wait_until
 
 # mount(8) says "not a directory" of a file that it was not permitted to mount over.
 REASONS = ("permission denied", "not permitted", "must be superuser", "not a directory")
-GIVEN = ("/etc/ld.so.preload", "/etc/vgpu/share", "/opt/vgpu/libvgpu.so")
+MOUNTED = ("/etc/ld.so.preload", "/etc/vgpu/share", "/opt/vgpu/libvgpu.so")
 
 
 class Container(BoxCase):
@@ -56,7 +56,7 @@ class Container(BoxCase):
         self.holds(box, "VGPU_SHARE=/tmp/share VGPU_SHARE_PATH=/tmp/share /opt/probe")
         self.holds(box, "VGPU_SHARE= /opt/probe")
 
-    def test_eight_cache_paths_are_one_account(self):
+    def test_eight_cache_paths_are_one_region(self):
         box = self.box()
         probes = [box.probe(f"CUDA_DEVICE_MEMORY_SHARED_CACHE=/tmp/{i}.cache VGPU_REGION=/tmp/{i} /opt/probe")
                   for i in range(8)]
@@ -87,29 +87,29 @@ class Container(BoxCase):
 
     def test_mounts_over_what_the_node_gave(self):
         box = self.box()
-        for place in GIVEN:
-            self.refused(box, f"mount --bind /dev/null {place}", *REASONS)
-            self.refused(box, f"umount {place}", *REASONS)
-            self.refused(box, f"mount -o remount,bind,rw {place}", *REASONS)
+        for path in MOUNTED:
+            self.refused(box, f"mount --bind /dev/null {path}", *REASONS)
+            self.refused(box, f"umount {path}", *REASONS)
+            self.refused(box, f"mount -o remount,bind,rw {path}", *REASONS)
         self.refused(box, "mount -t tmpfs none /etc", *REASONS)
         self.holds(box)
 
     def test_files_that_the_node_gave(self):
         box = self.box()
-        for place in GIVEN:
-            for line in (f"sh -c ': >{place}'", f"truncate -s 0 {place}",
-                         f"dd if=/dev/zero of={place} bs=8 count=1 conv=notrunc"):
+        for path in MOUNTED:
+            for line in (f"sh -c ': >{path}'", f"truncate -s 0 {path}",
+                         f"dd if=/dev/zero of={path} bs=8 count=1 conv=notrunc"):
                 self.refused(box, line, "Read-only file system", "Permission denied")
-            self.refused(box, f"rm -f {place}", "busy", "Read-only file system")
-            self.refused(box, f"mv -T {place} /tmp/away", "busy", "Read-only file system")
-            self.refused(box, f"ln -sf /dev/null {place}", "busy", "Read-only file system",
+            self.refused(box, f"rm -f {path}", "busy", "Read-only file system")
+            self.refused(box, f"mv -T {path} /tmp/away", "busy", "Read-only file system")
+            self.refused(box, f"ln -sf /dev/null {path}", "busy", "Read-only file system",
                          "File exists")
         for folder in ("/etc", "/etc/vgpu"):
             self.refused(box, f"mv -T {folder} {folder}.away", "busy")
         self.refused(box, "rm -rf /etc/vgpu", "busy", "Read-only file system")
         self.holds(box)
 
-    def test_an_account_cannot_be_taken_away(self):
+    def test_a_region_cannot_be_taken_away(self):
         box = self.box()
         self.refused(box, "rm -f /etc/vgpu/region", "busy", "Read-only file system")
         self.refused(box, "mv -T /etc/vgpu/region /tmp/away", "busy", "Read-only file system")
@@ -123,7 +123,7 @@ class Container(BoxCase):
                                    and "no more memory" in probe.said()))
         self.assertLessEqual(box.gpu_mib(), LIMIT_MIB)
 
-    def test_an_account_that_is_written_by_hand(self):
+    def test_a_region_that_is_written_by_hand(self):
         box = self.box()
         probe = box.probe()
         self.assertEqual((probe.started, probe.alloc(60)), ("0", "0"))
@@ -133,8 +133,8 @@ class Container(BoxCase):
         self.assertEqual(later.started, OUT_OF_MEMORY)  # not even a context
         self.assertIn("no more memory", later.said())
 
-    def test_an_account_in_a_folder_that_is_deleted(self):
-        box = self.box(account="/run/vgpu/region")
+    def test_a_region_in_a_folder_that_is_deleted(self):
+        box = self.box(region="/run/vgpu/region")
         probe = box.probe()
         self.assertEqual((probe.started, probe.alloc(60)), ("0", "0"))
         box.ask("rm /run/vgpu/region")

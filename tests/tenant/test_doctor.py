@@ -46,8 +46,8 @@ class Doctor(BoxCase):
         box = self.box(is_fixed=False)
         self.assertIn("no mount of its own", self.wrong(box)["container"])
 
-    def test_an_account_that_cannot_be_written(self):
-        box = self.box(account="/etc/vgpu/none")
+    def test_a_region_that_cannot_be_written(self):
+        box = self.box(region="/etc/vgpu/none")
         self.assertIn("the share's region", self.wrong(box)["container"])
 
     def test_an_agent_that_is_gone(self):

@@ -202,7 +202,7 @@ class Identity(BoxCase):
         self.check("VGPU_COMPAT=0", host_pids=True)
 
     def test_control_groups(self):
-        """Who is in our control group is ours, also without a place in the account; others are not."""
+        """Who is in our control group is ours, also without a process slot; others are not."""
         mode, path = self.group_make()
         box = self.box(host_pids=True, host_proc=True)
         sister, other = self.stranger(box), self.stranger(box)

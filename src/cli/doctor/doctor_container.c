@@ -25,7 +25,7 @@ static bool is_ours(const char *path)
 }
 
 /* Looks at every library that the file names; is ours among them? */
-static bool preloads_look(struct doctor *doctor, char *text, bool *ret_is_right)
+static bool preloads_check(struct doctor *doctor, char *text, bool *ret_is_right)
 {
         char *rest = NULL;
         bool is_found = false;
@@ -66,7 +66,7 @@ void doctor_preload(struct doctor *doctor)
         autofree char *text = NULL;
         bool is_right = driver_is_behind(doctor);
         bool is_found =
-                file_read(preload_path, &text) == 0 && preloads_look(doctor, text, &is_right);
+                file_read(preload_path, &text) == 0 && preloads_check(doctor, text, &is_right);
 
         if (!is_found && access(SHARE_PATH, F_OK) == 0)
                 doctor_say(doctor, VERDICT_WRONG,
@@ -120,7 +120,7 @@ static bool mounts_are_right(struct doctor *doctor)
         return are_right;
 }
 
-static bool account_is_right(struct doctor *doctor, const struct share_copy *copy)
+static bool region_is_right(struct doctor *doctor, const struct share_copy *copy)
 {
         struct region region = { 0 };
         struct err e = { 0 };
@@ -151,7 +151,7 @@ void doctor_container(struct doctor *doctor)
                 return;
         }
         bool is_right = mounts_are_right(doctor);
-        is_right = account_is_right(doctor, share_current(&share)) && is_right;
+        is_right = region_is_right(doctor, share_current(&share)) && is_right;
         if (is_right)
                 doctor_say(doctor, VERDICT_OK, NULL, "the container has a share of %u GPU%s",
                            share_current(&share)->device_count,

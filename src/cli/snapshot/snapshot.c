@@ -127,7 +127,7 @@ static bool is_of_share(struct snapshot *snapshot, const struct gpu_process *kno
         return is_taken;
 }
 
-enum { COMM_BYTES = 15 }; /* of a longer name the kernel, and so an account, has no more */
+enum { COMM_BYTES = 15 }; /* of a longer name the kernel, and so a region, has no more */
 
 /* The whole name, which a word of the process's command line has; a script's is not the first. A process that
  * has the same number and is another one has no such word. */

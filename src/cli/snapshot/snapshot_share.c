@@ -87,12 +87,12 @@ void share_gpus_read(const struct share_copy *copy, const struct region *region,
 /* What has no note of its own (pools, what is being measured) is other. */
 static void kinds_read(const struct region *region, uint32_t slot, struct process_gpu *use)
 {
-        struct region_charges *account = &region->file->slots[slot].charges[use->gpu];
+        struct region_charges *charges = &region->file->slots[slot].charges[use->gpu];
         const uint64_t held = region_held_bytes(region, slot, use->gpu);
         uint64_t noted = 0;
 
         for (unsigned i = 0; i < REGION_OTHER; i++) {
-                const uint64_t bytes = atomic_load(&account->kinds[i]);
+                const uint64_t bytes = atomic_load(&charges->kinds[i]);
 
                 use->kinds[i] = bytes < held - noted ? bytes : held - noted;
                 noted += use->kinds[i];

@@ -146,7 +146,7 @@ def without(cluster):
             "has no share on this node" in text for text in cluster.events("stray")), 60)
 
 
-@case("root in a container reaches no other container's share, account or processes")
+@case("root in a container reaches no other container's share, region or processes")
 def tenant(cluster):
     with full_stack.full_stack(cluster):
         for name in ("one", "two"):

@@ -38,8 +38,8 @@ static void stage_close(struct stage *stage)
         book_bench_close(&stage->bench);
 }
 
-/* This process has the place. */
-static void place_take(struct stage *stage, uint32_t slot)
+/* This process has the slot. */
+static void slot_take(struct stage *stage, uint32_t slot)
 {
         struct region_file *file = stage->region.file;
 
@@ -56,13 +56,13 @@ static unsigned sample(struct stage *stage)
         return finding.seen;
 }
 
-TEST(a_process_without_a_place_in_the_account_is_a_stranger)
+TEST(a_process_without_a_process_slot_is_a_stranger)
 {
         struct stage stage;
 
         stage_open(&stage);
         CHECK_EQ(sample(&stage), 1u << VIOLATION_STRANGER);
-        place_take(&stage, 1);
+        slot_take(&stage, 1);
         CHECK_EQ(sample(&stage), 0);
         stage_close(&stage);
 }
@@ -72,12 +72,12 @@ TEST(the_last_of_thousands_of_processes_is_no_stranger)
         struct stage stage;
 
         stage_open(&stage);
-        place_take(&stage, REGION_SLOTS);
+        slot_take(&stage, REGION_SLOTS);
         CHECK_EQ(sample(&stage), 0);
         stage_close(&stage);
 }
 
-TEST(an_account_that_is_cut_short_is_told)
+TEST(a_truncated_region_is_reported)
 {
         struct stage stage;
         char path[SHARE_TEXT];
@@ -91,7 +91,7 @@ TEST(an_account_that_is_cut_short_is_told)
 }
 
 /* Every slot of every region, though the share has one device and no process. */
-TEST(an_account_made_to_take_long_is_looked_at_for_a_moment)
+TEST(a_region_made_to_take_long_is_sampled_for_a_moment_only)
 {
         const struct vec nobody = VEC_OF(struct usage_process);
         struct usage_finding finding;
@@ -108,8 +108,8 @@ TEST(an_account_made_to_take_long_is_looked_at_for_a_moment)
 
 int main(void)
 {
-        return RUN(CASE(a_process_without_a_place_in_the_account_is_a_stranger),
+        return RUN(CASE(a_process_without_a_process_slot_is_a_stranger),
                    CASE(the_last_of_thousands_of_processes_is_no_stranger),
-                   CASE(an_account_that_is_cut_short_is_told),
-                   CASE(an_account_made_to_take_long_is_looked_at_for_a_moment));
+                   CASE(a_truncated_region_is_reported),
+                   CASE(a_region_made_to_take_long_is_sampled_for_a_moment_only));
 }
