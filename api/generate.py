@@ -449,7 +449,7 @@ def preload_shells(table):
 
 
 def preload_index(table):
-    """C: by name, the shell of each function and the place of its real one"""
+    """C: by name, the shell of each function and the offset of its real one"""
     yield "#include <stddef.h>\n"
     yield f'#include "preload_{table.library}.h"'
     yield '#include "index.h"\n'
@@ -458,10 +458,10 @@ def preload_index(table):
     yield f"const struct index_row index_{table.library}[] = {{"
     for f in rows:
         shell = "NULL" if f.verdict == "call" else f"(void *){f.name}"
-        place = f"offsetof(struct real_{table.library}, {f.name})"
+        offset = f"offsetof(struct real_{table.library}, {f.name})"
         if not is_wanted(table, f):
-            place = "INDEX_NONE"
-        yield f'\t{{ "{f.name}", {shell}, {place} }},'
+            offset = "INDEX_NONE"
+        yield f'\t{{ "{f.name}", {shell}, {offset} }},'
     yield f"}};\nconst unsigned index_{table.library}_count = {len(rows)};"
 
 

@@ -38,33 +38,33 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 struct bench {
         CUfunction timed;
         CUstream stream;
-        CUdeviceptr place;
+        CUdeviceptr buffer;
         size_t refused_bytes;
 };
 
 static void launch(struct bench *bench)
 {
-        void *params[] = { &bench->place };
+        void *params[] = { &bench->buffer };
 
         MUST(cuLaunchKernel(bench->timed, 1, 1, 1, 32, 1, 1, 0, bench->stream, params, NULL));
 }
 
 static void alloc_free(struct bench *bench)
 {
-        MUST(cuMemAlloc_v2(&bench->place, SMALL_BYTES));
-        MUST(cuMemFree_v2(bench->place));
+        MUST(cuMemAlloc_v2(&bench->buffer, SMALL_BYTES));
+        MUST(cuMemFree_v2(bench->buffer));
 }
 
 static void alloc_free_large(struct bench *bench)
 {
-        MUST(cuMemAlloc_v2(&bench->place, LARGE_BYTES));
-        MUST(cuMemFree_v2(bench->place));
+        MUST(cuMemAlloc_v2(&bench->buffer, LARGE_BYTES));
+        MUST(cuMemFree_v2(bench->buffer));
 }
 
 static void alloc_free_async(struct bench *bench)
 {
-        MUST(cuMemAllocAsync(&bench->place, SMALL_BYTES, bench->stream));
-        MUST(cuMemFreeAsync(bench->place, bench->stream));
+        MUST(cuMemAllocAsync(&bench->buffer, SMALL_BYTES, bench->stream));
+        MUST(cuMemFreeAsync(bench->buffer, bench->stream));
 }
 
 static void memory_info(struct bench *bench)
@@ -77,7 +77,7 @@ static void memory_info(struct bench *bench)
 
 static void refusal(struct bench *bench)
 {
-        if (cuMemAlloc_v2(&bench->place, bench->refused_bytes) != CUDA_ERROR_OUT_OF_MEMORY)
+        if (cuMemAlloc_v2(&bench->buffer, bench->refused_bytes) != CUDA_ERROR_OUT_OF_MEMORY)
                 must(CUDA_ERROR_UNKNOWN, "an allocation over the limit was not refused");
 }
 
@@ -130,10 +130,10 @@ static void bench_open(struct bench *bench)
 /* More allocations, none of them freed before the program ends. */
 static void live_add(unsigned count)
 {
-        CUdeviceptr place;
+        CUdeviceptr buffer;
 
         while (count--)
-                MUST(cuMemAlloc_v2(&place, SMALL_BYTES));
+                MUST(cuMemAlloc_v2(&buffer, SMALL_BYTES));
 }
 
 static void refusal_report(struct bench *bench)

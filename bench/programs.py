@@ -100,8 +100,8 @@ def set_metrics(build, folder):
         time.sleep(0.4)
         subprocess.run([vgpu, "set", f"debt{name}", "--cores", str(new)], check=True, env=environment,
                        stdout=subprocess.DEVNULL)
-        place = int((time.monotonic() - begin) * 1000 / window_ms)
-        busy = [float(line.split()[1]) for line in watcher.communicate()[0].splitlines()][place:]
+        window = int((time.monotonic() - begin) * 1000 / window_ms)
+        busy = [float(line.split()[1]) for line in watcher.communicate()[0].splitlines()][window:]
         run.kill()
         run.wait()
         if name == "up":

@@ -29,7 +29,7 @@ struct bench {
         CUfunction timed, store;
         CUstream stream;
         CUevent event;
-        CUdeviceptr place;
+        CUdeviceptr buffer;
         nvmlDevice_t device;
         char bytes[4096];
         unsigned rounds;
@@ -37,14 +37,14 @@ struct bench {
 
 static void launch(struct bench *bench)
 {
-        void *params[] = { &bench->place };
+        void *params[] = { &bench->buffer };
 
         MUST(cuLaunchKernel(bench->timed, 1, 1, 1, 32, 1, 1, 0, bench->stream, params, NULL));
 }
 
 static void launch_interpreted(struct bench *bench)
 {
-        void *params[] = { &bench->place };
+        void *params[] = { &bench->buffer };
 
         MUST(cuLaunchKernel(bench->store, 1, 1, 1, 32, 1, 1, 0, bench->stream, params, NULL));
         MUST(cuStreamSynchronize(bench->stream));
@@ -52,10 +52,10 @@ static void launch_interpreted(struct bench *bench)
 
 static void alloc_free(size_t bytes)
 {
-        CUdeviceptr place;
+        CUdeviceptr buffer;
 
-        MUST(cuMemAlloc_v2(&place, bytes));
-        MUST(cuMemFree_v2(place));
+        MUST(cuMemAlloc_v2(&buffer, bytes));
+        MUST(cuMemFree_v2(buffer));
 }
 
 static void alloc_free_small(struct bench *bench)
@@ -72,12 +72,12 @@ static void alloc_free_large(struct bench *bench)
 
 static void copy_in(struct bench *bench)
 {
-        MUST(cuMemcpyHtoD_v2(bench->place, bench->bytes, sizeof bench->bytes));
+        MUST(cuMemcpyHtoD_v2(bench->buffer, bench->bytes, sizeof bench->bytes));
 }
 
 static void copy_out(struct bench *bench)
 {
-        MUST(cuMemcpyDtoH_v2(bench->bytes, bench->place, sizeof bench->bytes));
+        MUST(cuMemcpyDtoH_v2(bench->bytes, bench->buffer, sizeof bench->bytes));
 }
 
 static void memory_info(struct bench *bench)
@@ -163,7 +163,7 @@ static void bench_open(struct bench *bench)
         MUST(cuModuleGetFunction(&bench->store, module, "bench_store"));
         MUST(cuStreamCreate(&bench->stream, CU_STREAM_NON_BLOCKING));
         MUST(cuEventCreate(&bench->event, 0));
-        MUST(cuMemAlloc_v2(&bench->place, 1 << 20));
+        MUST(cuMemAlloc_v2(&bench->buffer, 1 << 20));
         if (nvmlInit_v2() != NVML_SUCCESS ||
             nvmlDeviceGetHandleByIndex_v2(0, &bench->device) != NVML_SUCCESS)
                 must(CUDA_ERROR_UNKNOWN, "nvmlInit_v2");

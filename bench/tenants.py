@@ -168,7 +168,7 @@ def many_metrics(gpu):
 
 
 def first_within(values, wanted, points, span):
-    """The first place from which the mean of `span` values is within `points` of what is wanted."""
+    """The first window from which the mean of `span` values is within `points` of what is wanted."""
     for i in range(len(values) - span + 1):
         if abs(statistics.mean(values[i:i + span]) - wanted) <= points:
             return i
@@ -213,8 +213,8 @@ def step_metrics(gpu, pictures):
         rows = gpu.watch(100, window_ms, change)
         values = [row[1].get(tenant.pid, 0) for row in rows]
         gpu.stop(tenant)
-        place = int((changed[0] - begin) * 1000 / window_ms)
-        metrics[f"limit_step_{name}_ms"] = first_within(values[place:], new, 3, 5) * window_ms
+        window = int((changed[0] - begin) * 1000 / window_ms)
+        metrics[f"limit_step_{name}_ms"] = first_within(values[window:], new, 3, 5) * window_ms
         series.append((f"{old} to {new}", values, new))
     picture.lines(pictures, "step", "A limit that changes under a program at work (percent)",
                   window_ms, series)

@@ -60,9 +60,9 @@ def named(data):
     entries = [struct.unpack_from("<QQ", data, at) for kind, offset, _, length in parts if kind == SEGMENT_DYNAMIC
                for at in range(offset, offset + length, 16)]
     strings = next((value for tag, value in entries if tag == ENTRY_STRINGS), 0)
-    place = next((offset + strings - address for kind, offset, address, length in parts
+    table_offset = next((offset + strings - address for kind, offset, address, length in parts
                   if kind == SEGMENT_LOADED and address <= strings < address + length), 0)
-    return [text_at(data, place + value) for tag, value in entries if tag == ENTRY_NEEDED], loader
+    return [text_at(data, table_offset + value) for tag, value in entries if tag == ENTRY_NEEDED], loader
 
 
 def sysroot_of(build):

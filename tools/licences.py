@@ -54,9 +54,9 @@ def texts(paths, root=""):
     found = {}
     for path in sorted(paths):
         package = package_of(path, root)
-        place = f"{root}/usr/share/doc/{package}/copyright"
-        if package and os.path.exists(place):
-            with open(place, "rb") as file:
+        text_path = f"{root}/usr/share/doc/{package}/copyright"
+        if package and os.path.exists(text_path):
+            with open(text_path, "rb") as file:
                 found[package] = file.read()
         else:
             print(f"licences: nothing says what the licence of '{path}' is", file=sys.stderr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* region_cost: a few places for each key; what finds none replaces the first. */
+/* region_cost: a few entries for each key; what finds none replaces the first. */
 #include "region_cost.h"
 
 enum { PROBES = 4, FOLLOWED = 16 };
@@ -22,8 +22,8 @@ uint64_t region_cost_get(const struct region_file *file, uint64_t key)
         return 0;
 }
 
-/* Its place, or one for it. */
-static struct region_cost *place_of(struct region_file *file, uint64_t key)
+/* Its entry, or one for it. */
+static struct region_cost *entry_of(struct region_file *file, uint64_t key)
 {
         for (unsigned i = 0; i < PROBES; i++) {
                 struct region_cost *cost = &file->costs[index_of(key, i)];
@@ -36,7 +36,7 @@ static struct region_cost *place_of(struct region_file *file, uint64_t key)
 
 void region_cost_put(struct region_file *file, uint64_t key, uint64_t ns)
 {
-        struct region_cost *cost = place_of(file, key);
+        struct region_cost *cost = entry_of(file, key);
         const uint64_t before = atomic_load_explicit(&cost->ns, memory_order_relaxed);
         const uint64_t apart = before > ns ? before - ns : ns - before;
 

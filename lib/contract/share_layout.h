@@ -73,7 +73,7 @@ struct share_copy {
         uint64_t region_inode;  /* of the region that was made for it; 0: its processes make one */
         uint64_t origin; /* for the owner: a digest of what it made the share from; 0: none */
         uint32_t phase;  /* for the owner: enum pod_phase */
-        uint32_t place;  /* for the owner: the container's, among those of its pod */
+        uint32_t container_index; /* for the owner: among those of its pod */
         uint64_t reserved;
         char name[64]; /* what `vgpu set` and `vgpu ps` call it */
         char pod_uid[64];

@@ -85,7 +85,7 @@ static int scan_plain(struct json_stream *stream, char byte)
 }
 
 /* Where a byte belongs, by what it is and what surrounds it. */
-static struct str *place_of(struct json_stream *stream, char byte, unsigned depth_before)
+static struct str *target_of(struct json_stream *stream, char byte, unsigned depth_before)
 {
         const bool is_value =
                 (stream->in_items || !stream->is_list) &&
@@ -112,7 +112,7 @@ static int take_byte(struct json_stream *stream, char byte)
                 r = scan_plain(stream, byte);
         if (r < 0)
                 return r;
-        to = place_of(stream, byte, before);
+        to = target_of(stream, byte, before);
         if (!to)
                 return stream->is_list || is_space(byte) ? 0 : -EPROTO;
         if (to == &stream->envelope && stream->in_items && before == 2)

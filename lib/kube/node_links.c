@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* Its place among the GPUs, or their count. */
-static size_t place_of(const struct vec *devices, json_int_t id)
+/* Its index among the GPUs, or their count. */
+static size_t index_of(const struct vec *devices, json_int_t id)
 {
         size_t i = 0;
 
@@ -27,7 +27,7 @@ static bool link_take(const json_t *item, const struct vec *devices, uint8_t *li
                 if (!json_is_integer(value) || values[i] < 0 || values[i] > UINT16_MAX)
                         return false;
         }
-        const size_t a = place_of(devices, values[0]), b = place_of(devices, values[1]);
+        const size_t a = index_of(devices, values[0]), b = index_of(devices, values[1]);
 
         if (values[2] > UINT8_MAX || json_array_size(item) != 3)
                 return false;

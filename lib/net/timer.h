@@ -10,7 +10,7 @@
 struct timer {
         void (*on_due)(struct timer *timer);
         uint64_t due_ns;
-        size_t place; /* in the heap, from 1; 0: not set */
+        size_t heap_index; /* in the heap, from 1; 0: not set */
 };
 
 struct timer_heap {

@@ -36,10 +36,10 @@ struct work {
         CUstream stream;
         struct batch batches[2]; /* one is checked while the GPU works on the other */
         CUdeviceptr a, b, results, errors, sampled;
-        uint64_t result_count; /* places for results; the first is what others must equal */
+        uint64_t result_count; /* how many results fit; the first is what others must equal */
         unsigned blocks, blocks_most, rounds, compare_blocks;
         size_t element_bytes;
-        uint64_t next; /* place of the next result */
+        uint64_t next; /* index of the next result */
         uint64_t launch_ns;
         uint32_t errors_seen; /* of the GPU's own count */
 };
@@ -58,7 +58,7 @@ static uint64_t result_bytes(const struct work *work)
         return (uint64_t)work->blocks_most * KERNEL_BLOCK * work->element_bytes;
 }
 
-static CUdeviceptr result_place(const struct work *work, uint64_t number)
+static CUdeviceptr result_offset(const struct work *work, uint64_t number)
 {
         return work->results + number % work->result_count * result_bytes(work);
 }
@@ -238,7 +238,7 @@ static int launch_measure(struct work *work, uint64_t *ret_spent_ns)
         int r;
 
         if ((r = check(work,
-                       launch(work, work->load, work->blocks, work->rounds, result_place(work, 0)),
+                       launch(work, work->load, work->blocks, work->rounds, result_offset(work, 0)),
                        "launch")) ||
             (r = check(work, work->driver->cuStreamSynchronize(work->stream), "wait")))
                 return r;
@@ -292,7 +292,7 @@ static int compare_launch(struct work *work, uint64_t number)
         const uint64_t parts = work->blocks / work->compare_blocks;
         const uint64_t offset =
                 number % parts * work->compare_blocks * KERNEL_BLOCK * work->element_bytes;
-        CUdeviceptr x = result_place(work, 0) + offset, y = result_place(work, number) + offset;
+        CUdeviceptr x = result_offset(work, 0) + offset, y = result_offset(work, number) + offset;
         void *params[] = { &x, &y, &work->errors };
 
         return check(work,
@@ -335,7 +335,7 @@ static int batch_launch(struct work *work, struct batch *batch, uint64_t ahead)
                         work->next++; /* the first result is what others must equal */
                 r = check(work,
                           launch(work, work->load, work->blocks, work->rounds,
-                                 result_place(work, work->next)),
+                                 result_offset(work, work->next)),
                           "launch");
         }
         batch->hold_ns = clock_now_ns() - begin_ns;

@@ -5,76 +5,77 @@
 
 #include "completion.h"
 
-/* __vgpu_place says where the cursor is: "command" (vgpu's first word), "sim" (a group's second), "set 0
+/* __vgpu_position says where the cursor is: "command" (vgpu's first word), "sim" (a group's second), "set 0
  * NAME…" (a command, how many words stand before this one, and they), "program" or "nothing" behind
  * "--". fish itself knows which options take a value; this must know as well, to count words. */
-static const char place[] = "function __vgpu_place\n"
-                            "    set -l tokens (commandline -opc)\n"
-                            "    set -e tokens[1]\n"
-                            "    set -l command\n"
-                            "    set -l words\n"
-                            "    if not set -q tokens[1]\n"
-                            "        echo command\n"
-                            "        return\n"
-                            "    end\n"
-                            "    set command $tokens[1]\n"
-                            "    set -e tokens[1]\n"
-                            "    if contains -- $command $__vgpu_groups\n"
-                            "        if not set -q tokens[1]\n"
-                            "            echo $command\n"
-                            "            return\n"
-                            "        end\n"
-                            "        set command \"$command $tokens[1]\"\n"
-                            "        set -e tokens[1]\n"
-                            "    end\n"
-                            "    while set -q tokens[1]\n"
-                            "        set -l token $tokens[1]\n"
-                            "        set -e tokens[1]\n"
-                            "        switch $token\n"
-                            "            case --\n"
-                            "                if test \"$command\" = run\n"
-                            "                    echo program $tokens\n"
-                            "                else\n"
-                            "                    echo nothing\n"
-                            "                end\n"
-                            "                return\n"
-                            "            case '--*=*'\n"
-                            "            case '-*'\n"
-                            "                if contains -- \"$command $token\" $__vgpu_takes\n"
-                            "                    set -e tokens[1]\n"
-                            "                end\n"
-                            "            case '*'\n"
-                            "                if test \"$command\" = run\n"
-                            "                    echo program $token $tokens\n"
-                            "                    return\n"
-                            "                end\n"
-                            "                set -a words $token\n"
-                            "        end\n"
-                            "    end\n"
-                            "    echo $command (count $words) $words\n"
-                            "end\n\n"
-                            "function __vgpu_at\n"
-                            "    set -l place (__vgpu_place)\n"
-                            "    string match -q -- \"$argv\" \"$place\"\n"
-                            "end\n\n"
-                            "function __vgpu_program\n"
-                            "    set -l words (string split ' ' -- (__vgpu_place))\n"
-                            "    if test \"$words[1]\" != program\n"
-                            "        set words program\n"
-                            "    end\n"
-                            "    set -l token (commandline -ct)\n"
-                            "    complete --do-complete=(string join ' ' -- $words[2..] $token)\n"
-                            "end\n\n"
-                            "function __vgpu_list\n"
-                            "    set -l token (string replace -r '^--[a-z-]+=' '' -- "
-                            "(commandline -ct))\n"
-                            "    set -l before (string match -r '^.*,' -- $token; or echo)\n"
-                            "    printf '%s\\n' $before$argv\n"
-                            "end\n\n"
-                            "function __vgpu_ask\n"
-                            "    set -l program (commandline -opc)[1]\n"
-                            "    eval $program completion $argv 2>/dev/null\n"
-                            "end\n\n";
+static const char position[] =
+        "function __vgpu_position\n"
+        "    set -l tokens (commandline -opc)\n"
+        "    set -e tokens[1]\n"
+        "    set -l command\n"
+        "    set -l words\n"
+        "    if not set -q tokens[1]\n"
+        "        echo command\n"
+        "        return\n"
+        "    end\n"
+        "    set command $tokens[1]\n"
+        "    set -e tokens[1]\n"
+        "    if contains -- $command $__vgpu_groups\n"
+        "        if not set -q tokens[1]\n"
+        "            echo $command\n"
+        "            return\n"
+        "        end\n"
+        "        set command \"$command $tokens[1]\"\n"
+        "        set -e tokens[1]\n"
+        "    end\n"
+        "    while set -q tokens[1]\n"
+        "        set -l token $tokens[1]\n"
+        "        set -e tokens[1]\n"
+        "        switch $token\n"
+        "            case --\n"
+        "                if test \"$command\" = run\n"
+        "                    echo program $tokens\n"
+        "                else\n"
+        "                    echo nothing\n"
+        "                end\n"
+        "                return\n"
+        "            case '--*=*'\n"
+        "            case '-*'\n"
+        "                if contains -- \"$command $token\" $__vgpu_takes\n"
+        "                    set -e tokens[1]\n"
+        "                end\n"
+        "            case '*'\n"
+        "                if test \"$command\" = run\n"
+        "                    echo program $token $tokens\n"
+        "                    return\n"
+        "                end\n"
+        "                set -a words $token\n"
+        "        end\n"
+        "    end\n"
+        "    echo $command (count $words) $words\n"
+        "end\n\n"
+        "function __vgpu_at\n"
+        "    set -l position (__vgpu_position)\n"
+        "    string match -q -- \"$argv\" \"$position\"\n"
+        "end\n\n"
+        "function __vgpu_program\n"
+        "    set -l words (string split ' ' -- (__vgpu_position))\n"
+        "    if test \"$words[1]\" != program\n"
+        "        set words program\n"
+        "    end\n"
+        "    set -l token (commandline -ct)\n"
+        "    complete --do-complete=(string join ' ' -- $words[2..] $token)\n"
+        "end\n\n"
+        "function __vgpu_list\n"
+        "    set -l token (string replace -r '^--[a-z-]+=' '' -- "
+        "(commandline -ct))\n"
+        "    set -l before (string match -r '^.*,' -- $token; or echo)\n"
+        "    printf '%s\\n' $before$argv\n"
+        "end\n\n"
+        "function __vgpu_ask\n"
+        "    set -l program (commandline -opc)[1]\n"
+        "    eval $program completion $argv 2>/dev/null\n"
+        "end\n\n";
 
 /* Within single quotes. */
 static void print_text(const char *text)
@@ -135,30 +136,30 @@ static void print_command(const struct command *command)
 }
 
 /* Where the words of vgpu or of a group are offered, each with what it is for. */
-static const char *described_place;
+static const char *described_position;
 
 static void print_described(const char *word, const char *summary)
 {
-        printf("complete -c vgpu -n '__vgpu_at \"%s\"' -a %s -d '", described_place, word);
+        printf("complete -c vgpu -n '__vgpu_at \"%s\"' -a %s -d '", described_position, word);
         print_text(summary);
         printf("'\n");
 }
 
 static void print_groups(void)
 {
-        char help_place[32];
+        char help_position[32];
 
-        described_place = "command";
+        described_position = "command";
         completion_each("", print_described);
         printf("complete -c vgpu -n '__vgpu_at command' -l help -d 'print help'\n"
                "complete -c vgpu -n '__vgpu_at command' -l version -d 'print the version'\n");
         for (size_t i = 0; command_group_at(i); i++) {
                 const char *group = command_group_at(i);
 
-                described_place = group;
+                described_position = group;
                 completion_each(group, print_described);
-                snprintf(help_place, sizeof help_place, "help 1 %s", group);
-                described_place = help_place;
+                snprintf(help_position, sizeof help_position, "help 1 %s", group);
+                described_position = help_position;
                 completion_each(group, print_described);
         }
 }
@@ -191,7 +192,7 @@ void completion_fish(void)
                      option++)
                         if (option->argument)
                                 printf(" '%s --%s'", command_at(i)->name, option->name);
-        printf("\n\n%scomplete -c vgpu -f\n", place);
+        printf("\n\n%scomplete -c vgpu -f\n", position);
         print_groups();
         for (size_t i = 0; i < command_count(); i++)
                 print_command(command_at(i));

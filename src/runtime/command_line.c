@@ -15,7 +15,7 @@ static const char *const commands[] = {
 /* Options with a value, in any command that we look at. */
 static const struct option {
         const char *name;
-        size_t place; /* in struct command_line; 0: only to be passed over */
+        size_t offset; /* in struct command_line; 0: only to be passed over */
 } options[] = {
         { "root", offsetof(struct command_line, root) },
         { "log", offsetof(struct command_line, log) },
@@ -100,8 +100,8 @@ static void option_put(struct command_line *line, const struct option *option, c
                 return;
         if (strcmp(option->name, "log-format") == 0)
                 line->is_log_json = strcmp(value, "json") == 0;
-        else if (option->place)
-                *(const char **)((char *)line + option->place) = value;
+        else if (option->offset)
+                *(const char **)((char *)line + option->offset) = value;
 }
 
 /* "--name value", "--name=value", "-name" (as Go's programs have it), "-bFOLDER" (as C's do).

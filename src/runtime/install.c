@@ -40,9 +40,9 @@ struct wish {
         bool with_simulator;
 };
 
-/* A file of the release: its place below the release's folder, and what is in it. */
+/* A file of the release: its path below the release's folder, and what is in it. */
 struct piece {
-        const char *place;
+        const char *path;
         mode_t mode;
         char *bytes;
         size_t count;
@@ -101,10 +101,10 @@ static int arguments_read(int argc, char **argv, struct wish *wish, struct err *
         return wish->to ? 0 : err_set(e, -EINVAL, "missing --to FOLDER");
 }
 
-static int piece_add(struct release *release, const char *from, const char *place, mode_t mode,
+static int piece_add(struct release *release, const char *from, const char *path, mode_t mode,
                      struct err *e)
 {
-        struct piece piece = { .place = place, .mode = mode };
+        struct piece piece = { .path = path, .mode = mode };
         autoclose int fd = open(from, O_RDONLY | O_CLOEXEC);
         const int r = fd < 0 ? -errno : fd_read_all(fd, &piece.bytes, &piece.count);
 
@@ -158,7 +158,7 @@ static int piece_write(const struct piece *piece, const char *folder)
 {
         char path[PATH_MAX];
 
-        snprintf(path, sizeof path, "%.3900s/%.90s", folder, piece->place);
+        snprintf(path, sizeof path, "%.3900s/%.90s", folder, piece->path);
         for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/'));
              *slash++ = '/') {
                 *slash = '\0';
@@ -177,7 +177,7 @@ static void pieces_remove(const struct release *release, const char *folder)
         char path[PATH_MAX];
 
         for (unsigned i = 0; i < release->count; i++) {
-                snprintf(path, sizeof path, "%.3900s/%.90s", folder, release->pieces[i].place);
+                snprintf(path, sizeof path, "%.3900s/%.90s", folder, release->pieces[i].path);
                 unlink(path);
         }
         for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++) {

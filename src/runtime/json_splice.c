@@ -98,14 +98,14 @@ static int span_replace(struct str *text, struct span span, const char *value)
         return 0;
 }
 
-static int member_add(struct str *text, struct span place, bool is_first, const char *name,
+static int member_add(struct str *text, struct span at, bool is_first, const char *name,
                       const char *value)
 {
         struct str member = { 0 };
         int r = str_appendf(&member, "%s\"%s\":%s", is_first ? "" : ",", name, value);
 
         if (r == 0)
-                r = span_replace(text, place, member.text);
+                r = span_replace(text, at, member.text);
         str_done(&member);
         return r;
 }

@@ -16,17 +16,18 @@
 
 int mount_source_make(const char *folder, const char *path, const char *source)
 {
-        char place[PATH_MAX + 300];
+        char target[PATH_MAX + 300];
         struct stat what;
 
         if (!str_starts_with(path, CONTAINER_FOLDER "/"))
                 return 0;
-        snprintf(place, sizeof place, "%s/mounts/%s", folder, path + strlen(CONTAINER_FOLDER "/"));
+        snprintf(target, sizeof target, "%s/mounts/%s", folder,
+                 path + strlen(CONTAINER_FOLDER "/"));
         if (stat(source, &what) < 0)
                 return -errno;
         if (S_ISDIR(what.st_mode))
-                return mkdir(place, 0755) < 0 && errno != EEXIST ? -errno : 0;
-        autoclose int fd = open(place, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+                return mkdir(target, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        autoclose int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
         return fd < 0 ? -errno : 0;
 }
 

@@ -92,9 +92,9 @@ static int mounts_check(const struct spec *spec, int root, struct err *e)
                 if (fd < 0 || file_identity_of(fd, &theirs) < 0)
                         continue;
                 for (size_t j = 0; j < sizeof ours / sizeof *ours; j++) {
-                        autoclose int place = open_inside(root, ours[j]);
+                        autoclose int ours_fd = open_inside(root, ours[j]);
 
-                        if (place >= 0 && file_identity_of(place, &own) == 0 &&
+                        if (ours_fd >= 0 && file_identity_of(ours_fd, &own) == 0 &&
                             file_identity_is(theirs, own))
                                 return err_set(e, -EPERM,
                                                "a volume at '%.80s' would lie over %s, where the "

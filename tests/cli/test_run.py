@@ -125,7 +125,7 @@ class Run(Case):
         self.assertEqual(done.stdout, "600\n")
         self.vanishes()
 
-    def test_other_places_when_the_first_cannot_be_used(self):
+    def test_other_folders_when_the_first_cannot_be_used(self):
         done = vgpu("run", "--sim=t4-16gb", "--", "sh", "-c", 'echo "$VGPU_SIM"',
                     environment={"XDG_RUNTIME_DIR": "/nowhere"})
         self.assertRegex(done.stdout, r"^/(dev/shm|tmp)/vgpu-run-")

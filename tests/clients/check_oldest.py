@@ -19,7 +19,7 @@ TARGETS = ("sim/cuda/libcuda.so.1", "sim/nvml/libnvidia-ml.so.1", "tests/tenant/
            "tests/preload/ordered-fixed-now")
 INSIDE = """
 set -e
-for place in opt mnt proc dev etc; do mkdir -p "$1/$place"; done
+for mounted in opt mnt proc dev etc; do mkdir -p "$1/$mounted"; done
 : >"$1/etc/ld.so.preload"
 mount --bind "$2" "$1/opt"
 mount --bind "$3" "$1/mnt"
@@ -46,9 +46,9 @@ def links_stay_inside():
 
 def built(clients):
     """The folder with the driver and the probe for the old C library, and our own library."""
-    folder, place = os.path.join(clients.work, "oldest"), os.path.join(clients.work, "oldest-opt")
-    if os.path.exists(place):
-        return place
+    folder, mounted = os.path.join(clients.work, "oldest"), os.path.join(clients.work, "oldest-opt")
+    if os.path.exists(mounted):
+        return mounted
     links_stay_inside()
     compiler = " ".join(["gcc", f"--sysroot={ROOT}", f"-B{LIBRARIES[0]}",
                          *(f"-L{path}" for path in LIBRARIES)])
@@ -58,12 +58,12 @@ def built(clients):
                               stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
             raise Failed(f"{' '.join(command)}\n{done.stdout[-3000:]}")
-    os.mkdir(place)
+    os.mkdir(mounted)
     for target in TARGETS:
-        shutil.copy(os.path.join(folder, target), place)
-    shutil.copy(os.path.join(clients.build, "lib", "libvgpu.so"), place)
-    shutil.copy(os.path.join(TOP, "tests", "cli", "guest.py"), place)
-    return place
+        shutil.copy(os.path.join(folder, target), mounted)
+    shutil.copy(os.path.join(clients.build, "lib", "libvgpu.so"), mounted)
+    shutil.copy(os.path.join(TOP, "tests", "cli", "guest.py"), mounted)
+    return mounted
 
 
 def run_inside(clients, *command, stdin):

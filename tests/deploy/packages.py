@@ -83,8 +83,8 @@ def image_starts(folder):
     for words in (("vgpu", "sim", "list"), ("vgpu-webhook", "--version"), ("vgpu-scheduler", "--version"),
                   ("vgpu-node", "--help"), ("deviceplugin", "--help"), ("vgpu-runtime", "--help"),
                   ("vgpu-burn", "--help")):
-        path = next((f"{place}/{words[0]}" for place in ("/usr/bin", "/usr/sbin")
-                     if os.path.lexists(f"{folder}{place}/{words[0]}")), "")
+        path = next((f"{part}/{words[0]}" for part in ("/usr/bin", "/usr/sbin")
+                     if os.path.lexists(f"{folder}{part}/{words[0]}")), "")
         done = run("chroot", "--userspec=65532:65532", folder, path, *words[1:])
         if done.returncode != 0 or not done.stdout:
             complaints.append(f"{words[0]}: {done.stdout}")
@@ -220,9 +220,9 @@ def life_of_packages(root):
     def later(path):
         with tempfile.TemporaryDirectory() as work:
             subprocess.run(["dpkg-deb", "-R", path, f"{work}/tree"], check=True)
-            for place, old in (("DEBIAN/control", "Version: "), ("etc/default/vgpu-node", "#OPTIONS")):
-                if os.path.exists(f"{work}/tree/{place}"):
-                    with open(f"{work}/tree/{place}", "r+", encoding="utf-8") as file:
+            for part, old in (("DEBIAN/control", "Version: "), ("etc/default/vgpu-node", "#OPTIONS")):
+                if os.path.exists(f"{work}/tree/{part}"):
+                    with open(f"{work}/tree/{part}", "r+", encoding="utf-8") as file:
                         text = file.read().replace(old, f"{old}9." if old == "Version: " else f"# new\n{old}")
                         text = re.sub(r"vgpu \(= ", "vgpu (= 9.", text)
                         file.seek(0)

@@ -22,20 +22,20 @@ enum { CALLS = 3 };
 static struct {
         struct address address;
         int fd;
-} place;
+} server;
 
 /* On a name without a file: nothing stays behind, whenever the engine ends us. */
 static void listen_once(void)
 {
-        struct sockaddr_un *un = (struct sockaddr_un *)&place.address.storage;
+        struct sockaddr_un *un = (struct sockaddr_un *)&server.address.storage;
 
-        if (place.fd > 0)
+        if (server.fd > 0)
                 return;
         un->sun_family = AF_UNIX;
         snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "vgpu-fuzz-%d", (int)getpid());
-        place.address.length = sizeof *un;
-        place.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (bind(place.fd, (struct sockaddr *)un, sizeof *un) < 0 || listen(place.fd, 8) < 0)
+        server.address.length = sizeof *un;
+        server.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (bind(server.fd, (struct sockaddr *)un, sizeof *un) < 0 || listen(server.fd, 8) < 0)
                 abort();
 }
 
@@ -86,13 +86,13 @@ void fuzz_one(const uint8_t *bytes, size_t count)
         int fd;
 
         listen_once();
-        options.address = place.address;
+        options.address = server.address;
         if (loop_new(&loop) < 0 || http_client_new(loop, &options, &client) < 0)
                 abort();
         call_all(loop, client, ends);
         for (unsigned i = 0; i < 3; i++)
                 loop_step(loop, 0);
-        fd = accept(place.fd, NULL, NULL);
+        fd = accept(server.fd, NULL, NULL);
         if (fd < 0)
                 abort();
         send(fd, settings, sizeof settings, MSG_NOSIGNAL);

@@ -28,7 +28,7 @@ static void put(int fd, size_t offset, const void *bytes, size_t count)
 /* The same bytes where each kind of thing lies; the first byte says where the file ends. */
 static void write_region(const uint8_t *bytes, size_t count)
 {
-        static const size_t places[] = {
+        static const size_t offsets[] = {
                 offsetof(struct region_file, slots_high),
                 offsetof(struct region_file, devices),
                 offsetof(struct region_file, devices) +
@@ -44,8 +44,8 @@ static void write_region(const uint8_t *bytes, size_t count)
                 abort();
         put(fd, 0, &magic, sizeof magic);
         put(fd, sizeof magic, &version, sizeof version);
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-                put(fd, places[i], bytes, count < 4096 ? count : 4096);
+        for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
+                put(fd, offsets[i], bytes, count < 4096 ? count : 4096);
         if (count && bytes[0] < 250 &&
             ftruncate(fd, (off_t)(sizeof(struct region_file) / 250 * bytes[0])) < 0)
                 abort();

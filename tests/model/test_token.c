@@ -39,14 +39,14 @@ static void *grow(void *memory, size_t bytes)
         return memory;
 }
 
-static size_t table_place(const struct explorer *explorer, const struct token *token)
+static size_t table_index(const struct explorer *explorer, const struct token *token)
 {
-        size_t place = token_hash(token) & (explorer->table_size - 1);
+        size_t index = token_hash(token) & (explorer->table_size - 1);
 
-        while (explorer->table[place] &&
-               memcmp(&explorer->states[explorer->table[place] - 1], token, sizeof *token) != 0)
-                place = (place + 1) & (explorer->table_size - 1);
-        return place;
+        while (explorer->table[index] &&
+               memcmp(&explorer->states[explorer->table[index] - 1], token, sizeof *token) != 0)
+                index = (index + 1) & (explorer->table_size - 1);
+        return index;
 }
 
 static void table_grow(struct explorer *explorer)
@@ -55,7 +55,7 @@ static void table_grow(struct explorer *explorer)
         explorer->table = grow(explorer->table, explorer->table_size * sizeof *explorer->table);
         memset(explorer->table, 0, explorer->table_size * sizeof *explorer->table);
         for (size_t i = 0; i < explorer->count; i++)
-                explorer->table[table_place(explorer, &explorer->states[i])] = (int32_t)i + 1;
+                explorer->table[table_index(explorer, &explorer->states[i])] = (int32_t)i + 1;
 }
 
 /* The index of the state, new or known. */
@@ -63,9 +63,9 @@ static size_t explorer_add(struct explorer *explorer, const struct token *token,
 {
         if (explorer->count * 2 >= explorer->table_size)
                 table_grow(explorer);
-        const size_t place = table_place(explorer, token);
-        if (explorer->table[place])
-                return (size_t)explorer->table[place] - 1;
+        const size_t index = table_index(explorer, token);
+        if (explorer->table[index])
+                return (size_t)explorer->table[index] - 1;
         if (explorer->count == explorer->capacity) {
                 explorer->capacity = explorer->capacity ? explorer->capacity * 2 : 1 << 15;
                 explorer->states =
@@ -75,7 +75,7 @@ static size_t explorer_add(struct explorer *explorer, const struct token *token,
         }
         explorer->states[explorer->count] = *token;
         explorer->parents[explorer->count] = parent;
-        explorer->table[place] = (int32_t)++explorer->count;
+        explorer->table[index] = (int32_t)++explorer->count;
         return explorer->count - 1;
 }
 

@@ -17,14 +17,14 @@ NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")
 class Container:
     """One that runs a program and is talked to."""
 
-    def __init__(self, case, script, env, change=None, name=None, place=None):
+    def __init__(self, case, script, env, change=None, name=None, bundle_path=None):
         self.lab = case.lab
         self.name, bundle = self.lab.bundle(script, env=env, change=change)
         self.name = name or self.name
-        if place:   # of the bundle
-            os.makedirs(os.path.dirname(place))
-            os.rename(bundle, place)
-            bundle = place
+        if bundle_path:   # of the bundle
+            os.makedirs(os.path.dirname(bundle_path))
+            os.rename(bundle, bundle_path)
+            bundle = bundle_path
         self.said = open(os.path.join(bundle, "said"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [RUNTIME, "--root", self.lab.root, "run", "--bundle", bundle, self.name], env=self.lab.environment(),
@@ -113,6 +113,6 @@ class StandaloneCase(LabCase):
         return pathlib.Path(self.lab.folder, "node.log").read_text(encoding="utf-8")
 
     def metrics(self):
-        """Of a node with --metrics-listen at this place."""
+        """Of a node with --metrics-listen at this address."""
         return subprocess.run(["curl", "-s", "--unix-socket", os.path.join(self.lab.folder, "metrics.sock"),
                                "http://node/metrics"], check=False, capture_output=True, text=True).stdout

@@ -17,9 +17,9 @@ VERSION_3 = "root = '/x'\nversion = 3\n"
 
 class Install(unittest.TestCase):
     def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = pathlib.Path(place.name)
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
         self.to = self.folder / "vgpu"
 
     def install(self, *words, status=0, program=RUNTIME):

@@ -52,7 +52,7 @@ class Names(StandaloneCase):
         storage.mkdir(parents=True)
         (storage / "containers.json").write_text(json.dumps([
             {"id": secrets.token_hex(32), "names": ["another"]}, {"id": container_id, "names": [name]}]), encoding="utf-8")
-        return self.probe("VGPU_MEMORY_LIMIT=1g", name=container_id, place=str(storage / container_id / "userdata"))
+        return self.probe("VGPU_MEMORY_LIMIT=1g", name=container_id, bundle_path=str(storage / container_id / "userdata"))
 
     def set(self, word, memory="2Gi"):
         done = self.vgpu("set", word, "--memory", memory)
@@ -185,7 +185,7 @@ class Names(StandaloneCase):
         process.wait(20)
         self.assertTrue(eventually(lambda: not self.user_shares()), self.user_shares())
 
-    def test_what_a_user_puts_in_their_place_harms_nobody(self):
+    def test_forged_run_folders_harm_nobody(self):
         self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock")
         self.run_as(USER, TRAIN, "--memory", "1Gi")
         self.assertTrue(eventually(lambda: self.user_shares(), 20))

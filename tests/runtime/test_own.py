@@ -89,17 +89,17 @@ class Own(LabCase):
             self.assertIn(words, done.stderr)
             self.assertIn(words, self.logged()[-1]["msg"])
 
-    def mounted(self, *places, kind="file", **about):
-        """Runs a container with a file or a folder of its user's at each of the places; what it sees there."""
+    def mounted(self, *targets, kind="file", **about):
+        """Runs a container with a file or a folder of its user's at each of the targets; what it sees there."""
         def change(config, bundle):
-            for number, place in enumerate(places):
-                source = os.path.join(bundle, "own", str(number), os.path.basename(place))
+            for number, target in enumerate(targets):
+                source = os.path.join(bundle, "own", str(number), os.path.basename(target))
                 os.makedirs(source if kind == "folder" else os.path.dirname(source))
                 pathlib.Path(source, "own" if kind == "folder" else "").write_text("user's\n", encoding="utf-8")
-                config["mounts"].append({"destination": place, "type": "bind", "source": source,
+                config["mounts"].append({"destination": target, "type": "bind", "source": source,
                                          "options": ["rbind", "ro"]})
         below = "/own" if kind == "folder" else ""
-        script = "; ".join(f"cat {place}{below} 2>/dev/null || echo gone" for place in places)
+        script = "; ".join(f"cat {target}{below} 2>/dev/null || echo gone" for target in targets)
         return self.lab.run(script, env=("VGPU_MEMORY_LIMIT=1g",), change=change, **about)
 
     def test_what_a_user_mounts_stays(self):
@@ -107,19 +107,19 @@ class Own(LabCase):
                    "/usr/lib/libcuda.so.1", "/opt/nvidia-smi-2024", "/dev/nvidia-data", "/etc/vgpu-data")
         files = ("/data/nvidia-smi", "/data/libcuda.so.1", "/usr/lib/libnvidia-notes.txt", "/usr/bin/nvidia-smi.log",
                  "/usr/lib/libcuda.so.backup", "/usr/bin/nvidia-smi-wrapper", "/opt/lib/libnvidia-ml.so.1")
-        for kind, places in (("folder", folders), ("file", files)):
-            done = self.mounted(*places, kind=kind)
-            self.assertEqual(dict(zip(places, done.stdout.splitlines())), dict.fromkeys(places, "user's"), done.stderr)
+        for kind, targets in (("folder", folders), ("file", files)):
+            done = self.mounted(*targets, kind=kind)
+            self.assertEqual(dict(zip(targets, done.stdout.splitlines())), dict.fromkeys(targets, "user's"), done.stderr)
 
-    def test_nothing_stands_in_the_place_of_the_driver_or_the_share_and_that_is_said(self):
-        places = ("/usr/lib/libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03", "/lib64/libnvidia-ml.so.1",
+    def test_mounts_over_the_driver_or_the_share_are_left_out_and_logged(self):
+        targets = ("/usr/lib/libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03", "/lib64/libnvidia-ml.so.1",
                   "/usr/bin/nvidia-smi", "/usr/local/nvidia/lib/libnvidia-ptxjitcompiler.so.1", "/etc/vgpu/extra")
         open(self.lab.log, "w", encoding="utf-8").close()
-        done = self.mounted(*places)
-        self.assertEqual(done.stdout.splitlines(), ["gone"] * len(places), done.stderr)
+        done = self.mounted(*targets)
+        self.assertEqual(done.stdout.splitlines(), ["gone"] * len(targets), done.stderr)
         said = [entry for entry in self.logged() if "is left out" in entry["msg"]]
-        for place in places:
-            self.assertEqual([entry["level"] for entry in said if f"at '{place}'" in entry["msg"]], ["info"], said)
+        for target in targets:
+            self.assertEqual([entry["level"] for entry in said if f"at '{target}'" in entry["msg"]], ["info"], said)
         self.assertEqual(done.stderr, "")
 
     def test_without_limits_nothing_is_touched(self):

@@ -94,16 +94,16 @@ class Pod(LabCase):
         for word in words:
             self.assertIn(word, done.stderr)
 
-    def test_an_image_with_links_in_our_places_is_refused(self):
-        for place, target in (("etc", "tmp"), ("etc/vgpu", "/tmp"), ("etc/ld.so.preload", "/tmp/mine")):
-            def image(_, bundle, place=place, target=target):
-                path = os.path.join(bundle, "rootfs", place)
+    def test_an_image_with_links_at_our_paths_is_refused(self):
+        for path_inside, target in (("etc", "tmp"), ("etc/vgpu", "/tmp"), ("etc/ld.so.preload", "/tmp/mine")):
+            def image(_, bundle, path_inside=path_inside, target=target):
+                path = os.path.join(bundle, "rootfs", path_inside)
                 if os.path.isdir(path):
                     os.rename(path, path + ".old")
                 os.symlink(target, path)
-            self.refused(self.lab.run("id", annotations=pod(self.share()), change=image), "/" + place)
+            self.refused(self.lab.run("id", annotations=pod(self.share()), change=image), "/" + path_inside)
 
-    def test_a_volume_over_our_places_is_refused(self):
+    def test_a_volume_over_our_paths_is_refused(self):
         def link(config, bundle):
             os.symlink("etc", os.path.join(bundle, "rootfs", "alias"))
             config["mounts"].append({"destination": "/alias", "type": "bind", "source": "/tmp", "options": ["bind"]})
@@ -113,7 +113,7 @@ class Pod(LabCase):
         for change in (link, plain):
             self.refused(self.lab.run("id", annotations=pod(self.share()), change=change), "would lie over /etc")
 
-    def test_a_volume_that_comes_over_our_places_by_a_link_in_another(self):
+    def test_a_volume_over_our_paths_by_a_link_in_another_is_refused(self):
         def volumes(config, bundle):
             first, second = (os.path.join(bundle, name) for name in ("first", "second"))
             for folder in (first, second):
@@ -121,8 +121,8 @@ class Pod(LabCase):
             os.symlink("/etc", os.path.join(first, "link"))
             os.mkdir(os.path.join(second, "elsewhere"))
             os.symlink("elsewhere", os.path.join(second, "vgpu"))
-            for place, source in (("/a", first), ("/a/link", second)):
-                config["mounts"].append({"destination": place, "type": "bind", "source": source,
+            for destination, source in (("/a", first), ("/a/link", second)):
+                config["mounts"].append({"destination": destination, "type": "bind", "source": source,
                                          "options": ["bind"]})
         done = self.lab.run("echo started", annotations=pod(self.share()), change=volumes)
         self.assertNotEqual(done.returncode, 0)
@@ -242,16 +242,16 @@ class Pod(LabCase):
             # runc keeps the descriptors it is given: a pipe would never end.
             created = self.lab.call_quiet(null, "create", "--bundle", bundle, name)
         self.assertEqual(created, 0)
-        self.assertEqual(len(self.places(name)), 1)
+        self.assertEqual(len(self.state_folders(name)), 1)
         self.assertEqual(self.lab.call("start", name).returncode, 0)
         state = self.lab.call("state", name)
         self.assertIn('"running"', state.stdout, state.stderr)
         self.assertNotEqual(self.lab.call("delete", name).returncode, 0)
-        self.assertEqual(len(self.places(name)), 1)
+        self.assertEqual(len(self.state_folders(name)), 1)
         self.assertEqual(self.lab.call("delete", "--force", name).returncode, 0)
-        self.assertEqual(self.places(name), [])
+        self.assertEqual(self.state_folders(name), [])
 
-    def places(self, name):
+    def state_folders(self, name):
         return [entry for entry in os.listdir(self.lab.state) if entry.endswith(name)]
 
 

@@ -84,12 +84,12 @@ static int whole_take(void)
 {
         size_t free_bytes, total_bytes;
         CUcontext context;
-        CUdeviceptr place, more;
+        CUdeviceptr memory, more;
 
         if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS ||
             cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS)
                 return 2;
-        if (cuMemAlloc_v2(&place, free_bytes) != CUDA_SUCCESS)
+        if (cuMemAlloc_v2(&memory, free_bytes) != CUDA_SUCCESS)
                 return 1;
         if (cuMemAlloc_v2(&more, 1) != CUDA_ERROR_OUT_OF_MEMORY)
                 return 1;

@@ -19,13 +19,13 @@ struct pipes {
 /* Takes its part, asks for more, ends. */
 static _Noreturn void member_run(const struct pipes *pipes)
 {
-        CUdeviceptr place, more;
+        CUdeviceptr memory, more;
         CUcontext context;
         char byte = 0;
 
         if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS)
                 byte = 1;
-        else if (cuMemAlloc_v2(&place, 2 * MIB) != CUDA_SUCCESS)
+        else if (cuMemAlloc_v2(&memory, 2 * MIB) != CUDA_SUCCESS)
                 byte = 2;
         if (write(pipes->done[1], &byte, 1) != 1 || read(pipes->ask[0], &byte, 1) != 1)
                 _exit(1);

@@ -43,20 +43,20 @@ static uint64_t wait_for_core_ns(int schedstat)
 
 static CUresult operation(unsigned which)
 {
-        static CUdeviceptr place;
+        static CUdeviceptr memory;
         size_t free_bytes, total_bytes;
         CUcontext current, context;
 
         switch (which % 6) {
         case 0:
-                return cuMemAlloc_v2(&place, 3 * MIB);
+                return cuMemAlloc_v2(&memory, 3 * MIB);
         case 1:
-                return place ? cuMemFree_v2(place) : CUDA_SUCCESS;
+                return memory ? cuMemFree_v2(memory) : CUDA_SUCCESS;
         case 2:
-                place = 0;
+                memory = 0;
                 return cuMemGetInfo_v2(&free_bytes, &total_bytes);
         case 3:
-                return cuMemAlloc_v2(&place, UINT64_C(1) << 40);
+                return cuMemAlloc_v2(&memory, UINT64_C(1) << 40);
         case 4:
                 cuCtxGetCurrent(&current);
                 if (cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS)

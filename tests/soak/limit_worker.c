@@ -9,7 +9,7 @@
 enum { HELD = 12, ATTACH_GLOBAL = 1 };
 
 struct held {
-        CUdeviceptr place; /* 0: nothing is held here */
+        CUdeviceptr buffer; /* 0: nothing is held here */
         CUmemGenericAllocationHandle handle;
         size_t bytes;
         unsigned kind;
@@ -26,7 +26,7 @@ struct tenant {
 static CUresult plain_take(struct tenant *tenant, struct held *held)
 {
         (void)tenant;
-        return cuMemAlloc_v2(&held->place, held->bytes);
+        return cuMemAlloc_v2(&held->buffer, held->bytes);
 }
 
 static CUresult pitch_take(struct tenant *tenant, struct held *held)
@@ -34,33 +34,33 @@ static CUresult pitch_take(struct tenant *tenant, struct held *held)
         size_t pitch;
 
         (void)tenant;
-        return cuMemAllocPitch_v2(&held->place, &pitch, 700, held->bytes / 1024 + 1, 4);
+        return cuMemAllocPitch_v2(&held->buffer, &pitch, 700, held->bytes / 1024 + 1, 4);
 }
 
 static CUresult async_take(struct tenant *tenant, struct held *held)
 {
-        return cuMemAllocAsync(&held->place, held->bytes, tenant->stream);
+        return cuMemAllocAsync(&held->buffer, held->bytes, tenant->stream);
 }
 
 /* Brought onto the GPU at once. */
 static CUresult managed_take(struct tenant *tenant, struct held *held)
 {
-        CUresult r = cuMemAllocManaged(&held->place, held->bytes, ATTACH_GLOBAL);
+        CUresult r = cuMemAllocManaged(&held->buffer, held->bytes, ATTACH_GLOBAL);
 
         if (r == CUDA_SUCCESS)
-                r = cuMemPrefetchAsync(held->place, held->bytes, 0, tenant->stream);
+                r = cuMemPrefetchAsync(held->buffer, held->bytes, 0, tenant->stream);
         return r == CUDA_SUCCESS ? cuStreamSynchronize(tenant->stream) : r;
 }
 
 static CUresult plain_give(struct tenant *tenant, struct held *held)
 {
         (void)tenant;
-        return cuMemFree_v2(held->place);
+        return cuMemFree_v2(held->buffer);
 }
 
 static CUresult async_give(struct tenant *tenant, struct held *held)
 {
-        CUresult r = cuMemFreeAsync(held->place, tenant->stream);
+        CUresult r = cuMemFreeAsync(held->buffer, tenant->stream);
 
         return r == CUDA_SUCCESS ? cuStreamSynchronize(tenant->stream) : r;
 }
@@ -76,19 +76,19 @@ static CUresult vmm_take(struct tenant *tenant, struct held *held)
         CUresult r = cuMemCreate(&held->handle, held->bytes, &prop, 0);
         if (r != CUDA_SUCCESS)
                 return r;
-        r = cuMemAddressReserve(&held->place, held->bytes, 0, 0, 0);
+        r = cuMemAddressReserve(&held->buffer, held->bytes, 0, 0, 0);
         if (r == CUDA_SUCCESS)
-                r = cuMemMap(held->place, held->bytes, 0, held->handle, 0);
+                r = cuMemMap(held->buffer, held->bytes, 0, held->handle, 0);
         cuMemRelease(held->handle);
         return r;
 }
 
 static CUresult vmm_give(struct tenant *tenant, struct held *held)
 {
-        CUresult r = cuMemUnmap(held->place, held->bytes);
+        CUresult r = cuMemUnmap(held->buffer, held->bytes);
 
         (void)tenant;
-        return r == CUDA_SUCCESS ? cuMemAddressFree(held->place, held->bytes) : r;
+        return r == CUDA_SUCCESS ? cuMemAddressFree(held->buffer, held->bytes) : r;
 }
 
 static CUresult array_take(struct tenant *tenant, struct held *held)
@@ -101,14 +101,14 @@ static CUresult array_take(struct tenant *tenant, struct held *held)
         CUresult r = cuArrayCreate_v2(&array, &descriptor);
 
         (void)tenant;
-        held->place = (CUdeviceptr)(uintptr_t)array;
+        held->buffer = (CUdeviceptr)(uintptr_t)array;
         return r;
 }
 
 static CUresult array_give(struct tenant *tenant, struct held *held)
 {
         (void)tenant;
-        return cuArrayDestroy((CUarray)(uintptr_t)held->place);
+        return cuArrayDestroy((CUarray)(uintptr_t)held->buffer);
 }
 
 static CUresult context_take(struct tenant *tenant, struct held *held)
@@ -117,7 +117,7 @@ static CUresult context_take(struct tenant *tenant, struct held *held)
         CUresult r = cuCtxCreate_v2(&context, 0, 0);
 
         (void)tenant;
-        held->place = (CUdeviceptr)(uintptr_t)context;
+        held->buffer = (CUdeviceptr)(uintptr_t)context;
         if (r == CUDA_SUCCESS)
                 cuCtxPopCurrent_v2(&context);
         return r;
@@ -126,7 +126,7 @@ static CUresult context_take(struct tenant *tenant, struct held *held)
 static CUresult context_give(struct tenant *tenant, struct held *held)
 {
         (void)tenant;
-        return cuCtxDestroy_v2((CUcontext)(uintptr_t)held->place);
+        return cuCtxDestroy_v2((CUcontext)(uintptr_t)held->buffer);
 }
 
 static const struct kind {
@@ -158,7 +158,7 @@ static void tenant_take(struct tenant *tenant, struct held *held)
         if (r == CUDA_SUCCESS)
                 tenant->shared->taken[held->kind]++;
         else
-                held->place = 0;
+                held->buffer = 0;
         if (r == CUDA_ERROR_OUT_OF_MEMORY)
                 tenant->shared->refused[held->kind]++;
         else if (r != CUDA_SUCCESS)
@@ -169,14 +169,14 @@ static void tenant_give(struct tenant *tenant, struct held *held)
 {
         if (kinds[held->kind].give(tenant, held) != CUDA_SUCCESS)
                 tenant->shared->wrong++;
-        held->place = 0;
+        held->buffer = 0;
 }
 
 static void tenant_step(struct tenant *tenant)
 {
         struct held *held = &tenant->held[chance(tenant, HELD)];
 
-        if (held->place)
+        if (held->buffer)
                 tenant_give(tenant, held);
         else
                 tenant_take(tenant, held);
@@ -225,7 +225,7 @@ void limit_work(struct limit_shared *shared, unsigned seed)
                 tenant_pause(shared);
         }
         for (unsigned i = 0; i < HELD; i++)
-                if (tenant.held[i].place)
+                if (tenant.held[i].buffer)
                         tenant_give(&tenant, &tenant.held[i]);
         _exit(0);
 }

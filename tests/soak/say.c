@@ -14,13 +14,14 @@ static struct {
 
 void *say_map(size_t bytes)
 {
-        void *place = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        void *address =
+                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-        if (place == MAP_FAILED) {
+        if (address == MAP_FAILED) {
                 perror("mmap");
                 exit(1);
         }
-        return place;
+        return address;
 }
 
 void say_open(void)

@@ -118,36 +118,36 @@ static void must(CUresult result)
 
 static void act_allocate(struct actor *actor)
 {
-        must(cuMemAlloc_v2(&actor->places[0], BYTES));
+        must(cuMemAlloc_v2(&actor->buffers[0], BYTES));
 }
 
 static void act_allocate_small(struct actor *actor)
 {
-        must(cuMemAlloc_v2(&actor->places[1], 4096));
+        must(cuMemAlloc_v2(&actor->buffers[1], 4096));
 }
 
 static void act_allocate_async(struct actor *actor)
 {
-        must(cuMemAllocAsync(&actor->places[2], BYTES, NULL));
+        must(cuMemAllocAsync(&actor->buffers[2], BYTES, NULL));
 }
 
 static void act_offer(struct actor *actor)
 {
         CUipcMemHandle handle;
 
-        must(cuIpcGetMemHandle(&handle, actor->places[1]));
+        must(cuIpcGetMemHandle(&handle, actor->buffers[1]));
 }
 
 static void act_copy(struct actor *actor)
 {
         char bytes[4096] = "";
 
-        must(cuMemcpyHtoD_v2(actor->places[0], bytes, sizeof bytes));
+        must(cuMemcpyHtoD_v2(actor->buffers[0], bytes, sizeof bytes));
 }
 
 static void launch(struct actor *actor, unsigned kernel)
 {
-        void *params[] = { &actor->places[0] };
+        void *params[] = { &actor->buffers[0] };
 
         must(cuLaunchKernel(actor->kernels[kernel], 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 }
@@ -164,13 +164,13 @@ static void act_launch_interpreted(struct actor *actor)
 
 static void act_free(struct actor *actor)
 {
-        must(cuMemFree_v2(actor->places[0]));
-        must(cuMemFree_v2(actor->places[1]));
+        must(cuMemFree_v2(actor->buffers[0]));
+        must(cuMemFree_v2(actor->buffers[1]));
 }
 
 static void act_free_async(struct actor *actor)
 {
-        must(cuMemFreeAsync(actor->places[2], NULL));
+        must(cuMemFreeAsync(actor->buffers[2], NULL));
 }
 
 static void act_new_context(struct actor *actor)

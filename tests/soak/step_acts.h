@@ -12,7 +12,7 @@ struct actor {
         uint32_t channel;
         machine_ref ref;
         CUfunction kernels[2]; /* of those who use the driver: interpreted, timed */
-        CUdeviceptr places[3];
+        CUdeviceptr buffers[3];
         CUcontext context;
 };
 

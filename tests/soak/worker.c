@@ -58,28 +58,28 @@ static bool worker_start(struct worker *worker)
 
 static void worker_allocate(struct worker *worker)
 {
-        CUdeviceptr *place = &worker->held[chance(worker, HELD)];
+        CUdeviceptr *buffer = &worker->held[chance(worker, HELD)];
         const size_t bytes = (size_t)4096 << chance(worker, 14);
         CUresult r;
 
-        if (*place) {
-                count(worker, cuMemFree_v2(*place));
-                *place = 0;
+        if (*buffer) {
+                count(worker, cuMemFree_v2(*buffer));
+                *buffer = 0;
                 return;
         }
         switch (chance(worker, 4)) {
         case 0:
-                r = cuMemAllocManaged(place, bytes, ATTACH_GLOBAL);
+                r = cuMemAllocManaged(buffer, bytes, ATTACH_GLOBAL);
                 break;
         case 1:
-                r = cuMemAllocAsync(place, bytes, worker->stream);
+                r = cuMemAllocAsync(buffer, bytes, worker->stream);
                 break;
         default:
-                r = cuMemAlloc_v2(place, bytes);
+                r = cuMemAlloc_v2(buffer, bytes);
                 break;
         }
         if (r != CUDA_SUCCESS)
-                *place = 0;
+                *buffer = 0;
         else
                 worker->shared->allocations++;
         count(worker, r);
@@ -103,30 +103,30 @@ static void worker_launch(struct worker *worker)
 static void worker_copy(struct worker *worker)
 {
         unsigned char bytes[4096];
-        const CUdeviceptr place = worker->held[chance(worker, HELD)];
+        const CUdeviceptr buffer = worker->held[chance(worker, HELD)];
 
-        if (!place)
+        if (!buffer)
                 return;
         memset(bytes, (int)chance(worker, 256), sizeof bytes);
         if (chance(worker, 2))
-                count(worker, cuMemcpyHtoD_v2(place, bytes, sizeof bytes));
+                count(worker, cuMemcpyHtoD_v2(buffer, bytes, sizeof bytes));
         else
-                count(worker, cuMemcpyDtoH_v2(bytes, place, sizeof bytes));
+                count(worker, cuMemcpyDtoH_v2(bytes, buffer, sizeof bytes));
 }
 
 /* Offers memory to the others, or takes what one of them offered; the offerer may be dead. */
 static void worker_share(struct worker *worker)
 {
-        unsigned char *place = worker->shared->offered[chance(worker, SOAK_OFFERS)];
+        unsigned char *buffer = worker->shared->offered[chance(worker, SOAK_OFFERS)];
         CUipcMemHandle handle;
         CUdeviceptr theirs;
 
         if (chance(worker, 2)) {
                 if (worker->held[0] && cuIpcGetMemHandle(&handle, worker->held[0]) == CUDA_SUCCESS)
-                        memcpy(place, &handle, sizeof handle);
+                        memcpy(buffer, &handle, sizeof handle);
                 return;
         }
-        memcpy(&handle, place, sizeof handle);
+        memcpy(&handle, buffer, sizeof handle);
         if (cuIpcOpenMemHandle_v2(&theirs, handle, 1) != CUDA_SUCCESS)
                 return;
         worker->shared->imports++;
@@ -146,16 +146,16 @@ static void worker_map(struct worker *worker)
         };
         const size_t bytes = (size_t)4 << 20;
         CUmemGenericAllocationHandle handle;
-        CUdeviceptr place;
+        CUdeviceptr buffer;
 
         if (cuMemCreate(&handle, bytes, &prop, 0) != CUDA_SUCCESS)
                 return;
-        if (cuMemAddressReserve(&place, bytes, 0, 0, 0) == CUDA_SUCCESS) {
-                count(worker, cuMemMap(place, bytes, 0, handle, 0));
-                count(worker, cuMemSetAccess(place, bytes, &access, 1));
-                count(worker, cuMemsetD8_v2(place, 1, 4096));
-                count(worker, cuMemUnmap(place, bytes));
-                count(worker, cuMemAddressFree(place, bytes));
+        if (cuMemAddressReserve(&buffer, bytes, 0, 0, 0) == CUDA_SUCCESS) {
+                count(worker, cuMemMap(buffer, bytes, 0, handle, 0));
+                count(worker, cuMemSetAccess(buffer, bytes, &access, 1));
+                count(worker, cuMemsetD8_v2(buffer, 1, 4096));
+                count(worker, cuMemUnmap(buffer, bytes));
+                count(worker, cuMemAddressFree(buffer, bytes));
         }
         count(worker, cuMemRelease(handle));
 }
@@ -244,20 +244,20 @@ void worker_use_driver(struct soak_shared *shared, unsigned seed)
 /* One round: its data must come back as it was, whatever happens to the neighbours. */
 static bool bystander_round(struct worker *worker, unsigned char *sent, unsigned char *got)
 {
-        CUdeviceptr place;
-        void *params[] = { &place };
+        CUdeviceptr buffer;
+        void *params[] = { &buffer };
         bool is_good;
 
         memset(sent, (int)chance(worker, 256), BYSTANDER_BYTES);
-        if (cuMemAlloc_v2(&place, BYSTANDER_BYTES) != CUDA_SUCCESS)
+        if (cuMemAlloc_v2(&buffer, BYSTANDER_BYTES) != CUDA_SUCCESS)
                 return false;
-        is_good = cuMemcpyHtoD_v2(place, sent, BYSTANDER_BYTES) == CUDA_SUCCESS &&
+        is_good = cuMemcpyHtoD_v2(buffer, sent, BYSTANDER_BYTES) == CUDA_SUCCESS &&
                   cuLaunchKernel(worker->kernels[1], 1, 1, 1, 32, 1, 1, 0, worker->stream, params,
                                  NULL) == CUDA_SUCCESS &&
                   cuStreamSynchronize(worker->stream) == CUDA_SUCCESS &&
-                  cuMemcpyDtoH_v2(got, place, BYSTANDER_BYTES) == CUDA_SUCCESS &&
+                  cuMemcpyDtoH_v2(got, buffer, BYSTANDER_BYTES) == CUDA_SUCCESS &&
                   memcmp(sent, got, BYSTANDER_BYTES) == 0;
-        return cuMemFree_v2(place) == CUDA_SUCCESS && is_good;
+        return cuMemFree_v2(buffer) == CUDA_SUCCESS && is_good;
 }
 
 void worker_stand_by(struct soak_shared *shared)

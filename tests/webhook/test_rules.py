@@ -25,14 +25,14 @@ def patched(document, operations):
     for operation in operations:
         *parents, last = [part.replace("~1", "/").replace("~0", "~")
                           for part in operation["path"].split("/")[1:]]
-        place = document
+        target = document
         for part in parents:
-            place = place[int(part) if isinstance(place, list) else part]
+            target = target[int(part) if isinstance(target, list) else part]
         if operation["op"] == "remove":
-            del place[last]
+            del target[last]
         else:
-            assert (last in place) == (operation["op"] == "replace"), operation
-            place[last] = operation["value"]
+            assert (last in target) == (operation["op"] == "replace"), operation
+            target[last] = operation["value"]
     return document
 
 
@@ -189,12 +189,12 @@ class Profiles(Case):
                  "spec/jobTemplate/spec/template/spec"),
                 ("JobSet", {"spec": {"replicatedJobs": [{"template": {"spec": {"template": {"spec": spec}}}}]}},
                  "spec/replicatedJobs/0/template/spec/template/spec")):
-            place = self.mutate(thing, kind)
+            target = self.mutate(thing, kind)
             for part in path.split("/"):
-                place = place[int(part) if part.isdigit() else part]
-            limits = place["containers"][0]["resources"]["limits"]
+                target = target[int(part) if part.isdigit() else part]
+            limits = target["containers"][0]["resources"]["limits"]
             self.assertEqual(limits["gpu.das.com/mem"], "10", kind)
-            self.assertEqual(place["schedulerName"], "default-scheduler")
+            self.assertEqual(target["schedulerName"], "default-scheduler")
             owned = {**copy.deepcopy(thing), "metadata": {"ownerReferences": [{"controller": True}]}}
             self.assertNotIn("patch", self.ask("mutate", owned, kind))
         self.assertNotIn("patch", self.ask("mutate", {"spec": {"template": {"spec": spec}}}, "Deployment"))

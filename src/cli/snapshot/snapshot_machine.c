@@ -55,36 +55,36 @@ static const char *profile_name(const struct machine_gpu *gpu,
         return profile ? profile->name : "";
 }
 
-struct unit_place {
+struct unit_target {
         unsigned index, instance, unit;
         const char *uuid, *profile;
 };
 
 static void unit_add(struct snapshot *snapshot, const struct machine_view *view,
-                     const struct unit_place *place)
+                     const struct unit_target *target)
 {
-        const struct machine_gpu *from = &view->header->gpus[place->index];
-        const struct machine_unit *unit = &view->header->units[place->unit];
-        struct gpu_view gpu = { .index = place->index,
-                                .instance = place->instance,
+        const struct machine_gpu *from = &view->header->gpus[target->index];
+        const struct machine_unit *unit = &view->header->units[target->unit];
+        struct gpu_view gpu = { .index = target->index,
+                                .instance = target->instance,
                                 .used_bytes = unit->used_bytes,
                                 .is_healthy = !atomic_load(&from->is_lost) };
 
-        if (snapshot_gpu(snapshot, place->uuid))
+        if (snapshot_gpu(snapshot, target->uuid))
                 return;
         gpu.is_told = gpu.is_busy_told = gpu.is_split_told = gpu.is_healthy;
-        gpu.total_bytes = place->instance ? unit->memory_bytes : from->memory_bytes;
-        gpu.busy_percent = 100 * machine_view_load(view, place->unit);
-        str_copy(gpu.uuid, sizeof gpu.uuid, place->uuid);
+        gpu.total_bytes = target->instance ? unit->memory_bytes : from->memory_bytes;
+        gpu.busy_percent = 100 * machine_view_load(view, target->unit);
+        str_copy(gpu.uuid, sizeof gpu.uuid, target->uuid);
         for (size_t i = 0; i < sizeof view->header->id; i++)
                 snprintf(gpu.machine + 2 * i, 3, "%02x", view->header->id[i]);
         snprintf(gpu.name, sizeof gpu.name, "%.70s%s%.16s", from->name,
-                 place->instance ? " MIG " : "", place->profile);
+                 target->instance ? " MIG " : "", target->profile);
         vec_push(&snapshot->gpus, &gpu);
 }
 
 typedef void (*unit_visit)(struct snapshot *snapshot, const struct machine_view *view,
-                           const struct unit_place *place);
+                           const struct unit_target *target);
 
 static void units_each(struct snapshot *snapshot, const struct machine_view *view, unit_visit visit)
 {
@@ -94,17 +94,17 @@ static void units_each(struct snapshot *snapshot, const struct machine_view *vie
 
                 if (!gpu->mig_mode)
                         visit(snapshot, view,
-                              &(struct unit_place){ i, 0, i * MACHINE_UNITS_PER_GPU, gpu->uuid,
-                                                    "" });
+                              &(struct unit_target){ i, 0, i * MACHINE_UNITS_PER_GPU, gpu->uuid,
+                                                     "" });
                 for (unsigned k = 0; gpu->mig_mode && k < 7; k++) {
                         const struct machine_gpu_instance *instance = &gpu->instances[k];
 
                         for (unsigned c = 0; instance->is_used && c < 7; c++)
                                 if (instance->compute[c].is_used)
                                         visit(snapshot, view,
-                                              &(struct unit_place){ i, ++number, instance->unit,
-                                                                    instance->compute[c].uuid,
-                                                                    profile_name(gpu, instance) });
+                                              &(struct unit_target){ i, ++number, instance->unit,
+                                                                     instance->compute[c].uuid,
+                                                                     profile_name(gpu, instance) });
                 }
         }
 }

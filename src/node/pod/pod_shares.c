@@ -119,7 +119,7 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
 }
 
 /* Nobody grows into what was decided for a container that has no share: it may have one later. */
-static void claim(struct seen_pod *seen, const struct pod_walk *walk, unsigned place,
+static void claim(struct seen_pod *seen, const struct pod_walk *walk, unsigned container_index,
                   const struct allocation *allocation)
 {
         const char *name = pod_request_name(walk->container);
@@ -130,7 +130,7 @@ static void claim(struct seen_pod *seen, const struct pod_walk *walk, unsigned p
                 struct seen_claim row = { .limit_bytes = part->memory_mib << 20,
                                           .cores_percent = part->cores,
                                           .phase = walk->phase,
-                                          .place = place };
+                                          .container_index = container_index };
 
                 if (strcmp(part->container, name) != 0)
                         continue;
@@ -201,12 +201,12 @@ void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *
                         "no GPU was chosen for it: it was placed by '%.60s', not by "
                         "vgpu-scheduler",
                         text_get(walk.spec, "schedulerName"));
-        for (unsigned place = 0; pod_walk_next(&walk); place++) {
+        for (unsigned container_index = 0; pod_walk_next(&walk); container_index++) {
                 if (r == 0)
                         container_apply(options, seen, pod, walk.container, &allocation);
                 if (r == 0 &&
                     !share_book_find(options->shares, seen->uid, pod_request_name(walk.container)))
-                        claim(seen, &walk, place, &allocation);
+                        claim(seen, &walk, container_index, &allocation);
                 if (r < 0 && asks_for_gpu(walk.container))
                         refuse(options, seen, pod, pod_request_name(walk.container), &e);
         }

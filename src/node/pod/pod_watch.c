@@ -43,7 +43,7 @@ static const char *text_get(const json_t *object, const char *key)
 
 static void tidy_soon(struct pod_watch *watch)
 {
-        if (!watch->tidy.place)
+        if (!watch->tidy.heap_index)
                 loop_timer_set(watch->loop, &watch->tidy, TIDY_MS * NS_PER_MS);
 }
 

@@ -60,12 +60,12 @@ void seen_pods_done(struct seen_pods *seen)
 }
 
 static struct seen_refusal *refusal_find(const struct seen_pod *pod, const char *container,
-                                         size_t *ret_place)
+                                         size_t *ret_index)
 {
         for (size_t i = 0; i < pod->refusals.count; i++) {
                 struct seen_refusal *refusal = vec_at(&pod->refusals, i);
 
-                *ret_place = i;
+                *ret_index = i;
                 if (strcmp(refusal->container, container) == 0)
                         return refusal;
         }

@@ -22,7 +22,7 @@ struct seen_claim {
         char uuid[SHARE_UUID];
         uint64_t limit_bytes;
         uint32_t cores_percent;
-        uint32_t phase, place; /* as in struct share_copy */
+        uint32_t phase, container_index; /* as in struct share_copy */
 };
 
 struct seen_pod {

@@ -211,10 +211,10 @@ static void phase_put(const json_t *pod, const json_t *container, struct share_c
 {
         struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
 
-        for (unsigned place = 0; pod_walk_next(&walk); place++) {
+        for (unsigned container_index = 0; pod_walk_next(&walk); container_index++) {
                 if (walk.container != container)
                         continue;
-                copy->place = place;
+                copy->container_index = container_index;
                 copy->phase = walk.phase;
         }
 }

@@ -12,7 +12,7 @@
 
 struct row {
         const char *pod_uid;
-        uint32_t phase, place;
+        uint32_t phase, container_index;
         struct share_sum_use use;
 };
 
@@ -79,7 +79,7 @@ static void on_held(void *owner, struct held_share *held)
                 return;
         if (tenant_is_throttled(copy) && tenant_kept(held, kept))
                 devices = kept; /* nobody else has what it gets back */
-        row_add(summing, &(struct row){ held->pod_uid, copy->phase, copy->place,
+        row_add(summing, &(struct row){ held->pod_uid, copy->phase, copy->container_index,
                                         use_of(&devices[device],
                                                held->decided ? &held->decided[device] : NULL) });
 }
@@ -98,7 +98,7 @@ static void on_seen(void *owner, struct hash_link *link)
                         row_add(summing,
                                 &(struct row){ pod->uid,
                                                claim->phase,
-                                               claim->place,
+                                               claim->container_index,
                                                { claim->limit_bytes, claim->cores_percent } });
         }
 }
@@ -114,11 +114,12 @@ static void wanted_add(struct summing *summing)
                 held ? share_find_device(share_current(&held->share), question->uuid) : -1;
 
         if (device >= 0)
-                row_add(summing, &(struct row){ wanted->pod_uid, wanted->phase, wanted->place,
-                                                use_of(&wanted->devices[device],
-                                                       decided >= 0 && held->decided
-                                                               ? &held->decided[decided]
-                                                               : NULL) });
+                row_add(summing,
+                        &(struct row){
+                                wanted->pod_uid, wanted->phase, wanted->container_index,
+                                use_of(&wanted->devices[device], decided >= 0 && held->decided
+                                                                         ? &held->decided[decided]
+                                                                         : NULL) });
 }
 
 static int row_compare(const void *a, const void *b)
@@ -126,7 +127,9 @@ static int row_compare(const void *a, const void *b)
         const struct row *left = a, *right = b;
         const int order = strcmp(left->pod_uid, right->pod_uid);
 
-        return order ? order : (left->place > right->place) - (left->place < right->place);
+        return order ? order
+                     : (left->container_index > right->container_index) -
+                               (left->container_index < right->container_index);
 }
 
 /* The peak of the pod whose rows begin here; *ret_count is how many they are. */

@@ -21,7 +21,7 @@ from paths import BUILD, NODE
 from placing import EXTENDER, allocation, bound, nodes, scheduler
 from grpc_client import ALLOCATIONS, call
 
-PLACE = "127.0.0.1:9515"
+ADDRESS = "127.0.0.1:9515"
 LIMITS = {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": "10000", "nvidia.com/gpucores": "25"}
 
 
@@ -39,7 +39,7 @@ def ask(who, **request):
     message = ALLOCATIONS["GetAllocationRequest"](**request)
     if container:
         message.container.CopyFrom(ALLOCATIONS["Container"](**container))
-    with grpc.secure_channel(PLACE, who) as channel:
+    with grpc.secure_channel(ADDRESS, who) as channel:
         call = channel.unary_unary("/vgpu.v1.Allocations/Get",
                                    request_serializer=lambda made: made.SerializeToString(),
                                    response_deserializer=ALLOCATIONS["GetAllocationResponse"].FromString)
@@ -55,7 +55,7 @@ def code_of(*words, **request):
 
 @contextlib.contextmanager
 def serving(cluster):
-    with scheduler("--allocations", PLACE, "--namespace", cluster.namespace), \
+    with scheduler("--allocations", ADDRESS, "--namespace", cluster.namespace), \
             cluster.scheduler_config(extenders=EXTENDER):
         yield cluster.wait("nodes have their certificate", lambda: secret(cluster, "vgpu-allocations-client"), 30)
 
@@ -142,7 +142,7 @@ def exchanged(cluster):
         cluster.create(pod("first", limits=LIMITS))
         cluster.wait("the first is bound", lambda: len(bound(cluster)) == 1, 60)
         before = served()
-        cluster.certificate("serving")                  # written anew at the same place
+        cluster.certificate("serving")                  # written anew at the same address
         cluster.wait("the new one serves", lambda: served() != before, 40)
         cluster.create(pod("second", limits=LIMITS))
         cluster.wait("the second is bound", lambda: len(bound(cluster)) == 2, 60)
@@ -199,10 +199,10 @@ def node_agent(cluster, machine, *words):
             del os.environ["VGPU_SIM"], os.environ["LD_LIBRARY_PATH"]
 
 
-def ask_node(place, uid, container):
+def ask_node(address, uid, container):
     request = ALLOCATIONS["GetAllocationRequest"]()
     request.container.pod_uid, request.container.container = uid, container
-    return call(place, "/vgpu.v1.Allocations/Get", request, ALLOCATIONS["GetAllocationResponse"], 20)
+    return call(address, "/vgpu.v1.Allocations/Get", request, ALLOCATIONS["GetAllocationResponse"], 20)
 
 
 def node_code(*words):
@@ -222,26 +222,26 @@ def asked_by_node(cluster):
             for name, text in entries.items():
                 with open(os.path.join(folder, name), "wb") as file:
                     file.write(text)
-            scheduler_options = ("--scheduler", PLACE, "--scheduler-certificate", folder, "--scheduler-name",
+            scheduler_options = ("--scheduler", ADDRESS, "--scheduler-certificate", folder, "--scheduler-name",
                                  f"vgpu-scheduler.{cluster.namespace}.svc")
-            with node_agent(cluster, machine) as place:
+            with node_agent(cluster, machine) as address:
                 cluster.create(pod("user", limits=LIMITS))
                 entry = cluster.wait("it is bound", lambda: bound(cluster), 60)[0]
                 uid = entry["metadata"]["uid"]
                 cluster.wait("the node says that it has not seen the pod",
-                             lambda: node_code(place, uid, "main") == "UNAVAILABLE", 30)
-            with node_agent(cluster, machine, *scheduler_options) as place:
+                             lambda: node_code(address, uid, "main") == "UNAVAILABLE", 30)
+            with node_agent(cluster, machine, *scheduler_options) as address:
                 answer = cluster.wait("the scheduler's word is enough", lambda: node_code(
-                    place, uid, "main") == "OK" and ask_node(place, uid, "main"), 30)
+                    address, uid, "main") == "OK" and ask_node(address, uid, "main"), 30)
                 part = allocation(entry)["containers"]["main"][0]
                 expect([(device.uuid, device.limit_bytes, device.cores_percent) for device in
                         answer.share.gpus] == [(part["uuid"], part["memory"] << 20, part["cores"])], answer)
                 expect(any(mount.container_path == "/etc/vgpu/share" for mount in answer.mounts), answer)
-                expect(node_code(place, uid, "other") in ("NOT_FOUND", "FAILED_PRECONDITION"), "other")
-                expect(node_code(place, "nobody", "main") == "UNAVAILABLE", "nobody")
+                expect(node_code(address, uid, "other") in ("NOT_FOUND", "FAILED_PRECONDITION"), "other")
+                expect(node_code(address, "nobody", "main") == "UNAVAILABLE", "nobody")
             # Whoever is not the scheduler is not believed.
-            with node_agent(cluster, machine, *scheduler_options[:-1], "somebody.else") as place:
-                cluster.wait("it serves", lambda: node_code(place, "nobody", "main") == "UNAVAILABLE", 30)
+            with node_agent(cluster, machine, *scheduler_options[:-1], "somebody.else") as address:
+                cluster.wait("it serves", lambda: node_code(address, "nobody", "main") == "UNAVAILABLE", 30)
     finally:
         cluster.remove_nodes(names)
 
@@ -251,7 +251,7 @@ def on_a_kubelet(cluster):
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})
     with full_stack.webhook(cluster, "--trusted-user", "admin"), \
-            scheduler("--allocations", PLACE, "--namespace", cluster.namespace), \
+            scheduler("--allocations", ADDRESS, "--namespace", cluster.namespace), \
             cluster.scheduler_config(extenders=full_stack.EXTENDER, profiles=full_stack.PROFILES), \
             tempfile.TemporaryDirectory() as folder:
         entries = cluster.wait("nodes have their certificate", lambda: secret(cluster, "vgpu-allocations-client"), 30)
@@ -259,7 +259,7 @@ def on_a_kubelet(cluster):
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(text)
         with full_stack.agent(cluster, "gtx-1050ti", 1, f"--kubeconfig={blind_kubeconfig(cluster)}",
-                         f"--scheduler={PLACE}", f"--scheduler-certificate={folder}",
+                         f"--scheduler={ADDRESS}", f"--scheduler-certificate={folder}",
                          f"--scheduler-name=vgpu-scheduler.{cluster.namespace}.svc"):
             cluster.wait("the GPU is registered", lambda: len(full_stack.registered_gpus(cluster)) == 1)
             cluster.wait("kubelet has the vGPUs", lambda: int(

@@ -180,10 +180,10 @@ def least_privilege(cluster):
 def scheduler_is_scraped(cluster):
     """Figures can be had of each replica, and nothing else of its extender."""
     for entry in cluster.list("v1", "Pod", NAMESPACE, labelSelector="app.kubernetes.io/name=vgpu-scheduler"):
-        place = f"/api/v1/namespaces/{NAMESPACE}/pods/{entry['metadata']['name']}:9395/proxy"
-        is_done, text = kubectl("get", "--raw", f"{place}/metrics")
+        proxy = f"/api/v1/namespaces/{NAMESPACE}/pods/{entry['metadata']['name']}:9395/proxy"
+        is_done, text = kubectl("get", "--raw", f"{proxy}/metrics")
         expect(is_done and "vgpu_scheduler_ready 1\n" in text, text)
-        is_done, text = kubectl("get", "--raw", f"{place}/filter")
+        is_done, text = kubectl("get", "--raw", f"{proxy}/filter")
         expect(not is_done, text)
 
 

@@ -145,9 +145,9 @@ def overbooked(cluster):
       "nobody waits below whom others sit", profile="light")
 def storm(cluster):
     chance = random.Random(5)
-    with nodes(cluster, 2) as places, priorities(cluster) as names, service(ADDRESS, list(REPLICAS.values())), \
+    with nodes(cluster, 2) as node_names, priorities(cluster) as names, service(ADDRESS, list(REPLICAS.values())), \
             cluster.scheduler_config(extenders=EXTENDER), contextlib.ExitStack() as stack:
-        gpus = [f"GPU-{place}-{gpu}" for place in places for gpu in range(2)]
+        gpus = [f"GPU-{node}-{gpu}" for node in node_names for gpu in range(2)]
         running = {name: stack.enter_context(replica(cluster, name)) for name in REPLICAS}
         end = time.monotonic() + 45
         number = 0

@@ -167,8 +167,8 @@ def two_containers(name, round_number, which):
     """ctrA and ctrB with two vGPUs each, of sizes that nobody else has in this round."""
     made = pod(name)
     one = made["spec"]["containers"][0]
-    sizes = {inside: 100 + 40 * which + 20 * place + round_number % 10
-             for place, inside in enumerate(("ctra", "ctrb"))}
+    sizes = {inside: 100 + 40 * which + 20 * number_in_pod + round_number % 10
+             for number_in_pod, inside in enumerate(("ctra", "ctrb"))}
     containers = [{**one, "name": inside, "image": UBUNTU, "command": ["sh", "-c", "look"], "resources": {
         "limits": {"nvidia.com/vgpu": "2", "nvidia.com/gpumem": str(size), "nvidia.com/gpucores": "10"}}}
         for inside, size in sizes.items()]

@@ -103,7 +103,7 @@ TEST(parts_are_offered_by_their_profiles_under_both_names)
         offer_list_done(&offers);
 }
 
-TEST(equal_parts_of_all_gpus_take_the_place_of_vgpus_if_asked)
+TEST(equal_parts_of_all_gpus_replace_vgpus_on_request)
 {
         const struct node_options options = options_of(MIG_STRATEGY_SINGLE);
         struct gpu_set set = { 0 };
@@ -165,7 +165,7 @@ int main(void)
 {
         return RUN(CASE(whole_gpus_are_vgpus_and_memory_belongs_to_its_gpu),
                    CASE(parts_are_offered_by_their_profiles_under_both_names),
-                   CASE(equal_parts_of_all_gpus_take_the_place_of_vgpus_if_asked),
+                   CASE(equal_parts_of_all_gpus_replace_vgpus_on_request),
                    CASE(what_is_not_wanted_is_not_offered),
                    CASE(memory_rounds_as_the_names_of_profiles_do));
 }

@@ -13,27 +13,27 @@
 
 enum { MIB = 1 << 20 };
 
-struct place {
+struct stage {
         char folder[64], path[80];
         struct region region;
 };
 
-static void place_make(struct place *place)
+static void stage_open(struct stage *stage)
 {
         struct err e = { 0 };
 
-        strcpy(place->folder, "/tmp/vgpu-region-XXXXXX");
-        CHECK(mkdtemp(place->folder));
-        snprintf(place->path, sizeof place->path, "%s/region", place->folder);
-        CHECK_EQ(region_open(place->path, 2, &place->region, &e), 0);
-        CHECK_EQ(region_join(&place->region), 0);
+        strcpy(stage->folder, "/tmp/vgpu-region-XXXXXX");
+        CHECK(mkdtemp(stage->folder));
+        snprintf(stage->path, sizeof stage->path, "%s/region", stage->folder);
+        CHECK_EQ(region_open(stage->path, 2, &stage->region, &e), 0);
+        CHECK_EQ(region_join(&stage->region), 0);
 }
 
-static void place_remove(struct place *place)
+static void stage_close(struct stage *stage)
 {
-        region_close(&place->region);
-        unlink(place->path);
-        rmdir(place->folder);
+        region_close(&stage->region);
+        unlink(stage->path);
+        rmdir(stage->folder);
 }
 
 TEST(what_is_charged_is_read)
@@ -42,18 +42,18 @@ TEST(what_is_charged_is_read)
         struct reader_device device;
         struct reader_process process;
         struct reader_use use;
-        struct place place;
+        struct stage stage;
         struct err e;
 
-        place_make(&place);
-        CHECK_EQ(region_charge(&place.region, 1, REGION_DEVICE, 5 * MIB, UINT64_MAX), 0);
-        CHECK_EQ(region_charge(&place.region, 1, REGION_CONTEXT, 2 * MIB, UINT64_MAX), 0);
-        CHECK_EQ(region_charge(&place.region, region_virtual(1), REGION_MANAGED, 3 * MIB,
+        stage_open(&stage);
+        CHECK_EQ(region_charge(&stage.region, 1, REGION_DEVICE, 5 * MIB, UINT64_MAX), 0);
+        CHECK_EQ(region_charge(&stage.region, 1, REGION_CONTEXT, 2 * MIB, UINT64_MAX), 0);
+        CHECK_EQ(region_charge(&stage.region, region_virtual(1), REGION_MANAGED, 3 * MIB,
                                UINT64_MAX),
                  0);
-        place.region.file->devices[1].refusals = 4;
-        place.region.file->computes[1].throttled_ns = 9;
-        CHECK_EQ(region_reader_open(place.path, &view, &e), 0);
+        stage.region.file->devices[1].refusals = 4;
+        stage.region.file->computes[1].throttled_ns = 9;
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
         CHECK_EQ(region_reader_device(&view, 0, 0, &device), 0);
         CHECK_EQ(device.physical_bytes, 0);
         CHECK_EQ(region_reader_device(&view, 1, 0, &device), 0);
@@ -71,22 +71,22 @@ TEST(what_is_charged_is_read)
         CHECK_EQ(use.kinds[REGION_CONTEXT], 2 * MIB);
         CHECK_EQ(use.kinds[REGION_OTHER], 0);
         region_reader_close(&view);
-        place_remove(&place);
+        stage_close(&stage);
 }
 
 TEST(a_process_that_the_node_knows_to_be_gone_is_not_told_of)
 {
         struct reader_process process;
         struct region_reader view;
-        struct place place;
+        struct stage stage;
         struct err e;
 
-        place_make(&place);
-        place.region.file->slots[1].host_pid = 0x7ffffffe; /* beyond what the kernel gives out */
-        CHECK_EQ(region_reader_open(place.path, &view, &e), 0);
+        stage_open(&stage);
+        stage.region.file->slots[1].host_pid = 0x7ffffffe; /* beyond what the kernel gives out */
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
         CHECK_EQ(region_reader_process(&view, 1, &process), 0);
         region_reader_close(&view);
-        place_remove(&place);
+        stage_close(&stage);
 }
 
 TEST(nonsense_is_read_and_a_file_cut_short_is_an_error)
@@ -95,29 +95,29 @@ TEST(nonsense_is_read_and_a_file_cut_short_is_an_error)
         struct reader_process process;
         struct region_reader view;
         struct reader_use use;
-        struct place place;
+        struct stage stage;
         struct err e;
 
-        place_make(&place);
-        place.region.file->slots_high = UINT32_MAX;
-        memset(place.region.file->slots[1].name, 'x', sizeof place.region.file->slots[1].name);
-        CHECK_EQ(region_reader_open(place.path, &view, &e), 0);
+        stage_open(&stage);
+        stage.region.file->slots_high = UINT32_MAX;
+        memset(stage.region.file->slots[1].name, 'x', sizeof stage.region.file->slots[1].name);
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
         CHECK_EQ(view.slots, REGION_READER_SLOTS);
         CHECK_EQ(region_reader_process(&view, 1, &process), 1);
         CHECK_EQ(strlen(process.name), sizeof process.name - 1);
         CHECK_EQ(region_reader_device(&view, REGION_DEVICES, 0, &device), -EINVAL);
         CHECK_EQ(region_reader_use(&view, 1, REGION_DEVICES, &use), -EINVAL);
-        CHECK_EQ(truncate(place.path, 200), 0);
+        CHECK_EQ(truncate(stage.path, 200), 0);
         CHECK_EQ(region_reader_device(&view, 1, 0, &device), -EIO);
         CHECK_EQ(region_reader_process(&view, 1, &process), -EIO);
         CHECK_EQ(region_reader_use(&view, 1, 1, &use), -EIO);
         region_reader_close(&view);
-        CHECK_EQ(truncate(place.path, 3), 0);
-        CHECK_EQ(region_reader_open(place.path, &view, &e), -EIO);
-        unlink(place.path);
-        CHECK_EQ(region_reader_open(place.path, &view, &e), -ENOENT);
+        CHECK_EQ(truncate(stage.path, 3), 0);
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), -EIO);
+        unlink(stage.path);
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), -ENOENT);
         CHECK_EQ(region_reader_open("/dev/zero", &view, &e), -EPROTO);
-        rmdir(place.folder);
+        rmdir(stage.folder);
 }
 
 int main(void)

@@ -204,10 +204,10 @@ TEST(an_init_container_and_later_applications_share_one_reservation)
         struct held_share *held;
 
         sidecar.phase = POD_SIDECAR;
-        sidecar.place = 0;
+        sidecar.container_index = 0;
         init.phase = POD_INIT;
-        init.place = 1;
-        app.place = 2;
+        init.container_index = 1;
+        app.container_index = 2;
         CHECK_EQ(share_book_make(stage.bench.book, &sidecar, &page, &held, NULL), 0);
         CHECK_EQ(share_book_make(stage.bench.book, &init, &page, &held, NULL), 0);
         CHECK_EQ(share_fit_admits(&stage.fit, &app, NULL), 0);
