@@ -16,7 +16,7 @@ import time
 import share
 
 LIMIT = 30
-WARM_UP_S, WINDOWS, LOOKS = 1.5, 8, 200
+WARM_UP_S, WINDOWS, SAMPLES = 1.5, 8, 200
 # Name of the case: arguments of share_programs, with the seconds to come.
 LOADS = {f"short_programs_{end}": ("lives", end, "{}", "4")
          for end in ("dtoh", "query", "event", "signal", "sleep")}
@@ -53,8 +53,8 @@ class Programs:
         try:
             time.sleep(WARM_UP_S)
             # The GPU's time goes on when somebody looks, and what a process did that died before that is lost.
-            parts = self.gpu.watch(windows * LOOKS, window_ms // LOOKS)
-            return [statistics.mean(parts[i:i + LOOKS]) for i in range(0, len(parts), LOOKS)]
+            parts = self.gpu.watch(windows * SAMPLES, window_ms // SAMPLES)
+            return [statistics.mean(parts[i:i + SAMPLES]) for i in range(0, len(parts), SAMPLES)]
         finally:
             os.killpg(load.pid, signal.SIGKILL)
             load.wait()

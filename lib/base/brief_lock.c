@@ -24,9 +24,9 @@ static void nap(void)
 
 void brief_lock_wait(struct brief_lock *lock)
 {
-        for (unsigned looks = 1; atomic_load_explicit(&lock->is_held, memory_order_relaxed);
-             looks++)
-                if (looks % 256 == 0)
+        for (unsigned tries = 1; atomic_load_explicit(&lock->is_held, memory_order_relaxed);
+             tries++)
+                if (tries % 256 == 0)
                         nap();
 }
 

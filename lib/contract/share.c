@@ -179,11 +179,11 @@ static void words_read(const struct share_copy *from, struct share_copy *to)
 
 int share_read(const struct share *share, struct share_copy *ret_copy, struct err *e)
 {
-        enum { LOOKS = 3 }; /* the owner may change it twice while we read */
+        enum { TRIES = 3 }; /* the owner may change it twice while we read */
         struct share_copy copy;
         int r = -EPROTO;
 
-        for (int i = 0; i < LOOKS && r < 0; i++) {
+        for (int i = 0; i < TRIES && r < 0; i++) {
                 words_read(share_current(share), &copy);
                 r = copy.checksum == copy_checksum(&copy)
                             ? share_check(&copy, e)

@@ -29,7 +29,7 @@ struct tls_keeper {
         char *certificate_path, *key_path, *clients_path;
         struct tls_pair authority;
         struct tls_context *context;
-        struct timer look;
+        struct timer poll;
         struct stamp stamps[FILES];
         int64_t renew_s; /* by the wall clock; of our own */
 };
@@ -120,9 +120,9 @@ static bool has_changed(struct tls_keeper *keeper)
         return !is_same;
 }
 
-static void on_look(struct timer *timer)
+static void on_poll(struct timer *timer)
 {
-        struct tls_keeper *keeper = container_of(timer, struct tls_keeper, look);
+        struct tls_keeper *keeper = container_of(timer, struct tls_keeper, poll);
         const bool is_due =
                 keeper->certificate_path ? has_changed(keeper) : time(NULL) >= keeper->renew_s;
         struct err e = { 0 };
@@ -134,7 +134,7 @@ static void on_look(struct timer *timer)
                 memset(keeper->stamps, 0, sizeof keeper->stamps);
         if (is_due && keeper->options.on_change)
                 keeper->options.on_change(keeper->options.owner, r < 0 ? &e : NULL);
-        loop_timer_set(keeper->loop, &keeper->look, keeper->options.look_ms * NS_PER_MS);
+        loop_timer_set(keeper->loop, &keeper->poll, keeper->options.poll_ms * NS_PER_MS);
 }
 
 static int keeper_fill(struct tls_keeper *keeper, const struct tls_keeper_options *options)
@@ -166,8 +166,8 @@ int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
         }
         keeper->loop = loop;
         keeper->options = *options;
-        keeper->options.look_ms = options->look_ms ?: 10000;
-        keeper->look.on_due = on_look;
+        keeper->options.poll_ms = options->poll_ms ?: 10000;
+        keeper->poll.on_due = on_poll;
         if (keeper->certificate_path)
                 has_changed(keeper);
         r = keeper->certificate_path ? read_files(keeper, e) : make_own(keeper, e);
@@ -175,7 +175,7 @@ int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
                 tls_keeper_free(keeper);
                 return r;
         }
-        loop_timer_set(loop, &keeper->look, keeper->options.look_ms * NS_PER_MS);
+        loop_timer_set(loop, &keeper->poll, keeper->options.poll_ms * NS_PER_MS);
         *ret_keeper = keeper;
         return 0;
 }
@@ -190,7 +190,7 @@ void tls_keeper_free(struct tls_keeper *keeper)
         if (!keeper)
                 return;
         if (keeper->loop)
-                loop_timer_clear(keeper->loop, &keeper->look);
+                loop_timer_clear(keeper->loop, &keeper->poll);
         tls_context_free(keeper->context);
         tls_pair_done(&keeper->authority);
         free(keeper->certificate_path);

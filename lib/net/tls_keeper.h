@@ -21,7 +21,7 @@ struct tls_keeper_options {
         unsigned days;
         bool asks_clients; /* serves only clients whom the authority signed */
 
-        unsigned look_ms; /* how often it is looked at (10 s) */
+        unsigned poll_ms; /* how often it is checked for a change (10 s) */
         /* After each change (e NULL), and when one failed: the old certificate serves on. */
         void (*on_change)(void *owner, const struct err *e);
         void *owner;

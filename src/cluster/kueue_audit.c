@@ -113,7 +113,7 @@ static bool any_queue_covers(const struct audit *audit, const char *name)
 }
 
 /* Each profile is GB by one hand, not by two and not by none. */
-static void profile_look(const struct audit *audit, const char *name, unsigned gb)
+static void profile_check(const struct audit *audit, const char *name, unsigned gb)
 {
         const struct kueue_probe *probe = audit->facts->probe;
         const int64_t transformed = transformed_gb(audit, name);
@@ -152,7 +152,7 @@ static void profile_look(const struct audit *audit, const char *name, unsigned g
                      gb);
 }
 
-static void jobs_look(const struct audit *audit)
+static void jobs_check(const struct audit *audit)
 {
         const struct kueue_probe *probe = audit->facts->probe;
 
@@ -206,7 +206,7 @@ static bool queue_is_led_to(const struct audit *audit, const char *name)
         return false;
 }
 
-static void flavors_look(const struct audit *audit, const json_t *queue, const char *name)
+static void flavors_check(const struct audit *audit, const json_t *queue, const char *name)
 {
         const json_t *groups = json_object_get(json_object_get(queue, "spec"), "resourceGroups");
         const json_t *group, *flavor;
@@ -225,7 +225,7 @@ static void flavors_look(const struct audit *audit, const json_t *queue, const c
         }
 }
 
-static void queue_look(const struct audit *audit, const json_t *queue)
+static void queue_check(const struct audit *audit, const json_t *queue)
 {
         const char *name = json_read_text(json_object_get(queue, "metadata"), "name");
 
@@ -237,7 +237,7 @@ static void queue_look(const struct audit *audit, const json_t *queue)
         if (!queue_is_led_to(audit, name))
                 tell(audit, KUEUE_WRONG, "'vgpu kueue config' prints one",
                      "nobody can use ClusterQueue %s: no LocalQueue leads to it", name);
-        flavors_look(audit, queue, name);
+        flavors_check(audit, queue, name);
 }
 
 static bool queue_is_ours(const json_t *queue)
@@ -258,10 +258,10 @@ void kueue_audit(const struct kueue_facts *facts, kueue_say *say, void *owner)
         if (!facts->manager)
                 tell(&audit, KUEUE_NOTE, "name its file with --manager-config",
                      "Kueue's own configuration is not known");
-        jobs_look(&audit);
+        jobs_check(&audit);
         for (i = 0; kueue_plan_name_at(facts->plan, i, &name, &resource); i++) {
                 if (resource.kind == RESOURCE_MIG)
-                        profile_look(&audit, name, resource.profile.memory_gb);
+                        profile_check(&audit, name, resource.profile.memory_gb);
                 else if (resource.kind == RESOURCE_COUNT)
                         share_check(&audit, name);
         }
@@ -269,7 +269,7 @@ void kueue_audit(const struct kueue_facts *facts, kueue_say *say, void *owner)
                 if (!queue_is_ours(queue))
                         continue;
                 has_queue = true;
-                queue_look(&audit, queue);
+                queue_check(&audit, queue);
         }
         if (!has_queue)
                 tell(&audit, KUEUE_NOTE, "'vgpu kueue config | kubectl apply -f -' makes one",

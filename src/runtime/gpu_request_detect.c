@@ -47,7 +47,7 @@ static bool is_gpu_node(const json_t *device)
 
 static const char *request_in_env(const struct spec *spec)
 {
-        const json_t *env = spec_look(spec, SPEC_ENV);
+        const json_t *env = spec_query(spec, SPEC_ENV);
 
         for (size_t i = 0; i < json_array_size(env); i++) {
                 const char *variable = json_string_value(json_array_get(env, i));
@@ -61,8 +61,8 @@ static const char *request_in_env(const struct spec *spec)
 
 static const char *request_in_devices(const struct spec *spec)
 {
-        const json_t *devices = spec_look(spec, SPEC_DEVICES);
-        const json_t *mounts = spec_look(spec, SPEC_MOUNTS);
+        const json_t *devices = spec_query(spec, SPEC_DEVICES);
+        const json_t *mounts = spec_query(spec, SPEC_MOUNTS);
 
         for (size_t i = 0; i < json_array_size(devices); i++) {
                 const json_t *device = json_array_get(devices, i);
@@ -165,7 +165,7 @@ static bool variable_matches(const json_t *item, void *owner)
 /* A rule that allows what one of the devices is, or any of the driver's. */
 static bool rule_matches(const json_t *rule, void *owner)
 {
-        const json_t *devices = spec_look(owner, SPEC_DEVICES),
+        const json_t *devices = spec_query(owner, SPEC_DEVICES),
                      *major = json_object_get(rule, "major");
 
         if (!json_is_true(json_object_get(rule, "allow")) || !major)

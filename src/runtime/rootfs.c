@@ -81,7 +81,7 @@ static int open_inside(int root, const char *path)
 static int mounts_check(const struct spec *spec, int root, struct err *e)
 {
         static const char *const ours[] = { "/", "/etc", "/etc/vgpu" };
-        const json_t *mounts = spec_look(spec, SPEC_MOUNTS);
+        const json_t *mounts = spec_query(spec, SPEC_MOUNTS);
         struct file_identity theirs, own;
 
         for (size_t i = 0; i < json_array_size(mounts); i++) {

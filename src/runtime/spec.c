@@ -103,7 +103,7 @@ int spec_render(const struct spec *spec, struct str *ret_text, struct err *e)
         for (enum spec_part part = 0; part < SPEC_PARTS && r == 0; part++) {
                 if (!spec->is_changed[part])
                         continue;
-                autofree char *value = json_dumps(spec_look(spec, part), JSON_COMPACT);
+                autofree char *value = json_dumps(spec_query(spec, part), JSON_COMPACT);
 
                 r = value ? json_splice_put(&text, spec_paths[part], value) : -ENOMEM;
         }
@@ -131,7 +131,7 @@ int spec_save(const struct spec *spec, const char *path, struct err *e)
         return r < 0 ? err_set(e, r, "cannot replace '%s': %s", path, strerror(-r)) : 0;
 }
 
-json_t *spec_look(const struct spec *spec, enum spec_part part)
+json_t *spec_query(const struct spec *spec, enum spec_part part)
 {
         json_t *at = spec->root;
 
@@ -189,7 +189,7 @@ static bool rule_allows_all(const json_t *rule)
 
 bool spec_is_privileged(const struct spec *spec)
 {
-        const json_t *rules = spec_look(spec, SPEC_RULES);
+        const json_t *rules = spec_query(spec, SPEC_RULES);
         bool is_open = false;
 
         for (size_t i = 0; i < json_array_size(rules); i++) {

@@ -32,7 +32,7 @@ int spec_save(const struct spec *spec, const char *path, struct err *e);
 bool spec_is_changed(const struct spec *spec);
 
 /* A part to look at: an array (an object for SPEC_HOOKS), NULL if there is none. */
-json_t *spec_look(const struct spec *spec, enum spec_part part);
+json_t *spec_query(const struct spec *spec, enum spec_part part);
 /* The same to change: made if it is not there, and written when the spec is. NULL: no memory. */
 json_t *spec_change(struct spec *spec, enum spec_part part);
 

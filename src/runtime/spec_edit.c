@@ -12,7 +12,7 @@
 void spec_remove(struct spec *spec, enum spec_part part,
                  bool (*matches)(const json_t *item, void *owner), void *owner)
 {
-        json_t *items = spec_look(spec, part);
+        json_t *items = spec_query(spec, part);
 
         for (size_t i = json_array_size(items); i > 0; i--) {
                 if (!matches(json_array_get(items, i - 1), owner))
@@ -31,7 +31,7 @@ static bool is_of_name(const char *variable, const char *name)
 
 const char *spec_env_get(const struct spec *spec, const char *name)
 {
-        const json_t *env = spec_look(spec, SPEC_ENV);
+        const json_t *env = spec_query(spec, SPEC_ENV);
 
         for (size_t i = json_array_size(env); i > 0; i--) {
                 const char *variable = json_string_value(json_array_get(env, i - 1));

@@ -231,9 +231,9 @@ static int fill(const struct spec_inject *inject, const struct rootfs *rootfs, j
                 r = preload_put(inject, rootfs, e);
         if (r < 0)
                 return r;
-        json_t *before = json_copy(spec_look(spec, SPEC_ENV));
+        json_t *before = json_copy(spec_query(spec, SPEC_ENV));
         r = devices_put(spec, inject->answer, e);
-        if (r == 0 && env_add_new(variables, spec_look(spec, SPEC_ENV), before) < 0)
+        if (r == 0 && env_add_new(variables, spec_query(spec, SPEC_ENV), before) < 0)
                 r = err_set(e, -ENOMEM, "out of memory");
         json_decref(before);
         return r < 0 ? r : verification_put(inject, rootfs, e);

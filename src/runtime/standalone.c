@@ -28,7 +28,7 @@ enum { ID_LETTERS = 64 }; /* of Docker's and Podman's ids */
 /* The readers of settings are lent the container's environment. */
 static char **environ_lend(const struct spec *spec)
 {
-        const json_t *env = spec_look(spec, SPEC_ENV);
+        const json_t *env = spec_query(spec, SPEC_ENV);
         const size_t count = json_array_size(env);
         char **list = calloc(count + 1, sizeof *list);
         size_t kept = 0;

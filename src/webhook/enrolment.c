@@ -15,7 +15,7 @@
 #include "log.h"
 #include "scope.h"
 
-enum { AGAIN_S = 5, LOOK_S = 300 };
+enum { AGAIN_S = 5, CHECK_S = 300 };
 
 static const char *const resources[] = { "mutatingwebhookconfigurations",
                                          "validatingwebhookconfigurations" };
@@ -127,7 +127,7 @@ static void on_bundle_set(void *owner, const struct kube_answer *answer)
         if (!enrolment->is_known)
                 enrolment->events.on_known(enrolment->events.owner);
         enrolment->is_known = true;
-        step_later(enrolment, LOOK_S); /* somebody may apply the manifests again, without it */
+        step_later(enrolment, CHECK_S); /* somebody may apply the manifests again, without it */
 }
 
 static void bundle_write(struct enrolment *enrolment)

@@ -45,15 +45,15 @@ class Top(ShareCase):
         self.two_shares()
         with subprocess.Popen([VGPU, "top", "--json", "--interval", "0.1"], env=self.environment, text=True,
                               stdout=subprocess.PIPE) as stream:
-            looks = [json.loads(stream.stdout.readline()) for _ in range(3)]
+            samples = [json.loads(stream.stdout.readline()) for _ in range(3)]
             stream.send_signal(signal.SIGINT)
             stream.stdout.read()
             self.assertEqual(stream.wait(), 0)
-        times = [look["time_ns"] for look in looks]
+        times = [sample["time_ns"] for sample in samples]
         self.assertEqual(times, sorted(set(times)))
-        self.assertRegex(looks[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertRegex(samples[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         listed = json.loads(self.vgpu("ps", "--json").stdout)
-        self.assertEqual(self.names(listed), self.names(looks[0]))
+        self.assertEqual(self.names(listed), self.names(samples[0]))
 
     def names(self, value, path=""):
         """The names of all members, wherever they are."""

@@ -10,8 +10,8 @@ from cli_case import VGPU, main
 from share_case import Guest, ShareCase
 
 SIM = os.path.join(os.path.dirname(os.path.dirname(VGPU)), "lib", "sim")
-# Points, on average of so many looks at a second.
-APART, LOOKS = 2.5, 6
+# Points, on average of so many samples at a second.
+APART, SAMPLES = 2.5, 6
 
 
 class Usage(ShareCase):
@@ -44,7 +44,7 @@ class Usage(ShareCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
-    def look(self, *words):
+    def sample(self, *words):
         """The shares' figures and how far they are from the GPU's own, as near in time as can be."""
         before, seen, after = self.loads(), self.seen(*words), self.loads()
         (gpu,) = seen["gpus"]
@@ -52,7 +52,7 @@ class Usage(ShareCase):
         apart = {"total": -gpu["busy_percent"] + gpu["outside_percent"]}
         for share in seen["shares"]:
             used = parts[share["name"]]["cores_used_percent"]
-            real = sum(look[process["pid"]] for process in share["processes"] for look in (before, after)) / 2
+            real = sum(sample[process["pid"]] for process in share["processes"] for sample in (before, after)) / 2
             apart[share["name"]] = used - real
             apart["total"] += used
         self.assertLessEqual(apart["total"] + gpu["busy_percent"], 100.01)
@@ -60,11 +60,11 @@ class Usage(ShareCase):
 
     def compare(self, *words):
         """On a host that is busy each second differs: on average they agree."""
-        looks = [self.look(*words) for _ in range(LOOKS)]
-        gpu, parts, _ = looks[-1]
-        for name in looks[-1][2]:
-            apart = [look[2][name] for look in looks]
-            self.assertLess(abs(sum(apart) / LOOKS), APART, (name, apart))
+        samples = [self.sample(*words) for _ in range(SAMPLES)]
+        gpu, parts, _ = samples[-1]
+        for name in samples[-1][2]:
+            apart = [sample[2][name] for sample in samples]
+            self.assertLess(abs(sum(apart) / SAMPLES), APART, (name, apart))
         return gpu, parts
 
     def test_a_neighbour_without_a_limit_is_not_counted_as_the_limited_one_s(self):

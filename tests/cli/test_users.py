@@ -71,8 +71,8 @@ class Users(Case):
         self.assertEqual(list(self.shares("--user", str(BOB))), [(str(BOB), "eval")])
         text = self.vgpu("ps", "--columns", "user,share,model").stdout.splitlines()
         self.assertIn(f"{ALICE}\ttrain\tA100-SXM4-40GB", text)
-        looks = json.loads(self.vgpu("top", "--once", "--json", "--interval", "0.1").stdout)
-        self.assertIn((str(BOB), "eval"), {(share["user"], share["name"]) for share in looks["shares"]})
+        sample = json.loads(self.vgpu("top", "--once", "--json", "--interval", "0.1").stdout)
+        self.assertIn((str(BOB), "eval"), {(share["user"], share["name"]) for share in sample["shares"]})
 
     def test_a_program_without_a_share_is_named_with_its_user(self):
         program = self.run_as(ALICE, "--sim=a100-40gb")

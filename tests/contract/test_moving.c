@@ -15,7 +15,7 @@
 #include "share.h"
 #include "unit.h"
 
-enum { LOOKS = 3000, HUGE = 0x7fffffff };
+enum { TRIES = 3000, HUGE = 0x7fffffff };
 
 /* Somebody who turns a word over and over: what is right, and what is not. */
 struct mover {
@@ -60,7 +60,7 @@ TEST(a_region_never_has_more_devices_than_there_can_be)
         unlink(path);
         assert_int_equal(region_open(path, 4, &own, &e), 0);
         mover_begin(&mover, &own.file->device_count, 4, HUGE);
-        for (int i = 0; i < LOOKS; i++) {
+        for (int i = 0; i < TRIES; i++) {
                 if (region_open(path, 1, &opened, &e) == 0) {
                         CHECK_EQ(opened.device_count, 4);
                         region_close(&opened);
@@ -100,7 +100,7 @@ TEST(a_share_is_opened_and_read_as_it_was_checked)
         snprintf(path, sizeof path, "/tmp/vgpu-test-moving-%d", getpid());
         share_make(path, &own);
         mover_begin(&mover, &own.file->copies[0].device_count, 1, HUGE);
-        for (int i = 0; i < LOOKS; i++) {
+        for (int i = 0; i < TRIES; i++) {
                 if (share_open(path, false, &other, &e) < 0)
                         continue;
                 CHECK(share_find_device(share_current(&other), "GPU-2") == -1);

@@ -102,7 +102,7 @@ def inside(cluster, name, *words, container="main", check=True):
     return cluster.kubectl("exec", name, "-c", container, "--", *words, check=check)
 
 
-def looks(log):
+def sizes_seen(log):
     """What `look` has said last: [(uuid, MiB by CUDA, MiB by NVML)]."""
     found = re.findall(r"^gpu (\S+) cuda (\d+) nvml (\d+)$", log, re.M)
     count = re.findall(r"^(\d+) GPUs$", log, re.M)
@@ -113,7 +113,7 @@ def looks(log):
 def expect_own(entry, container, log):
     """From inside: exactly what the scheduler gave to this container."""
     given = [(part["uuid"], part["memory"], part["memory"]) for part in allocation(entry)[container]]
-    expect(sorted(looks(log)) == sorted(given), f"{container} sees {log}, was given {given}")
+    expect(sorted(sizes_seen(log)) == sorted(given), f"{container} sees {log}, was given {given}")
 
 
 def wait_log(cluster, name, pattern, container=None, seconds=60):

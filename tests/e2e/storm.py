@@ -5,7 +5,7 @@
 
 It follows the API server's own history of nodes and pods, and at every instant of it asks: does a GPU hand
 out more than it has? Has a decision been made for this pod and this node, and does it stay as it was? With a node's
-folder of SHARES and its simulated MACHINE it looks at those too, several times a second: are the shares on a GPU
+folder of SHARES and its simulated MACHINE it samples those too, several times a second: are the shares on a GPU
 within what it has, and each within its pod's decision? Does the GPU itself hold no more than the shares allow?
 """
 
@@ -146,7 +146,7 @@ class Eye(threading.Thread):
         super().__init__(daemon=True)
         self.judge, self.lock, self.folder, self.machine = judge, lock, shares, machine
         self.gone = {}          # uid: since when its pod is over
-        self.looks = 0
+        self.samples = 0
 
     def run(self):
         while True:
@@ -154,7 +154,7 @@ class Eye(threading.Thread):
             found = self.shares()
             with self.lock:
                 self.judged(found, used)
-            self.looks += 1
+            self.samples += 1
             time.sleep(0.2)
 
     def gpus(self):
@@ -296,7 +296,7 @@ def main(report, *node):
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     with open(report, "w", encoding="utf-8") as file:
         json.dump({"wrongs": judge.wrongs, "instants": judge.instants, "most": judge.most,
-                   "looks": eye.looks if eye else 0,
+                   "samples": eye.samples if eye else 0,
                    "shares": eye.shares() if eye else [],
                    "free": {uuid: judge.free(uuid) for uuid in judge.gpus}}, file)
     sys.stdout.flush()

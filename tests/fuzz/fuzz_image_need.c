@@ -49,14 +49,14 @@ void fuzz_one(const uint8_t *bytes, size_t count)
 {
         char *text = malloc(count + 1);
         size_t length = 0;
-        const struct image_query look = { name_visit, &length };
+        const struct image_query query = { name_visit, &length };
 
         memcpy(text, bytes, count);
         text[count] = '\0';
-        const uint64_t need = image_need_ptx(text, &look);
+        const uint64_t need = image_need_ptx(text, &query);
         free(text);
         if (need > UINT64_C(1) << 60 || fat_need(bytes, count) > UINT64_C(1) << 60)
                 abort();
-        if (count && image_need_elf(bytes, count, &look) > UINT64_C(1) << 60)
+        if (count && image_need_elf(bytes, count, &query) > UINT64_C(1) << 60)
                 abort();
 }

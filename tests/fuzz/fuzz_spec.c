@@ -59,7 +59,7 @@ static void change(struct spec *spec)
         if (spec_parse(text.text, &again, &e) < 0)
                 abort();
         if (strcmp(spec_env_get(&again, "NVIDIA_VISIBLE_DEVICES"), "void") != 0 ||
-            !json_equal(spec_look(spec, SPEC_DEVICES), spec_look(&again, SPEC_DEVICES)) ||
+            !json_equal(spec_query(spec, SPEC_DEVICES), spec_query(&again, SPEC_DEVICES)) ||
             !has_same_rest(spec, &again))
                 abort();
         spec_done(&again);

@@ -11,7 +11,7 @@ enum life { RUNS, STOPPED, DEAD };
 
 /* Where a tenant's process is. What it does between two of these concerns nobody else. */
 enum step {
-        REST,  /* nothing to do */
+        IDLE,  /* nothing to do */
         RING,  /* gpu_timeslice_begin(): has marked that it wants; rings */
         WAIT,  /* looks at the word */
         MARK,  /* saw a yes; marks itself active */
@@ -78,13 +78,13 @@ static void tenant_sets(struct fan *fan, const struct token *from, unsigned i, e
         tenant->is_given_up = 0;
 }
 
-static void tenant_looks(struct fan *fan, const struct token *from, unsigned i)
+static void tenant_reads(struct fan *fan, const struct token *from, unsigned i)
 {
         const struct token_tenant *tenant = &from->tenants[i];
 
         if (tenant->word != GPU_CLOSED)
                 tenant_saves(fan, from, i, MARK);
-        else if (tenant->step == REST)
+        else if (tenant->step == IDLE)
                 tenant_sets(fan, from, i, RING, GPU_WANTS);
         if (tenant->step == WAIT && from->arbiter == DOWN)
                 tenant_saves(fan, from, i, ALONE)->lane = GPU_ACTIVE;
@@ -103,9 +103,9 @@ static void tenant_steps(struct fan *fan, const struct token *from, unsigned i)
         const struct token_tenant *tenant = &from->tenants[i];
 
         switch (tenant->step) {
-        case REST:
+        case IDLE:
         case WAIT:
-                tenant_looks(fan, from, i);
+                tenant_reads(fan, from, i);
                 return;
         case RING:
                 tenant_moves(fan, from, i, WAIT)->is_rung = 1;
@@ -134,7 +134,7 @@ static void tenant_steps(struct fan *fan, const struct token *from, unsigned i)
                 tenant_ends(fan, from, i, WAIT);
                 return;
         case LEFT:
-                tenant_ends(fan, from, i, REST);
+                tenant_ends(fan, from, i, IDLE);
                 return;
         }
 }
@@ -144,11 +144,11 @@ static void tenant_fails(struct fan *fan, const struct token *from, unsigned i)
         const struct token_tenant *tenant = &from->tenants[i];
 
         if (tenant->life == DEAD) { /* another process of the container buries it */
-                tenant_sets(fan, from, i, REST, GPU_IDLE);
+                tenant_sets(fan, from, i, IDLE, GPU_IDLE);
                 fan->next[fan->count - 1].tenants[i].life = RUNS;
                 return;
         }
-        tenant_moves(fan, from, i, REST)->life = DEAD;
+        tenant_moves(fan, from, i, IDLE)->life = DEAD;
         fan_add(fan, from)->tenants[i].life = tenant->life == RUNS ? STOPPED : RUNS;
 }
 

@@ -98,7 +98,7 @@ static void on_change(void *owner, const struct err *e)
 static int keep(char *argv[], struct tls_keeper **ret_keeper, struct err *e)
 {
         static const char *const names[] = { "localhost", "127.0.0.1", "vgpu.test.svc", NULL };
-        struct tls_keeper_options options = { .look_ms = 50, .on_change = on_change };
+        struct tls_keeper_options options = { .poll_ms = 50, .on_change = on_change };
         struct tls_pair authority = { 0 };
         char path[512];
         int r;

@@ -6,7 +6,7 @@ Runs the commands of a page's blocks in order, in one shell on a terminal, and c
 stands below it. With --write it puts what was printed there instead.
 
 In an expected line, words, sizes, limits and counts of errors must be equal. Compute may differ by two points of a GPU, and
-on a host that is busy it may be less: then a look is repeated twice at most. "…" stands for any lines. What shares get is
+on a host that is busy it may be less: then a sample is repeated twice at most. "…" stands for any lines. What shares get is
 judged by what the simulated GPU and the shares' regions count, too.
 """
 
@@ -54,7 +54,7 @@ COMPUTE = (
 )
 TEMPERATURE = re.compile(r"^\d+ C\b")
 COLUMN = re.compile(r"^\d+$")
-LOOKS = re.compile(r"^vgpu (?:top|ps|sim stat)|nvidia-smi|vgpu-burn \d+$")  # may be typed again: nothing changes by it
+READS = re.compile(r"^vgpu (?:top|ps|sim stat)|nvidia-smi|vgpu-burn \d+$")  # may be typed again: nothing changes by it
 TRIES = 3
 
 
@@ -163,9 +163,9 @@ def said(lines):
 
 
 def type_step(shell, command, expected):
-    """(complaint, the lines it printed); a look is repeated where the host was busy."""
+    """(complaint, the lines it printed); a sample is repeated where the host was busy."""
     lines, is_busy = [], False
-    for attempt in range(TRIES if LOOKS.search(command) else 1):
+    for attempt in range(TRIES if READS.search(command) else 1):
         if attempt and not is_busy:
             break
         is_busy = host_is_busy()
@@ -188,10 +188,10 @@ def use(environment):
 
     def percent(figures, index):
         return 100 * (figures[1] - figures[0]) / (after[index]["time_ns"] - before[index]["time_ns"])
-    gpu = percent([look[0]["gpus"][0]["busy_ns"] for look in (before, after)], 0)
-    spent = [{share["name"]: share["gpus"][0]["gpu_ns"] for share in look[1]["shares"]} for look in (before, after)]
+    gpu = percent([sample[0]["gpus"][0]["busy_ns"] for sample in (before, after)], 0)
+    spent = [{share["name"]: share["gpus"][0]["gpu_ns"] for share in sample[1]["shares"]} for sample in (before, after)]
     limits = {share["name"]: share["gpus"][0]["cores_percent"] for share in after[1]["shares"]}
-    return gpu, {name: percent([look.get(name, 0) for look in spent], 1) for name in limits}, limits
+    return gpu, {name: percent([sample.get(name, 0) for sample in spent], 1) for name in limits}, limits
 
 
 def counted(environment):

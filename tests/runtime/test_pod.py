@@ -17,7 +17,7 @@ import grpc
 from cli_case import main
 from fixtures import OUT_OF_MEMORY, LabCase, ask, pod
 
-LOOK = "cat /proc/self/environ | busybox tr '\\0' '\\n'; ls /etc/vgpu 2>&1; ls /dev"
+SHOW = "cat /proc/self/environ | busybox tr '\\0' '\\n'; ls /etc/vgpu 2>&1; ls /dev"
 
 
 class Pod(LabCase):
@@ -52,7 +52,7 @@ class Pod(LabCase):
 
     def test_visible_devices_are_the_shares_and_not_the_images(self):
         uid = self.share(gpu=1)
-        done = self.lab.run(LOOK, annotations=pod(uid), env=("NVIDIA_VISIBLE_DEVICES=all",
+        done = self.lab.run(SHOW, annotations=pod(uid), env=("NVIDIA_VISIBLE_DEVICES=all",
                                                              "GPU_DEVICES_UUID=GPU-forged", "VGPU_SIM=/tmp/x"))
         lines = done.stdout.split("\n")
         for name in ("NVIDIA_VISIBLE_DEVICES", "VGPU_DEVICES"):
@@ -136,7 +136,7 @@ class Pod(LabCase):
                                           for n in (0, 255)]
             config["linux"]["resources"]["devices"].append(
                 {"allow": True, "type": "c", "major": 195, "minor": 0, "access": "rwm"})
-        done = self.lab.run(LOOK, annotations=pod("nobody"), env=("NVIDIA_VISIBLE_DEVICES=all",), change=devices)
+        done = self.lab.run(SHOW, annotations=pod("nobody"), env=("NVIDIA_VISIBLE_DEVICES=all",), change=devices)
         self.assertIn("NVIDIA_VISIBLE_DEVICES=void\n", done.stdout, done.stderr)
         self.assertNotIn("=all", done.stdout)
         self.assertNotIn("nvidia0", done.stdout)

@@ -209,15 +209,15 @@ class Standalone(StandaloneCase):
             change = method("Set", "unary_unary", MESSAGES.vgpu__v1__SetShareResponse)
             shares = method("List", "unary_unary", listed)(MESSAGES.vgpu__v1__ListSharesRequest(), timeout=10).shares
             self.assertEqual([share.name for share in shares], [container.name])
-            looks = method("Watch", "unary_stream", listed)(MESSAGES.vgpu__v1__WatchSharesRequest(), timeout=20)
-            self.assertEqual(next(looks).shares[0].gpus[0].limit_bytes, 100 * MIB)
+            samples = method("Watch", "unary_stream", listed)(MESSAGES.vgpu__v1__WatchSharesRequest(), timeout=20)
+            self.assertEqual(next(samples).shares[0].gpus[0].limit_bytes, 100 * MIB)
             request = MESSAGES.vgpu__v1__SetShareRequest(name=container.name)
             request.gpus.add(limit_bytes=150 * MIB)
             self.assertEqual(change(request, timeout=10).share.gpus[0].limit_bytes, 150 * MIB)
-            self.assertTrue(any(look.shares[0].gpus[0].limit_bytes == 150 * MIB for look in
-                                (next(looks) for _ in range(3))))
+            self.assertTrue(any(sample.shares[0].gpus[0].limit_bytes == 150 * MIB for sample in
+                                (next(samples) for _ in range(3))))
             self.assertEqual(container.ask("info"), "150 150")
-            looks.cancel()
+            samples.cancel()
             request.gpus[0].uuid = "GPU-of-nobody"
             self.assertEqual(refused(request), grpc.StatusCode.NOT_FOUND)
             request = MESSAGES.vgpu__v1__SetShareRequest(name=container.name, has_cores=True)

@@ -16,7 +16,7 @@
 #include "scope.h"
 #include "vec.h"
 
-enum { NESTING_MAX = 3, TEXT_LOOK_BYTES = 64 << 10, WRAPPER_LINKED = 2 };
+enum { NESTING_MAX = 3, TEXT_PROBE_BYTES = 64 << 10, WRAPPER_LINKED = 2 };
 
 #define WRAPPER_MAGIC UINT32_C(0x466243b1)
 
@@ -73,7 +73,7 @@ static CUresult text_add(struct program_source *source, const char *text, size_t
 /* PTX is the only image that begins with printable text. */
 static bool image_is_text(const unsigned char *image, size_t bytes)
 {
-        size_t limit = bytes ? bytes : TEXT_LOOK_BYTES, i = 0;
+        size_t limit = bytes ? bytes : TEXT_PROBE_BYTES, i = 0;
 
         while (i < limit && isspace(image[i]))
                 i++;

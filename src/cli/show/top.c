@@ -19,7 +19,9 @@ enum { JSON, ONCE, INTERVAL, SORT, FILTER, COLOUR, ALL, USER };
 
 const struct cli_option top_options[] = {
         [JSON] = { "json", NULL,
-                   "print JSON, one object per sample and line; docs/reference/json.md has the names", NULL },
+                   "print JSON, one object per sample and line; docs/reference/json.md has the "
+                   "names",
+                   NULL },
         [ONCE] = { "once", NULL, "print one sample, and end", NULL },
         [INTERVAL] = { "interval", "SECONDS", "from one sample to the next; default: 1", NULL },
         [SORT] = { "sort", "KEY", "cores, memory or name; default: cores", "cores memory name" },
@@ -43,7 +45,7 @@ static int sample(struct top_run *run)
 {
         snapshot_done(&run->last);
         snapshot_take(&run->scope, &run->last);
-        top_look(&run->top, &run->last);
+        top_sample(&run->top, &run->last);
         top_order(&run->top, run->screen.sort);
         return run->last.troubles.count ? EXIT_FAILED : EXIT_OK;
 }

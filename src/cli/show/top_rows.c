@@ -245,7 +245,7 @@ static void gpu_sum(const struct top *top, struct top_gpu *gpu)
                 gpu->busy_ratio = gpu->cores_ratio;
 }
 
-static void gpus_look(struct top *top, const struct snapshot *snapshot)
+static void gpus_sample(struct top *top, const struct snapshot *snapshot)
 {
         for (size_t i = 0; i < top->gpus.count; i++)
                 ((struct top_gpu *)vec_at(&top->gpus, i))->is_seen = false;
@@ -262,7 +262,7 @@ static void gpus_look(struct top *top, const struct snapshot *snapshot)
                         vec_remove(&top->gpus, i);
 }
 
-void top_look(struct top *top, struct snapshot *snapshot)
+void top_sample(struct top *top, struct snapshot *snapshot)
 {
         for (size_t i = 0; i < top->rows.count; i++)
                 ((struct top_row *)vec_at(&top->rows, i))->is_seen = false;
@@ -273,7 +273,7 @@ void top_look(struct top *top, struct snapshot *snapshot)
         for (size_t i = top->rows.count; i-- > 0;)
                 if (!((struct top_row *)vec_at(&top->rows, i))->is_seen)
                         vec_remove(&top->rows, i);
-        gpus_look(top, snapshot);
+        gpus_sample(top, snapshot);
         vec_done(&top->troubles);
         for (size_t i = 0; i < snapshot->troubles.count; i++)
                 vec_push(&top->troubles, vec_at(&snapshot->troubles, i));

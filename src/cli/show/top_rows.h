@@ -56,7 +56,7 @@ void top_init(struct top *top);
 void top_done(struct top *top);
 
 /* Takes the snapshot in; its shares get the rates since the last one. Rows that are gone vanish. */
-void top_look(struct top *top, struct snapshot *snapshot);
+void top_sample(struct top *top, struct snapshot *snapshot);
 void top_order(struct top *top, enum top_sort sort);
 /* A row passes a filter that is part of its share's, user's or program's name; an empty one passes all. */
 bool top_passes(const struct top_row *row, const char *filter);

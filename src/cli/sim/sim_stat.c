@@ -45,7 +45,7 @@ struct unit_view {
         uint64_t busy_ns;
 };
 
-static bool unit_look(struct machine *machine, unsigned index, struct unit_view *ret_view)
+static bool unit_sample(struct machine *machine, unsigned index, struct unit_view *ret_view)
 {
         const struct machine_unit *unit = machine_unit(machine, index);
 
@@ -81,7 +81,7 @@ static void stat_units(struct machine *machine)
                 const unsigned instance = i % MACHINE_UNITS_PER_GPU;
                 const struct machine_gpu *gpu = machine_gpu(machine, i / MACHINE_UNITS_PER_GPU);
 
-                if (!unit_look(machine, i, &view))
+                if (!unit_sample(machine, i, &view))
                         continue;
                 if (instance)
                         table_add(&table, "%u:%u", i / MACHINE_UNITS_PER_GPU, instance);
@@ -158,7 +158,7 @@ static void json_units(struct json_out *json, struct machine *machine)
         for (unsigned i = 0; i < count; i++) {
                 const struct machine_gpu *gpu = machine_gpu(machine, i / MACHINE_UNITS_PER_GPU);
 
-                if (!unit_look(machine, i, &view))
+                if (!unit_sample(machine, i, &view))
                         continue;
                 json_out_open(json, NULL, '{');
                 json_out_number(json, "gpu", i / MACHINE_UNITS_PER_GPU);

@@ -21,7 +21,7 @@
 #include "str.h"
 
 enum {
-        LOOK_MS = 1000,
+        SAMPLE_MS = 1000,
         SLOTS_MOST = 512, /* of another user's region: it can say that there are thousands */
 };
 
@@ -49,9 +49,9 @@ static void use_read(const struct region *region, unsigned device, bool is_own,
         gpu->refusals = atomic_load(&region->file->devices[device].refusals);
         gpu->gpu_ns = atomic_load(&compute->gpu_ns);
         gpu->throttled_ns = atomic_load(&compute->throttled_ns);
-        gpu->cores_used_percent = 100.0 *
-                                  (double)region_compute_used_ns(compute, clock_now_ns(), LOOK_MS) /
-                                  (LOOK_MS * (double)NS_PER_MS);
+        gpu->cores_used_percent =
+                100.0 * (double)region_compute_used_ns(compute, clock_now_ns(), SAMPLE_MS) /
+                (SAMPLE_MS * (double)NS_PER_MS);
 }
 
 static void limits_read(const struct share_device *device, struct share_gpu *gpu)

@@ -15,7 +15,7 @@
 #include "region_pending.h"
 
 /* A limit that changes in the share, which wakes nobody, is seen within this time. */
-#define LOOK_NS (25 * NS_PER_MS)
+#define POLL_NS (25 * NS_PER_MS)
 /* A sleeper wakes this much late: so work may start this much early, always, which shifts all of it
  * and adds nothing. */
 #define EARLY_NS (20 * NS_PER_US)
@@ -143,7 +143,7 @@ void gate_compute_wait(unsigned device_index, uint64_t wait_ns)
         ledger_reap_every(REAP_NS);
         int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
         prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* the thread's own is for its own sleeps */
-        futex_wait(&compute->wake, seen, wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
+        futex_wait(&compute->wake, seen, wait_ns < POLL_NS ? wait_ns : POLL_NS);
         if (slack_ns > 0)
                 prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
         errno = saved_errno;

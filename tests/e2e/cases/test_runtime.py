@@ -14,7 +14,7 @@ from paths import BUILD, DATA
 SOCKET = "/run/vgpu/node.sock"
 MESSAGE = grpc_client.ALLOCATIONS
 # What a container sees: whose share it was given, and which GPU.
-LOOK = ("echo pod $(grep -c -a \"$POD_UID\" /etc/vgpu/share) container $(grep -c -a '{name}' /etc/vgpu/share);"
+SHOW = ("echo pod $(grep -c -a \"$POD_UID\" /etc/vgpu/share) container $(grep -c -a '{name}' /etc/vgpu/share);"
         " echo visible $NVIDIA_VISIBLE_DEVICES")
 
 
@@ -57,7 +57,7 @@ def agent(cluster):
             os.unlink(SOCKET)
 
 
-def gpu_pod(cluster, name, containers=("first",), command=LOOK, env=()):
+def gpu_pod(cluster, name, containers=("first",), command=SHOW, env=()):
     """A pod of the runtime class, whose containers know the pod's UID."""
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})

@@ -204,9 +204,9 @@ def node_storm(cluster):
             entry["status"].get("phase") in ("Running", "Failed", "Succeeded") for entry in bound(cluster)), 120)
         time.sleep(2)
         report = judging.end()
-        print(f"# {wind.made} pods, {report['instants']} instants, {report['looks']} looks, {report['most']} at once; "
+        print(f"# {wind.made} pods, {report['instants']} instants, {report['samples']} samples, {report['most']} at once; "
               f"{wind.done}", flush=True)
-        expect(report["looks"] > SECONDS // 4 and report["most"] > 2, f"hardly a storm: {report}")
+        expect(report["samples"] > SECONDS // 4 and report["most"] > 2, f"hardly a storm: {report}")
         wrong = resting(cluster, report) + believes(cluster, report["free"])
         expect(not wrong, f"seed {SEED}:\n" + "\n".join(wrong))
         cluster.request("DELETE", cluster.path("v1", "Pod", cluster.namespace), gracePeriodSeconds=0)

@@ -9,7 +9,7 @@ from cases.test_placement import scheduler
 from cases.test_webhook import webhook
 from fixtures import case, expect, pod
 from paths import NODE
-from full_stack import EXTENDER, PROFILES, UBUNTU, agent, looks, wait_log
+from full_stack import EXTENDER, PROFILES, UBUNTU, agent, sizes_seen, wait_log
 
 GROUP = """
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -102,7 +102,7 @@ def share_pod(name, memory, **options):
 def expect_given(entry, log):
     """From inside: exactly what Volcano gave."""
     given = [(uuid, memory, memory) for uuid, memory, _ in decision(entry)[0]]
-    expect(looks(log) == given, f"sees {log}, was given {given}")
+    expect(sizes_seen(log) == given, f"sees {log}, was given {given}")
     expect("refused after" in log, log)
 
 

@@ -60,7 +60,7 @@ SIM_TEST(a_look_up_everywhere_and_in_what_comes_next)
         check_limit_holds((alloc_fn *)dlsym(RTLD_NEXT, "cuMemAlloc_v2"));
 }
 
-SIM_TEST(a_library_that_looks_at_itself_first)
+SIM_TEST(a_library_that_searches_itself_first)
 {
         guest_machine(1);
         guest_start("200m");
@@ -156,7 +156,7 @@ int main(void)
         return RUN(CASE(a_linked_call), CASE(a_look_up_in_the_library),
                    CASE(a_look_up_in_the_library_by_its_unversioned_name),
                    CASE(a_look_up_everywhere_and_in_what_comes_next),
-                   CASE(a_library_that_looks_at_itself_first),
+                   CASE(a_library_that_searches_itself_first),
                    CASE(the_drivers_own_look_up_of_both_versions), CASE(a_look_up_of_the_look_up),
                    CASE(names_that_are_not_ours_are_left_alone),
                    CASE(without_a_limit_the_driver_answers),

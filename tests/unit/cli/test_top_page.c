@@ -89,9 +89,9 @@ static void bench_usual(struct bench *bench)
         bench_process(bench, 0, 4321, "python3");
         bench_share(bench, "eval", "GPU-1")->limit_bytes = 4 * GIB;
         bench_stranger(bench, "alice", 77, "GPU-2");
-        bench_look(bench, 0);
+        bench_sample(bench, 0);
         bench_share_at(bench, 0)->gpu_ns = NS_PER_S * 3 / 10;
-        bench_look(bench, NS_PER_S);
+        bench_sample(bench, NS_PER_S);
 }
 
 TEST(eighty_columns)
@@ -158,7 +158,7 @@ TEST(a_wide_screen_has_programs_pids_and_whole_names)
 
         bench_usual(&bench);
         str_copy(((struct share_view *)vec_at(&bench.snapshot.shares, 0))->name, 64, name);
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         for (unsigned columns = 120; columns <= 300; columns += 20) {
                 shot_take(shot, &bench, 100, columns);
                 CHECK(strstr(shot->text,
@@ -204,7 +204,7 @@ TEST(the_header_stays_while_rows_scroll)
                 snprintf(name, sizeof name, "share-%03u", i);
                 bench_share(&bench, name, "GPU-1");
         }
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         shot->screen.sort = TOP_BY_NAME;
         shot_take(shot, &bench, 24, 80);
         CHECK(strstr(shot->text, "lines 1-22 of 201") && strstr(shot->text, "share-020"));
@@ -233,7 +233,7 @@ TEST(sixteen_gpus_and_none)
         char uuid[16];
 
         bench_open(&bench);
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         shot_take(shot, &bench, 24, 80);
         CHECK(strstr(shot->text, "0 GPUs") && strstr(shot->text, "no GPU: no driver was found"));
         CHECK(strstr(shot->text, "no shares"));
@@ -241,7 +241,7 @@ TEST(sixteen_gpus_and_none)
                 snprintf(uuid, sizeof uuid, "GPU-%u", i);
                 bench_gpu(&bench, i, uuid, "NVIDIA H100 80GB HBM3");
         }
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 24, 80);
         CHECK(strstr(shot->text, "16 GPUs") && strstr(shot->text, "\n15 H100 80GB HBM3"));
         CHECK(!strstr(shot->text, "GPU-15")); /* the product's name in its place */
@@ -257,16 +257,16 @@ TEST(red_is_for_trouble)
         bench_usual(&bench);
         bench_share_at(&bench, 0)->physical_bytes = 16 * GIB - 1; /* nearly full is well */
         bench_share_at(&bench, 0)->gpu_ns += NS_PER_S * 3 / 10;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 20, 160);
         CHECK(!has_style(shot, STYLE_TROUBLE));
         bench_share_at(&bench, 0)->refusals = 2;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 20, 160);
         CHECK(has_style(shot, STYLE_TROUBLE));
         CHECK(strstr(shot->text, "\n! train") && strstr(shot->text, "memory refused"));
         ((struct gpu_view *)vec_at(&bench.snapshot.gpus, 1))->is_healthy = false;
-        bench_look(&bench, 60 * NS_PER_S);
+        bench_sample(&bench, 60 * NS_PER_S);
         shot_take(shot, &bench, 20, 80);
         CHECK(!strstr(shot->text, "\n! train") && strstr(shot->text, "! unhealthy"));
         shot_done(shot);
@@ -282,15 +282,15 @@ TEST(a_figure_that_nobody_told_is_no_zero)
         struct gpu_view *gpu = vec_at(&bench.snapshot.gpus, 1);
 
         gpu->is_busy_told = false; /* a MIG device of the driver */
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 10, 40);
         CHECK(strstr(shot->text, "\n1 A100-SXM4-4…    1.0/40.0G            -\n"));
         gpu->is_told = false;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 10, 40);
         CHECK(strstr(shot->text, "\n1 A100-SXM4-4…      -/40.0G            -\n"));
         gpu->total_bytes = 0;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 10, 40);
         CHECK(strstr(shot->text, "\n1 A100-SXM4-4…            -            -\n"));
         shot_done(shot);
@@ -306,7 +306,7 @@ TEST(what_cannot_be_read_is_said_in_the_last_line)
 
         bench_usual(&bench);
         CHECK_EQ(vec_push(&bench.snapshot.troubles, trouble), 0);
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 10, 80);
         CHECK(strstr(shot->text, "\n! cannot open machine '/dev/shm/lab'"));
         shot_take(shot, &bench, 3, 30);
@@ -333,7 +333,7 @@ TEST(names_are_harmless)
                 bench_share(&bench, names[i], "GPU-1");
                 bench_process(&bench, i, (pid_t)i + 1, names[i]);
         }
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         for (unsigned columns = 1; columns <= 200; columns++) {
                 shot_take(shot, &bench, 12, columns);
                 for (const char *at = shot->text; *at; at++)
@@ -363,7 +363,7 @@ TEST(help_begins_at_its_top_and_the_rows_stay_where_they_were)
                 snprintf(name, sizeof name, "share-%03u", i);
                 bench_share(&bench, name, "GPU-1");
         }
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         top_keys_press(&shot->screen, KEY_END);
         shot_take(shot, &bench, 10, 40);
         CHECK_EQ(shot->screen.scroll, 51 - 8);
@@ -413,12 +413,12 @@ TEST(a_share_that_works_elsewhere_has_no_idle_line)
 
         str_copy(gpu.uuid, sizeof gpu.uuid, "GPU-2");
         CHECK_EQ(vec_push(&share->gpus, &gpu), 0);
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 10, 40);
         CHECK(strstr(strstr(shot->text, "\n  eval"),
                      "\n1 A100")); /* idle everywhere: under GPU 0 */
         ((struct share_gpu *)vec_at(&share->gpus, 1))->physical_bytes = 1 * GIB;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 10, 40);
         const char *line = strstr(shot->text, "\n  eval");
 

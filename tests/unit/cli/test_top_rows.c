@@ -14,14 +14,14 @@ TEST(a_rate_is_gpu_time_per_time)
         struct share_gpu *gpu = bench_share(&bench, "a", "GPU-1");
 
         gpu->gpu_ns = 5 * NS_PER_S; /* before anybody looked */
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         const struct top_row *row = vec_at(&bench.top.rows, 0);
 
         CHECK(row->cores_ratio == 0 && row->history.count == 0);
         CHECK(gpu->throttled_percent < 0); /* there is no rate yet */
         gpu->gpu_ns += 150 * NS_PER_MS;
         gpu->throttled_ns += 250 * NS_PER_MS;
-        bench_look(&bench, 500 * NS_PER_MS);
+        bench_sample(&bench, 500 * NS_PER_MS);
         row = vec_at(&bench.top.rows, 0);
         CHECK(row->cores_ratio > 0.2999 && row->cores_ratio < 0.3001);
         CHECK(row->throttled_ratio > 0.4999 && row->throttled_ratio < 0.5001);
@@ -39,9 +39,9 @@ TEST(a_share_made_anew_has_no_negative_rate)
         struct share_gpu *gpu = bench_share(&bench, "a", "GPU-1");
 
         gpu->gpu_ns = 5 * NS_PER_S;
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         gpu->gpu_ns = 1;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         CHECK(((struct top_row *)vec_at(&bench.top.rows, 0))->cores_ratio == 0);
         bench_close(&bench);
 }
@@ -53,10 +53,10 @@ TEST(history_keeps_the_newest)
         bench_open(&bench);
         struct share_gpu *gpu = bench_share(&bench, "a", "GPU-1");
 
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         for (unsigned i = 0; i < TOP_HISTORY + 5; i++) {
                 gpu->gpu_ns += i < TOP_HISTORY + 4 ? 0 : NS_PER_S / 2;
-                bench_look(&bench, NS_PER_S);
+                bench_sample(&bench, NS_PER_S);
         }
         const struct top_row *row = vec_at(&bench.top.rows, 0);
 
@@ -77,14 +77,14 @@ TEST(a_gpu_is_the_sum_of_its_shares)
         bench_share(&bench, "a", "GPU-2");
         bench_share(&bench, "b", "GPU-9");
         bench_share(&bench, "c", "GPU-9");
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         for (size_t i = 0; i < bench.snapshot.shares.count; i++) {
                 struct share_gpu *gpu = bench_share_at(&bench, i);
 
                 gpu->physical_bytes = UINT64_C(100) << i;
                 gpu->gpu_ns = NS_PER_S / 4;
         }
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         top_order(&bench.top, TOP_BY_NAME);
         const struct top_gpu *first = vec_at(&bench.top.gpus, 0);
         const struct top_gpu *second = vec_at(&bench.top.gpus, 1);
@@ -106,11 +106,11 @@ TEST(what_is_gone_vanishes)
         bench_gpu(&bench, 1, "GPU-2", "A");
         bench_share(&bench, "a", "GPU-1");
         bench_stranger(&bench, "alice", 7, "GPU-2");
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         CHECK_EQ(bench.top.rows.count, 2);
         vec_remove(&bench.snapshot.strangers, 0);
         vec_remove(&bench.snapshot.gpus, 1);
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         CHECK_EQ(bench.top.rows.count, 1);
         CHECK_EQ(bench.top.gpus.count, 1);
         bench_close(&bench);
@@ -124,8 +124,8 @@ TEST(two_users_with_one_name_are_two_rows)
         bench_share(&bench, "train", "GPU-1");
         bench_share(&bench, "train", "GPU-1")->gpu_ns = NS_PER_S;
         strcpy(((struct share_view *)vec_at(&bench.snapshot.shares, 1))->user, "alice");
-        bench_look(&bench, 0);
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, 0);
+        bench_sample(&bench, NS_PER_S);
         CHECK_EQ(bench.top.rows.count, 2);
         CHECK(((struct top_row *)vec_at(&bench.top.rows, 0))->cores_ratio == 0);
         bench_close(&bench);
@@ -143,25 +143,25 @@ TEST(trouble_is_not_full_use)
         gpu->limit_bytes = 1000;
         gpu->physical_bytes = 999;
         gpu->cores_percent = 30;
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         gpu->gpu_ns = NS_PER_S * 3 / 10;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         row = vec_at(&bench.top.rows, 0);
         CHECK_EQ(row->trouble, TOP_WELL);
         gpu->physical_bytes = 1000;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         CHECK_EQ(row->trouble, TOP_AT_LIMIT);
         gpu->physical_bytes = 1001;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         CHECK_EQ(row->trouble, TOP_OVER_LIMIT);
         gpu->physical_bytes = 10;
         gpu->refusals = 1;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         CHECK_EQ(row->trouble, TOP_REFUSED);
-        bench_look(&bench, 20 * NS_PER_S);
+        bench_sample(&bench, 20 * NS_PER_S);
         CHECK_EQ(row->trouble, TOP_WELL);
         gpu->gpu_ns += NS_PER_S * 6 / 10;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         CHECK_EQ(row->trouble, TOP_OVER_CORES);
         bench_close(&bench);
 }
@@ -185,9 +185,9 @@ TEST(order_and_filter)
         bench_share(&bench, "a", "GPU-1")->physical_bytes = 9;
         bench_share(&bench, "b", "GPU-1");
         strcpy(((struct share_view *)vec_at(&bench.snapshot.shares, 2))->program, "python3");
-        bench_look(&bench, 0);
+        bench_sample(&bench, 0);
         bench_share_at(&bench, 2)->gpu_ns = 5;
-        bench_look(&bench, NS_PER_S);
+        bench_sample(&bench, NS_PER_S);
         order_is(&bench.top, TOP_BY_CORES, "bac");
         order_is(&bench.top, TOP_BY_MEMORY, "acb");
         order_is(&bench.top, TOP_BY_NAME, "abc");

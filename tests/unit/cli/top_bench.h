@@ -96,8 +96,8 @@ static inline void bench_stranger(struct bench *bench, const char *user, pid_t p
         CHECK_EQ(vec_push(&bench->snapshot.strangers, &stranger), 0);
 }
 
-static inline void bench_look(struct bench *bench, uint64_t passed_ns)
+static inline void bench_sample(struct bench *bench, uint64_t passed_ns)
 {
         bench->snapshot.monotonic_ns += passed_ns;
-        top_look(&bench->top, &bench->snapshot);
+        top_sample(&bench->top, &bench->snapshot);
 }
