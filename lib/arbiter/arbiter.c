@@ -297,12 +297,12 @@ static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
                                 continue;
                         const struct timeslices *timeslices =
                                 &arbiter->gpus[tenant->devices[j].gpu]->timeslices;
-                        const struct timeslices_grant word =
+                        const struct timeslices_grant decided =
                                 timeslices_grant(timeslices, tenant->devices[j].id);
-                        if (word.is_open != is_open)
+                        if (decided.is_open != is_open)
                                 continue;
                         tenant_beat(tenant, j, timeslices, now_ns);
-                        has_changed |= tenant_tell(tenant, j, &word);
+                        has_changed |= tenant_tell(tenant, j, &decided);
                 }
         }
         return has_changed;

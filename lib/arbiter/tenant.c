@@ -213,23 +213,23 @@ void tenant_report(const struct tenant *tenant, unsigned device,
         *ret_report = report;
 }
 
-bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices_grant *word)
+bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices_grant *decided)
 {
         struct gpu_grant *grant = &tenant->grants->devices[device];
-        const enum gpu_grant_state state = word->is_free   ? GPU_FREE
-                                           : word->is_open ? GPU_OPEN
-                                                           : GPU_CLOSED;
-        const uint32_t number = tenant->devices[device].number_base + word->number;
+        const enum gpu_grant_state state = decided->is_free   ? GPU_FREE
+                                           : decided->is_open ? GPU_OPEN
+                                                              : GPU_CLOSED;
+        const uint32_t number = tenant->devices[device].number_base + decided->number;
         const uint32_t granted = number << GPU_STATE_BITS | state;
 
-        atomic_store(&grant->flags, word->is_crowded ? GPU_GRANT_CROWDED : 0);
-        atomic_store(&grant->quantum_ns, word->quantum_ns);
-        atomic_store(&grant->in_flight_ns, word->in_flight_ns);
-        const bool is_earlier =
-                atomic_exchange(&grant->not_before_ns, word->not_before_ns) > word->not_before_ns;
+        atomic_store(&grant->flags, decided->is_crowded ? GPU_GRANT_CROWDED : 0);
+        atomic_store(&grant->quantum_ns, decided->quantum_ns);
+        atomic_store(&grant->in_flight_ns, decided->in_flight_ns);
+        const bool is_earlier = atomic_exchange(&grant->not_before_ns, decided->not_before_ns) >
+                                decided->not_before_ns;
         /* A holder that ends rings only if it sees a deadline: it may have ended just before. */
-        const bool is_recalled = atomic_load(&grant->deadline_ns) != word->deadline_ns;
-        atomic_store(&grant->deadline_ns, word->deadline_ns);
+        const bool is_recalled = atomic_load(&grant->deadline_ns) != decided->deadline_ns;
+        atomic_store(&grant->deadline_ns, decided->deadline_ns);
         if (granted == tenant->devices[device].granted) {
                 if (is_earlier)
                         futex_wake_all(&grant->timeslice);

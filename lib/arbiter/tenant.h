@@ -25,7 +25,7 @@ struct tenant {
                 uint64_t limit_bytes;
                 int gpu, id; /* its index among the arbiter's GPUs, and among that GPU's tenants */
                 uint32_t number_base; /* time slices are numbered on from an earlier arbiter's */
-                uint32_t granted;     /* the grant word last written */
+                uint32_t granted;     /* the grant's atomic word, as last written */
                 uint64_t
                         unreported_ns; /* GPU time that the driver saw and the tenant did not report */
         } devices[SHARE_DEVICES];
@@ -46,7 +46,7 @@ void tenant_report(const struct tenant *tenant, unsigned device,
                    struct timeslices_report *ret_report);
 
 /* Writes what it is to know; true: something changed, and the process slots must be read again. */
-bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices_grant *word);
+bool tenant_tell(struct tenant *tenant, unsigned device, const struct timeslices_grant *decided);
 /* Writes the heartbeat and the statistics. */
 void tenant_beat(struct tenant *tenant, unsigned device, const struct timeslices *timeslices,
                  uint64_t now_ns);

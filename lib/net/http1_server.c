@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP/1.1 as a wire of the HTTP server: one exchange at a time, kept alive. */
+/* HTTP/1.1 as a protocol of the HTTP server: one exchange at a time, kept alive. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +214,7 @@ static void http1_close(struct http_conn *hc)
         free(http1);
 }
 
-const struct http_wire http1_wire = {
+const struct http_protocol http1_protocol = {
         .open = http1_open,
         .on_bytes = http1_on_bytes,
         .next_bytes = http1_next_bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP/2 as a wire of the HTTP server, by nghttp2. */
+/* HTTP/2 as a protocol of the HTTP server, by nghttp2. */
 #include <errno.h>
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>
@@ -287,7 +287,7 @@ static void http2_close(struct http_conn *hc)
         free(hc->state);
 }
 
-const struct http_wire http2_wire = {
+const struct http_protocol http2_protocol = {
         .open = http2_open,
         .on_bytes = http2_on_bytes,
         .next_bytes = http2_next_bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request and its answer. It lives until its owner ended it and the wire let it go. */
+/* One request and its answer. It lives until its owner ended it and the protocol let it go. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +163,7 @@ const char *http_body(const struct http_exchange *exchange, size_t *ret_count)
 
 bool http_is_h2(const struct http_exchange *exchange)
 {
-        return exchange->hc && exchange->hc->wire == &http2_wire;
+        return exchange->hc && exchange->hc->protocol == &http2_protocol;
 }
 
 int http_fault(const struct http_exchange *exchange)
@@ -193,7 +193,7 @@ void http_on_gone(struct http_exchange *exchange, void (*on_gone)(void *owner), 
 static void wake(struct http_exchange *exchange)
 {
         if (exchange->hc)
-                exchange->hc->wire->wake(exchange);
+                exchange->hc->protocol->wake(exchange);
 }
 
 void http_add_field(struct http_exchange *exchange, const char *name, const char *value)

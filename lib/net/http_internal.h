@@ -11,8 +11,8 @@
 
 struct http_conn;
 
-/* A wire is HTTP/1.1 or HTTP/2: how exchanges look in bytes. */
-struct http_wire {
+/* A protocol is HTTP/1.1 or HTTP/2: how exchanges look in bytes. */
+struct http_protocol {
         int (*open)(struct http_conn *hc);
         int (*on_bytes)(struct http_conn *hc, const uint8_t *bytes, size_t count);
         ssize_t (*next_bytes)(struct http_conn *hc, const uint8_t **ret_bytes);
@@ -21,14 +21,14 @@ struct http_wire {
         void (*reset)(struct http_exchange *exchange); /* give it up, the client took too long */
         void (*close)(struct http_conn *hc);
 };
-extern const struct http_wire http1_wire, http2_wire;
+extern const struct http_protocol http1_protocol, http2_protocol;
 
 struct http_conn {
         struct list link; /* of its server */
         struct http_server *server;
         struct conn *conn;
-        const struct http_wire *wire; /* NULL until the first bytes tell */
-        void *state;                  /* the wire's */
+        const struct http_protocol *protocol; /* NULL until the first bytes tell */
+        void *state;                          /* the protocol's */
         struct list exchanges;
         bool is_unix, is_draining;
 };

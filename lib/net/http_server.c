@@ -68,14 +68,14 @@ void http_server_unbuffer(struct http_server *server, size_t count)
         server->buffered_bytes -= count;
 }
 
-static int choose_wire(struct http_conn *hc, const struct http_wire *wire)
+static int choose_protocol(struct http_conn *hc, const struct http_protocol *chosen)
 {
         int r;
 
-        hc->wire = wire;
-        r = wire->open(hc);
+        hc->protocol = chosen;
+        r = chosen->open(hc);
         if (r < 0)
-                hc->wire = NULL;
+                hc->protocol = NULL;
         return r;
 }
 
@@ -86,37 +86,38 @@ static int on_open(void *owner)
         /* Without TLS the first bytes tell; until they come, a connection costs next to nothing. */
         if (!conn_has_tls(hc->conn))
                 return 0;
-        return choose_wire(hc, conn_is_h2(hc->conn) ? &http2_wire : &http1_wire);
+        return choose_protocol(hc, conn_is_h2(hc->conn) ? &http2_protocol : &http1_protocol);
 }
 
 static int on_bytes(void *owner, const uint8_t *bytes, size_t count)
 {
         struct http_conn *hc = owner;
 
-        if (!hc->wire) {
+        if (!hc->protocol) {
                 /* No method of HTTP/1 begins like the preface's first three bytes. */
                 const size_t known = count < 3 ? count : 3;
-                int r = choose_wire(hc, memcmp(bytes, h2_preface, known) == 0 ? &http2_wire
-                                                                              : &http1_wire);
+                int r = choose_protocol(hc, memcmp(bytes, h2_preface, known) == 0
+                                                    ? &http2_protocol
+                                                    : &http1_protocol);
 
                 if (r < 0)
                         return r;
         }
-        return hc->wire->on_bytes(hc, bytes, count);
+        return hc->protocol->on_bytes(hc, bytes, count);
 }
 
 static ssize_t next_bytes(void *owner, const uint8_t **ret_bytes)
 {
         struct http_conn *hc = owner;
 
-        return hc->wire ? hc->wire->next_bytes(hc, ret_bytes) : 0;
+        return hc->protocol ? hc->protocol->next_bytes(hc, ret_bytes) : 0;
 }
 
 static bool is_done(void *owner)
 {
         struct http_conn *hc = owner;
 
-        return hc->wire ? hc->wire->is_done(hc) : hc->is_draining;
+        return hc->protocol ? hc->protocol->is_done(hc) : hc->is_draining;
 }
 
 static void on_close(void *owner, const struct err *why)
@@ -124,11 +125,11 @@ static void on_close(void *owner, const struct err *why)
         struct http_conn *hc = owner;
 
         (void)why;
-        /* First the exchanges: an owner that is told of one may end another, which uses the wire. */
+        /* First the exchanges: an owner that is told of one may end another, which uses the protocol. */
         LIST_EACH(item, &hc->exchanges)
         exchange_detach(container_of(item, struct http_exchange, link));
-        if (hc->wire)
-                hc->wire->close(hc);
+        if (hc->protocol)
+                hc->protocol->close(hc);
         list_remove(&hc->link);
         hc->server->connection_count--;
         free(hc);
@@ -217,14 +218,14 @@ static void sweep_exchange(struct http_exchange *exchange)
         if (!exchange->is_given) {
                 /* Refusing needs a head; one that never ends is given up. */
                 if (is_over(exchange->since_ns, limits->request_ms + 2 * SWEEP_MS))
-                        exchange->hc->wire->reset(exchange);
+                        exchange->hc->protocol->reset(exchange);
                 else if (is_over(exchange->since_ns, limits->request_ms))
                         exchange_refuse(exchange, 408);
                 return;
         }
         if ((exchange->is_ended || exchange_pending(exchange, &bytes) > 0) &&
             is_over(exchange->since_ns, limits->reply_ms))
-                exchange->hc->wire->reset(exchange);
+                exchange->hc->protocol->reset(exchange);
 }
 
 static void sweep_connection(struct http_conn *hc)
@@ -237,7 +238,8 @@ static void sweep_connection(struct http_conn *hc)
         if (stuck_ns && is_over(stuck_ns, limits->reply_ms))
                 conn_close(hc->conn, -ETIMEDOUT, "the peer does not read");
         else if (list_is_empty(&hc->exchanges) &&
-                 is_over(conn_heard_ns(hc->conn), hc->wire ? limits->idle_ms : limits->request_ms))
+                 is_over(conn_heard_ns(hc->conn),
+                         hc->protocol ? limits->idle_ms : limits->request_ms))
                 conn_close(hc->conn, -ETIMEDOUT, "idle for too long");
 }
 

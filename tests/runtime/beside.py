@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from cli_case import VGPU
-from fixtures import DRIVER, RUNTIME, LabCase
+from fixtures import DRIVER, RUNTIME, FixturesCase
 from peer import eventually
 
 NODE = os.path.join(os.path.dirname(VGPU), "vgpu-node")
@@ -18,8 +18,8 @@ class Container:
     """One that runs a program and is talked to."""
 
     def __init__(self, case, script, env, change=None, name=None, bundle_path=None):
-        self.lab = case.lab
-        self.name, bundle = self.lab.bundle(script, env=env, change=change)
+        self.fixtures = case.fixtures
+        self.name, bundle = self.fixtures.bundle(script, env=env, change=change)
         self.name = name or self.name
         if bundle_path:   # of the bundle
             os.makedirs(os.path.dirname(bundle_path))
@@ -27,7 +27,7 @@ class Container:
             bundle = bundle_path
         self.said = open(os.path.join(bundle, "said"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [RUNTIME, "--root", self.lab.root, "run", "--bundle", bundle, self.name], env=self.lab.environment(),
+            [RUNTIME, "--root", self.fixtures.root, "run", "--bundle", bundle, self.name], env=self.fixtures.environment(),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True)
         case.addCleanup(self.end)
 
@@ -42,47 +42,47 @@ class Container:
     def exec(self, *words, env=()):
         """Another program in it, as `kubectl exec` and `docker exec` start one."""
         options = [word for variable in env for word in ("--env", variable)]
-        return self.lab.call("exec", *options, self.name, *words)
+        return self.fixtures.call("exec", *options, self.name, *words)
 
     def end(self):
-        self.lab.call("kill", self.name, "KILL")
+        self.fixtures.call("kill", self.name, "KILL")
         self.process.communicate(timeout=20)
-        self.lab.call("delete", "--force", self.name)
+        self.fixtures.call("delete", "--force", self.name)
         self.said.close()
 
 
-class StandaloneCase(LabCase):
+class StandaloneCase(FixturesCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.lab.configure(f"--sim={cls.lab.machine}", f"--sim-driver={DRIVER}")
+        cls.fixtures.configure(f"--sim={cls.fixtures.machine}", f"--sim-driver={DRIVER}")
 
     @property
     def users(self):
         """Where vgpu-node looks for users' shares: the machine may have others."""
-        return os.path.join(self.lab.folder, "users")
+        return os.path.join(self.fixtures.folder, "users")
 
     def home(self, user):
         path = os.path.join(self.users, user)
         os.makedirs(path, 0o700, exist_ok=True)
-        os.chmod(self.lab.folder, 0o711)
+        os.chmod(self.fixtures.folder, 0o711)
         os.chmod(self.users, 0o711)
         os.chown(path, int(user), int(user))
         return path
 
     def node(self, *options, **environment):
-        log = open(os.path.join(self.lab.folder, "node.log"), "a+", encoding="utf-8")
+        log = open(os.path.join(self.fixtures.folder, "node.log"), "a+", encoding="utf-8")
         process = subprocess.Popen(
-            [NODE, "--standalone", f"--run-dir={self.lab.folder}", f"--state-dir={self.lab.folder}/node",
-             f"--runtime-state={self.lab.state}", *options],
-            env={**os.environ, "VGPU_RUN_FOLDERS": self.users, "VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER, **environment}, stderr=log)
+            [NODE, "--standalone", f"--run-dir={self.fixtures.folder}", f"--state-dir={self.fixtures.folder}/node",
+             f"--runtime-state={self.fixtures.state}", *options],
+            env={**os.environ, "VGPU_RUN_FOLDERS": self.users, "VGPU_SIM": self.fixtures.machine, "LD_LIBRARY_PATH": DRIVER, **environment}, stderr=log)
 
         def end():
             process.kill()
             process.wait()
             log.close()
         self.addCleanup(end)
-        path = os.path.join(self.lab.folder, "registry", "socket")
+        path = os.path.join(self.fixtures.folder, "registry", "socket")
         self.assertTrue(eventually(lambda: self.answers(path)), "vgpu-node does not start")
         return process
 
@@ -97,7 +97,7 @@ class StandaloneCase(LabCase):
 
     def vgpu(self, *words):
         return subprocess.run([VGPU, *words], capture_output=True, text=True, timeout=20, check=False,
-                              env={**os.environ, "VGPU_NODE_SOCKET": os.path.join(self.lab.folder, "node.sock")})
+                              env={**os.environ, "VGPU_NODE_SOCKET": os.path.join(self.fixtures.folder, "node.sock")})
 
     def shares(self):
         shown = self.vgpu("ps", "--json")
@@ -110,9 +110,9 @@ class StandaloneCase(LabCase):
         return container
 
     def logged_by_node(self):
-        return pathlib.Path(self.lab.folder, "node.log").read_text(encoding="utf-8")
+        return pathlib.Path(self.fixtures.folder, "node.log").read_text(encoding="utf-8")
 
     def metrics(self):
         """Of a node with --metrics-listen at this address."""
-        return subprocess.run(["curl", "-s", "--unix-socket", os.path.join(self.lab.folder, "metrics.sock"),
+        return subprocess.run(["curl", "-s", "--unix-socket", os.path.join(self.fixtures.folder, "metrics.sock"),
                                "http://node/metrics"], check=False, capture_output=True, text=True).stdout

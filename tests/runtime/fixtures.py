@@ -97,7 +97,7 @@ class Agent(grpc.GenericRpcHandler):
             os.unlink(self.path)
 
 
-class Lab:
+class Fixtures:
     """A node: a simulated machine, an agent, runc, and what is between."""
 
     def __init__(self, *options):
@@ -210,31 +210,31 @@ def obstacle():
         return "containers are made by root"
     if not shutil.which("runc", path=os.environ["PATH"] + ":/usr/sbin"):
         return "there is no runc"
-    lab = Lab()
+    fixtures = Fixtures()
     try:
-        name, bundle = lab.bundle("true")
-        tried = subprocess.run(["runc", "--root", lab.root, "run", "--bundle", bundle, name], env=lab.environment(),
+        name, bundle = fixtures.bundle("true")
+        tried = subprocess.run(["runc", "--root", fixtures.root, "run", "--bundle", bundle, name], env=fixtures.environment(),
                                stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         return f"runc cannot start a container: {tried.stderr.strip()}" if tried.returncode else None
     finally:
-        lab.close()
+        fixtures.close()
 
 
-class LabCase(unittest.TestCase):
+class FixturesCase(unittest.TestCase):
     options = ()
     starts_containers = True
 
     @classmethod
     def setUpClass(cls):
-        cls.lab = Lab(*cls.options)
-        cls.addClassCleanup(cls.lab.close)
+        cls.fixtures = Fixtures(*cls.options)
+        cls.addClassCleanup(cls.fixtures.close)
 
     def setUp(self):
         if self.starts_containers and obstacle():
             self.skipTest(obstacle())
-        if os.path.exists(self.lab.log):
-            os.unlink(self.lab.log)
+        if os.path.exists(self.fixtures.log):
+            os.unlink(self.fixtures.log)
 
     def logged(self):
-        with open(self.lab.log, encoding="utf-8") as file:
+        with open(self.fixtures.log, encoding="utf-8") as file:
             return [json.loads(line) for line in file]

@@ -10,42 +10,42 @@ import statistics
 import subprocess
 import time
 
-from fixtures import RUNTIME, Lab, pod
+from fixtures import RUNTIME, Fixtures, pod
 
 ROUNDS = 50
 
 
-def create(lab, kind, number):
+def create(fixtures, kind, number):
     uid = f"{kind}-{number}"
     if kind == "share":
-        lab.share(uid, "main", 100)
-    name, bundle = lab.bundle("true", annotations=pod(uid))
+        fixtures.share(uid, "main", 100)
+    name, bundle = fixtures.bundle("true", annotations=pod(uid))
     program = "runc" if kind == "runc" else RUNTIME
-    spent = call(lab, program, "--root", lab.root, "create", "--bundle", bundle, name)
-    call(lab, RUNTIME, "--root", lab.root, "delete", "--force", name)
+    spent = call(fixtures, program, "--root", fixtures.root, "create", "--bundle", bundle, name)
+    call(fixtures, RUNTIME, "--root", fixtures.root, "delete", "--force", name)
     return spent
 
 
-def call(lab, *words):
+def call(fixtures, *words):
     begin = time.perf_counter()
     # Not to be waited for through a pipe: the container keeps what it inherits.
-    subprocess.run(words, env=lab.environment(), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    subprocess.run(words, env=fixtures.environment(), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     return (time.perf_counter() - begin) * 1000
 
 
 def main():
-    lab = Lab()
+    fixtures = Fixtures()
     try:
-        lab.agent.start()
+        fixtures.agent.start()
         spent = {kind: [] for kind in ("runc", "plain", "share", "version", "passed")}
         for number in range(ROUNDS):
             for kind in ("runc", "plain", "share"):
-                spent[kind].append(create(lab, kind, number))
-            spent["version"].append(call(lab, "runc", "--version"))
-            spent["passed"].append(call(lab, RUNTIME, "--version"))
+                spent[kind].append(create(fixtures, kind, number))
+            spent["version"].append(call(fixtures, "runc", "--version"))
+            spent["passed"].append(call(fixtures, RUNTIME, "--version"))
     finally:
-        lab.close()
+        fixtures.close()
     middle = {kind: statistics.median(all_of) for kind, all_of in spent.items()}
     print("runtime_runc_create_ms", middle["runc"])
     print("runtime_plain_added_ms", middle["plain"] - middle["runc"])

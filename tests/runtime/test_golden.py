@@ -11,26 +11,26 @@ import pathlib
 import subprocess
 
 from cli_case import main
-from fixtures import DRIVER, RUNTIME, LabCase
+from fixtures import DRIVER, RUNTIME, FixturesCase
 
 GOLDEN = pathlib.Path(os.path.dirname(os.path.abspath(__file__)), "golden")
 UID = "0f5ddf7a-0000-4000-8000-000000000001"
 
 
-class Golden(LabCase):
+class Golden(FixturesCase):
     starts_containers = False
 
     def setUp(self):
         super().setUp()
-        self.bundle = pathlib.Path(self.lab.folder, "bundle")
+        self.bundle = pathlib.Path(self.fixtures.folder, "bundle")
         (self.bundle / "rootfs" / "etc").mkdir(parents=True, exist_ok=True)
-        self.lab.agent.start()
-        self.addCleanup(self.lab.agent.stop)
+        self.fixtures.agent.start()
+        self.addCleanup(self.fixtures.agent.stop)
 
     def names(self):
-        return {"@LAB@": self.lab.folder, "@UID@": UID, "@RUNTIME@": RUNTIME, "@DRIVER@": DRIVER,
+        return {"@LAB@": self.fixtures.folder, "@UID@": UID, "@RUNTIME@": RUNTIME, "@DRIVER@": DRIVER,
                 "@LIBRARY@": os.path.join(os.path.dirname(os.path.dirname(DRIVER)), "lib/libvgpu.so"),
-                **{f"@GPU{i}@": uuid for i, uuid in enumerate(self.lab.uuids)}}
+                **{f"@GPU{i}@": uuid for i, uuid in enumerate(self.fixtures.uuids)}}
 
     def becomes(self, name, case):
         text = (GOLDEN / f"{name}.in.json").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ class Golden(LabCase):
         config.write_text(text.replace("@UID@", UID), encoding="utf-8")
         os.chmod(config, 0o640)
         done = subprocess.run([RUNTIME, "--root", "/r", "create", "--bundle", self.bundle, "id"], check=False,
-                              env={"VGPU_RUNTIME_CONF": self.lab.conf, "VGPU_RUNTIME_REAL": "/bin/true"},
+                              env={"VGPU_RUNTIME_CONF": self.fixtures.conf, "VGPU_RUNTIME_REAL": "/bin/true"},
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(os.stat(config).st_mode & 0o777, 0o640)
@@ -52,10 +52,10 @@ class Golden(LabCase):
         self.assertEqual(made, path.read_text(encoding="utf-8"))
 
     def share(self):
-        if (UID, "main") not in self.lab.agent.table:
-            answer = self.lab.share(UID, "main", 100, 1)
+        if (UID, "main") not in self.fixtures.agent.table:
+            answer = self.fixtures.share(UID, "main", 100, 1)
             answer.device_nodes.add(path="/dev/nvidia1", major=195, minor=1)
-        return self.lab.agent.table[UID, "main"]
+        return self.fixtures.agent.table[UID, "main"]
 
     def test_with_a_share(self):
         self.share()
@@ -64,15 +64,15 @@ class Golden(LabCase):
                 self.becomes(name, "share")
 
     def test_without(self):
-        kept = self.lab.agent.table.pop((UID, "main"), None)
+        kept = self.fixtures.agent.table.pop((UID, "main"), None)
         for name in ("containerd", "bare", "privileged"):
             with self.subTest(name):
                 self.becomes(name, "without")
         if kept:
-            self.lab.agent.table[UID, "main"] = kept
+            self.fixtures.agent.table[UID, "main"] = kept
 
     def test_with_limits_of_its_own(self):
-        self.lab.configure(f"--sim={self.lab.machine}", f"--sim-driver={DRIVER}")
+        self.fixtures.configure(f"--sim={self.fixtures.machine}", f"--sim-driver={DRIVER}")
         self.becomes("docker", "limits")
 
 

@@ -30,7 +30,7 @@ class Names(StandaloneCase):
     def docker(self, name, container_id=None, network_of=None):
         """A container as Docker has it: its files are mounted, its name is in none of them."""
         container_id = container_id or secrets.token_hex(32)
-        data = os.path.join(self.lab.folder, "data", "containers")
+        data = os.path.join(self.fixtures.folder, "data", "containers")
         for folder in {container_id, network_of or container_id}:
             os.makedirs(os.path.join(data, folder), exist_ok=True)
             pathlib.Path(data, folder, "hostname").touch()
@@ -42,13 +42,13 @@ class Names(StandaloneCase):
         return self.probe("VGPU_MEMORY_LIMIT=1g", change=change, name=container_id)
 
     def rename(self, container_id, name):
-        path = pathlib.Path(self.lab.folder, "data", "containers", container_id, "config.v2.json")
+        path = pathlib.Path(self.fixtures.folder, "data", "containers", container_id, "config.v2.json")
         path.with_suffix(".new").write_text(json.dumps({"ID": container_id, "Name": f"/{name}"}), encoding="utf-8")
         os.rename(path.with_suffix(".new"), path)
 
     def podman(self, name):
         container_id = secrets.token_hex(32)
-        storage = pathlib.Path(self.lab.folder, f"storage-{name}", "overlay-containers")
+        storage = pathlib.Path(self.fixtures.folder, f"storage-{name}", "overlay-containers")
         storage.mkdir(parents=True)
         (storage / "containers.json").write_text(json.dumps([
             {"id": secrets.token_hex(32), "names": ["another"]}, {"id": container_id, "names": [name]}]), encoding="utf-8")
@@ -124,7 +124,7 @@ class Names(StandaloneCase):
         home = self.home(user)
         try:
             process = subprocess.Popen(
-                [VGPU, "run", "--machine", self.lab.machine, "--name", name, *words, "--", BURN, "-i", "0", "-m", "64", "60"],
+                [VGPU, "run", "--machine", self.fixtures.machine, "--name", name, *words, "--", BURN, "-i", "0", "-m", "64", "60"],
                 env={"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": home}, user=int(user), group=int(user), extra_groups=[],
                 stdout=subprocess.DEVNULL)
         except PermissionError:
@@ -137,7 +137,7 @@ class Names(StandaloneCase):
         return process
 
     def user_shares(self):
-        with grpc.insecure_channel(f"unix:{self.lab.folder}/node.sock") as channel:
+        with grpc.insecure_channel(f"unix:{self.fixtures.folder}/node.sock") as channel:
             method = channel.unary_unary(
                 "/vgpu.v1.Shares/List", request_serializer=lambda message: message.SerializeToString(),
                 response_deserializer=MESSAGES.vgpu__v1__ListSharesResponse.FromString)
@@ -149,7 +149,7 @@ class Names(StandaloneCase):
         return [share["gpus"][0]["limit_bytes"] for share in json.loads(done.stdout)["shares"] if share["name"] == name]
 
     def test_what_users_run_is_listed_measured_and_set(self):
-        self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock")
+        self.node(f"--metrics-listen=unix:{self.fixtures.folder}/metrics.sock")
         self.run_as(USER, TRAIN, "--memory", "1Gi", "--cores", "30")
         self.assertTrue(eventually(lambda: [(share.user, share.uid, share.name, share.process_count, share.gpus[0].limit_bytes)
                                             for share in self.user_shares()] == [(USER, int(USER), TRAIN, 1, GIB)], 20),
@@ -186,7 +186,7 @@ class Names(StandaloneCase):
         self.assertTrue(eventually(lambda: not self.user_shares()), self.user_shares())
 
     def test_forged_run_folders_harm_nobody(self):
-        self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock")
+        self.node(f"--metrics-listen=unix:{self.fixtures.folder}/metrics.sock")
         self.run_as(USER, TRAIN, "--memory", "1Gi")
         self.assertTrue(eventually(lambda: self.user_shares(), 20))
         good = pathlib.Path(self.home(USER), "vgpu", TRAIN, "share").read_bytes()

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from cli_case import BURN, VGPU, main
-from fixtures import DRIVER, OUT_OF_MEMORY, RUNTIME, LabCase, ask, image_add, output, pod
+from fixtures import DRIVER, OUT_OF_MEMORY, RUNTIME, FixturesCase, ask, image_add, output, pod
 
 SEE = "printf '%s\\n' \"$NVIDIA_VISIBLE_DEVICES\"; "
 
@@ -22,52 +22,52 @@ SEE = "printf '%s\\n' \"$NVIDIA_VISIBLE_DEVICES\"; "
 ABSENT = "GPU-00000000-0000-0000-0000-000000000000"
 
 
-class Own(LabCase):
+class Own(FixturesCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.lab.configure(f"--sim={cls.lab.machine}", f"--sim-driver={DRIVER}")
+        cls.fixtures.configure(f"--sim={cls.fixtures.machine}", f"--sim-driver={DRIVER}")
 
     def test_limits_by_variables(self):
         for name in ("VGPU_MEMORY_LIMIT", "CUDA_MEM_LIMIT", "CUDA_DEVICE_MEMORY_LIMIT_0"):
-            done = self.lab.run(ask("info", "alloc 102", "alloc 100"), env=(f"{name}=100m",))
+            done = self.fixtures.run(ask("info", "alloc 102", "alloc 100"), env=(f"{name}=100m",))
             self.assertEqual(done.stdout, f"0\n100 100\n{OUT_OF_MEMORY}\n0\n", done.stderr)
 
     def test_the_share_cannot_be_raised_from_inside(self):
         script = ("export VGPU_MEMORY_LIMIT=9g CUDA_MEM_LIMIT=9g VGPU_SHARE=/tmp/x; unset LD_PRELOAD; "
                   "(echo >/etc/vgpu/share) 2>/dev/null && echo written; "
                   "mv /etc/vgpu /tmp/v 2>/dev/null && echo moved; " + ask("alloc 102", "alloc 100"))
-        done = self.lab.run(script, env=("VGPU_MEMORY_LIMIT=100m",))
+        done = self.fixtures.run(script, env=("VGPU_MEMORY_LIMIT=100m",))
         self.assertEqual(done.stdout, f"0\n{OUT_OF_MEMORY}\n0\n", done.stderr)
 
     def test_compute_is_limited_too(self):
         def burn(_, bundle):
             image_add(os.path.join(bundle, "rootfs"), BURN)
-        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=2000", "--", "true")
+        output(VGPU, "run", "--machine", self.fixtures.machine, "--kernel", "vgpu_burn=2000", "--", "true")
         before, begin = self.busy_s(), time.monotonic()
-        done = self.lab.run("vgpu-burn 2", env=("VGPU_CORES=25", "VGPU_DEVICES=0"), change=burn)
+        done = self.fixtures.run("vgpu-burn 2", env=("VGPU_CORES=25", "VGPU_DEVICES=0"), change=burn)
         used, passed = self.busy_s() - before, time.monotonic() - begin
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(used, 0.05)
         self.assertLess(used, 0.3 * passed)
 
     def busy_s(self):
-        gpus = json.loads(output(VGPU, "sim", "stat", "--machine", self.lab.machine, "--json"))["gpus"]
+        gpus = json.loads(output(VGPU, "sim", "stat", "--machine", self.fixtures.machine, "--json"))["gpus"]
         return gpus[0]["busy_ns"] / 1e9
 
     def test_devices_by_number_and_by_name(self):
-        uuids = self.lab.uuids
+        uuids = self.fixtures.uuids
         for wanted, given in ((None, uuids), ("all", uuids), ("2", uuids[2:3]), (f"3,{uuids[0]}", [uuids[3], uuids[0]])):
             env = ["VGPU_MEMORY_LIMIT=100m"] + ([f"NVIDIA_VISIBLE_DEVICES={wanted}"] if wanted else [])
-            done = self.lab.run(SEE, env=env)
+            done = self.fixtures.run(SEE, env=env)
             self.assertEqual(done.stdout, ",".join(given) + "\n", done.stderr)
 
     def test_devices_named_one_by_one_are_all_it_gets(self):
-        done = self.lab.run(ask("info", "uuid"), env=(f"MANAGER_VISIBLE_DEVICE_0={self.lab.uuids[1]}", "VGPU_MEMORY_0=100m"))
-        self.assertEqual(done.stdout, f"0\n100 100\n{self.lab.uuids[1]}\n", done.stderr)
+        done = self.fixtures.run(ask("info", "uuid"), env=(f"MANAGER_VISIBLE_DEVICE_0={self.fixtures.uuids[1]}", "VGPU_MEMORY_0=100m"))
+        self.assertEqual(done.stdout, f"0\n100 100\n{self.fixtures.uuids[1]}\n", done.stderr)
 
     def test_names_of_others_pass(self):
-        done = self.lab.run(ask("info"), env=("VGPU_MEMORY=100m", "VGPU_MEMORY_SERVICE_HOST=10.0.0.1",
+        done = self.fixtures.run(ask("info"), env=("VGPU_MEMORY=100m", "VGPU_MEMORY_SERVICE_HOST=10.0.0.1",
                                               "VGPU_CORES_PORT_443_TCP_ADDR=10.0.0.1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
                                               "LOGGER_LEVEL=9"))
         self.assertEqual(done.stdout, "0\n100 100\n", done.stderr)
@@ -83,7 +83,7 @@ class Own(LabCase):
                                 ("VGPU_CORE=30", "did you mean 'VGPU_CORES'?"),
                                 ("CUDA_MEM_LIMT=1g", "did you mean 'CUDA_MEM_LIMIT'?"),
                                 ("VGPU_CORES=", "VGPU_CORES is set and has no value")):
-            done = self.lab.run("echo started", env=("VGPU_MEMORY_LIMIT_0=1g", variable))
+            done = self.fixtures.run("echo started", env=("VGPU_MEMORY_LIMIT_0=1g", variable))
             self.assertNotEqual(done.returncode, 0)
             self.assertNotIn("started", done.stdout)
             self.assertIn(words, done.stderr)
@@ -100,7 +100,7 @@ class Own(LabCase):
                                          "options": ["rbind", "ro"]})
         below = "/own" if kind == "folder" else ""
         script = "; ".join(f"cat {target}{below} 2>/dev/null || echo gone" for target in targets)
-        return self.lab.run(script, env=("VGPU_MEMORY_LIMIT=1g",), change=change, **about)
+        return self.fixtures.run(script, env=("VGPU_MEMORY_LIMIT=1g",), change=change, **about)
 
     def test_what_a_user_mounts_stays(self):
         folders = ("/data/libnvidia-logs", "/nvidia-smi", "/data/libcuda.so.1", "/usr/lib/libnvidia-models",
@@ -114,7 +114,7 @@ class Own(LabCase):
     def test_mounts_over_the_driver_or_the_share_are_left_out_and_logged(self):
         targets = ("/usr/lib/libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03", "/lib64/libnvidia-ml.so.1",
                   "/usr/bin/nvidia-smi", "/usr/local/nvidia/lib/libnvidia-ptxjitcompiler.so.1", "/etc/vgpu/extra")
-        open(self.lab.log, "w", encoding="utf-8").close()
+        open(self.fixtures.log, "w", encoding="utf-8").close()
         done = self.mounted(*targets)
         self.assertEqual(done.stdout.splitlines(), ["gone"] * len(targets), done.stderr)
         said = [entry for entry in self.logged() if "is left out" in entry["msg"]]
@@ -124,9 +124,9 @@ class Own(LabCase):
 
     def test_without_limits_nothing_is_touched(self):
         for env in ((), ("NVIDIA_VISIBLE_DEVICES=all",), ("VGPU_MEMORY_LIMIT=1g", "NVIDIA_VISIBLE_DEVICES=void")):
-            name, bundle = self.lab.bundle("echo plain", env=env)
+            name, bundle = self.fixtures.bundle("echo plain", env=env)
             before = pathlib.Path(bundle, "config.json").read_bytes()
-            self.assertEqual(self.lab.call("run", "-b", bundle, name).stdout, "plain\n")
+            self.assertEqual(self.fixtures.call("run", "-b", bundle, name).stdout, "plain\n")
             self.assertEqual(pathlib.Path(bundle, "config.json").read_bytes(), before)
 
     def test_a_limit_beside_a_gpu_and_a_list_of_none_does_not_start(self):
@@ -140,32 +140,32 @@ class Own(LabCase):
         for change, env in ((device, ("NVIDIA_VISIBLE_DEVICES=void",)), (device, ("NVIDIA_VISIBLE_DEVICES=none",)),
                             (annotate, ("NVIDIA_VISIBLE_DEVICES=void",)),
                             (None, ("VGPU_DEVICES=none", "NVIDIA_VISIBLE_DEVICES=all"))):
-            done = self.lab.run("echo started", env=("VGPU_MEMORY_LIMIT=1g", *env), change=change)
+            done = self.fixtures.run("echo started", env=("VGPU_MEMORY_LIMIT=1g", *env), change=change)
             self.assertEqual(done.stdout, "", env)
             self.assertRegex(done.stderr, r"the container has a limit and a GPU \(.*name the GPU in VGPU_DEVICES")
 
     def test_a_variable_that_nobody_reads_is_noted(self):
-        name, bundle = self.lab.bundle("echo plain", env=("VGPU_FOO=1", "NVIDIA_VISIBLE_DEVICES=all"))
+        name, bundle = self.fixtures.bundle("echo plain", env=("VGPU_FOO=1", "NVIDIA_VISIBLE_DEVICES=all"))
         log = pathlib.Path(bundle, "log")
-        self.assertEqual(self.lab.call("--log", str(log), "run", "-b", bundle, name).stdout, "plain\n")
+        self.assertEqual(self.fixtures.call("--log", str(log), "run", "-b", bundle, name).stdout, "plain\n")
         self.assertIn("unknown variable 'VGPU_FOO'", log.read_text(encoding="utf-8"))
 
     def test_numbers_of_gpus_have_no_gap(self):
-        done = self.lab.run("echo started", env=(f"MANAGER_VISIBLE_DEVICE_1={self.lab.uuids[0]}", "CUDA_MEM_LIMIT_1=1g"))
+        done = self.fixtures.run("echo started", env=(f"MANAGER_VISIBLE_DEVICE_1={self.fixtures.uuids[0]}", "CUDA_MEM_LIMIT_1=1g"))
         self.assertEqual(done.stdout, "")
         self.assertIn("MANAGER_VISIBLE_DEVICE_1 names GPU 1, and nothing names GPU 0", done.stderr)
 
     def test_what_is_left_is_swept_up(self):
-        done = self.lab.run("echo 1", env=("VGPU_MEMORY_LIMIT=1g",))
+        done = self.fixtures.run("echo 1", env=("VGPU_MEMORY_LIMIT=1g",))
         self.assertEqual(done.stdout, "1\n", done.stderr)
-        left = set(os.listdir(self.lab.state))  # `run` has no `delete`
+        left = set(os.listdir(self.fixtures.state))  # `run` has no `delete`
         for name in left:
-            os.utime(os.path.join(self.lab.state, name), (1, 1))
-        self.lab.run("echo 2", env=("VGPU_MEMORY_LIMIT=1g",))
-        self.assertFalse(left & set(os.listdir(self.lab.state)))
+            os.utime(os.path.join(self.fixtures.state, name), (1, 1))
+        self.fixtures.run("echo 2", env=("VGPU_MEMORY_LIMIT=1g",))
+        self.assertFalse(left & set(os.listdir(self.fixtures.state)))
 
     def cdi(self, *words):
-        return subprocess.run([RUNTIME, "cdi", *words], env={"VGPU_RUNTIME_CONF": self.lab.conf},
+        return subprocess.run([RUNTIME, "cdi", *words], env={"VGPU_RUNTIME_CONF": self.fixtures.conf},
                               capture_output=True, text=True, check=False)
 
     def test_a_share_as_a_cdi_device(self):
@@ -177,12 +177,12 @@ class Own(LabCase):
 
         def inject(config, _):  # as an engine does
             edits = spec["devices"][0]["containerEdits"]
-            config["process"]["env"] += edits["env"] + [f"CUDA_VISIBLE_DEVICES={self.lab.uuids[1]}"]
+            config["process"]["env"] += edits["env"] + [f"CUDA_VISIBLE_DEVICES={self.fixtures.uuids[1]}"]
             config["mounts"] += [{"source": m["hostPath"], "destination": m["containerPath"], "type": "bind",
                                   "options": m["options"]} for m in edits["mounts"]]
         for _ in range(2):  # the share outlives its containers
-            done = self.lab.run(ask("info", "uuid", "alloc 102"), change=inject)
-            self.assertEqual(done.stdout, f"0\n100 100\n{self.lab.uuids[1]}\n{OUT_OF_MEMORY}\n", done.stderr)
+            done = self.fixtures.run(ask("info", "uuid", "alloc 102"), change=inject)
+            self.assertEqual(done.stdout, f"0\n100 100\n{self.fixtures.uuids[1]}\n{OUT_OF_MEMORY}\n", done.stderr)
         self.assertIn("already", self.cdi("--name", "train", "--memory", "1g").stderr)
         self.assertIn("not 'none'", self.cdi("--name", "none", "--memory", "1g", "--gpus", "none").stderr)
         self.assertIn("VGPU_FOO", self.cdi("--name", "foo", "--memory", "1g", "--env", "VGPU_FOO=1").stderr)
@@ -201,8 +201,8 @@ class Own(LabCase):
         for words in (("--memory", "100m"), ("--cores", "30")):
             self.assertEqual(self.cdi("--name", "large", *words).stderr, "")
             self.cdi("--name", "large", "--remove")
-        open(self.lab.log, "w", encoding="utf-8").close()
-        self.lab.run("true", env=("VGPU_MEMORY_LIMIT=1t",))
+        open(self.fixtures.log, "w", encoding="utf-8").close()
+        self.fixtures.run("true", env=("VGPU_MEMORY_LIMIT=1t",))
         self.assertIn("VGPU_MEMORY_LIMIT: 1TiB is more than GPU 0 has", " ".join(entry["msg"] for entry in self.logged()))
 
     def test_cdi_explains_itself(self):
@@ -218,35 +218,35 @@ class Own(LabCase):
             self.assertEqual(done.stdout, "")
 
 
-class AgentsCdi(LabCase):
+class AgentsCdi(FixturesCase):
     """Devices that the agent names by CDI are injected out of the node's specifications."""
 
     def test_edits_of_all_kinds(self):
-        folder = os.path.join(self.lab.folder, "cdi")
+        folder = os.path.join(self.fixtures.folder, "cdi")
         os.mkdir(folder)
         pathlib.Path(folder, "x.yaml").write_text(
             "cdiVersion: 0.6.0\nkind: nvidia.com/gpu\ncontainerEdits:\n  env:\n  - ALL=1\ndevices:\n- name: zero\n"
             "  containerEdits:\n    env:\n    - ONE=2\n    deviceNodes:\n    - path: /dev/nvidia0\n"
             "      hostPath: /dev/zero\n    mounts:\n    - hostPath: /etc/hostname\n      containerPath: /driver\n"
             "      options: [ro, bind]\n", encoding="utf-8")
-        self.lab.agent.start()
-        answer = self.lab.share("cdi", "main", 100)
+        self.fixtures.agent.start()
+        answer = self.fixtures.share("cdi", "main", 100)
         answer.cdi_devices.append("nvidia.com/gpu=zero")
         os.environ["VGPU_RUNTIME_CDI"] = folder
         self.addCleanup(os.environ.pop, "VGPU_RUNTIME_CDI")
-        done = self.lab.run("echo $ALL $ONE; ls /dev/nvidia0 /driver; dd if=/dev/nvidia0 bs=1 count=3 | busybox wc -c",
+        done = self.fixtures.run("echo $ALL $ONE; ls /dev/nvidia0 /driver; dd if=/dev/nvidia0 bs=1 count=3 | busybox wc -c",
                             annotations=pod("cdi"))
         self.assertEqual(done.stdout, "1 2\n/dev/nvidia0\n/driver\n3\n", done.stderr)
         answer.cdi_devices[0] = "nvidia.com/gpu=one"
-        done = self.lab.run("id", annotations=pod("cdi"))
+        done = self.fixtures.run("id", annotations=pod("cdi"))
         self.assertIn("no CDI specification", done.stderr)
 
 
-class Pass(LabCase):
+class Pass(FixturesCase):
     """A runtime behind that tells what it was told."""
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="vgpu-pass-", dir=self.lab.folder)
+        self.folder = tempfile.mkdtemp(prefix="vgpu-pass-", dir=self.fixtures.folder)
         self.behind = os.path.join(self.folder, "behind")
         pathlib.Path(self.behind).write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\nexit 7\n", encoding="utf-8")
         os.chmod(self.behind, 0o755)

@@ -87,25 +87,25 @@ class Standalone(StandaloneCase):
 
     def test_a_simulated_machine_needs_no_further_word(self):
         """No LD_LIBRARY_PATH for vgpu-node, no --sim-driver for vgpu-runtime: both find the driver beside them."""
-        self.lab.configure(f"--sim={self.lab.machine}")
-        self.addCleanup(self.lab.configure, f"--sim={self.lab.machine}", f"--sim-driver={DRIVER}")
-        self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock", LD_LIBRARY_PATH="")
+        self.fixtures.configure(f"--sim={self.fixtures.machine}")
+        self.addCleanup(self.fixtures.configure, f"--sim={self.fixtures.machine}", f"--sim-driver={DRIVER}")
+        self.node(f"--metrics-listen=unix:{self.fixtures.folder}/metrics.sock", LD_LIBRARY_PATH="")
         container = self.probe("VGPU_MEMORY_LIMIT=100m")
         self.assertEqual(container.ask("info"), "100 100")
         self.assertTrue(eventually(lambda: self.metrics().count("vgpu_device_memory_total_bytes{") ==
-                                   len(self.lab.uuids)), self.metrics() + self.logged_by_node())
+                                   len(self.fixtures.uuids)), self.metrics() + self.logged_by_node())
         self.assertEqual(self.vgpu("set", container.name, "--memory", "200Mi").returncode, 0)
         told = subprocess.run([VGPU, "doctor"], check=False, capture_output=True, text=True, env={
             **{name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"},
-            "VGPU_SIM": self.lab.machine}).stdout
-        self.assertIn(f"the driver knows {len(self.lab.uuids)} GPUs", told)
+            "VGPU_SIM": self.fixtures.machine}).stdout
+        self.assertIn(f"the driver knows {len(self.fixtures.uuids)} GPUs", told)
 
     def sockets(self):
-        return [str(path) for path in pathlib.Path(self.lab.folder).rglob("*") if path.is_socket()]
+        return [str(path) for path in pathlib.Path(self.fixtures.folder).rglob("*") if path.is_socket()]
 
     def test_its_sockets_go_with_it(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            node = self.node(f"--metrics-listen=unix:{self.lab.folder}/metrics.sock")
+            node = self.node(f"--metrics-listen=unix:{self.fixtures.folder}/metrics.sock")
             self.assertTrue(eventually(lambda: len(self.sockets()) == 3), self.sockets())
             node.send_signal(number)
             self.assertEqual((node.wait(20), self.sockets()), (0, []))
@@ -128,7 +128,7 @@ class Standalone(StandaloneCase):
         former.terminate()
         self.assertEqual(former.wait(20), 0)
         self.assertEqual(len(self.sockets()), 2, self.sockets())
-        self.assertTrue(self.answers(os.path.join(self.lab.folder, "registry", "socket")))
+        self.assertTrue(self.answers(os.path.join(self.fixtures.folder, "registry", "socket")))
         self.assertEqual(self.vgpu("ps").returncode, 0)
 
     def test_a_raise_by_environment_needs_the_operators_leave(self):
@@ -155,9 +155,9 @@ class Standalone(StandaloneCase):
         home = self.home("0")
         environment = {**os.environ, "XDG_RUNTIME_DIR": home,
                        "VGPU_NODE_SOCKET": os.path.join(home, "nobody")}
-        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        output(VGPU, "run", "--machine", self.fixtures.machine, "--kernel", "vgpu_burn=1000", "--", "true")
         names = [f"user{os.getpid()}-{number}" for number in range(2)]
-        programs = [subprocess.Popen([VGPU, "run", "--machine", self.lab.machine, "--name", name, "--memory", "1Gi",
+        programs = [subprocess.Popen([VGPU, "run", "--machine", self.fixtures.machine, "--name", name, "--memory", "1Gi",
                                       "--cores", "50", "--cores-max", "100", "--", BURN, "-i", "0", "60"],
                                      env=environment, stdout=subprocess.DEVNULL) for name in names]
 
@@ -194,7 +194,7 @@ class Standalone(StandaloneCase):
     def test_any_grpc_client_of_roots_lists_sets_and_watches(self):
         self.node()
         container = self.probe("VGPU_MEMORY_LIMIT=100m")
-        with grpc.insecure_channel(f"unix:{self.lab.folder}/node.sock") as channel:
+        with grpc.insecure_channel(f"unix:{self.fixtures.folder}/node.sock") as channel:
             def method(name, kind, answer):
                 return getattr(channel, kind)(
                     f"/vgpu.v1.Shares/{name}", request_serializer=lambda m: m if isinstance(m, bytes) else
@@ -225,14 +225,14 @@ class Standalone(StandaloneCase):
             self.assertEqual(refused(request), grpc.StatusCode.INVALID_ARGUMENT)
             self.assertEqual(refused(MESSAGES.vgpu__v1__SetShareRequest(name="nobody")), grpc.StatusCode.NOT_FOUND)
             self.assertEqual(refused(b"\xff\xff\xff"), grpc.StatusCode.INTERNAL)
-        self.assertEqual(os.stat(f"{self.lab.folder}/node.sock").st_mode & 0o777, 0o600)
+        self.assertEqual(os.stat(f"{self.fixtures.folder}/node.sock").st_mode & 0o777, 0o600)
         self.assertEqual(container.ask("info"), "150 150")
 
     def test_the_api_tells_what_is_held_where(self):
         self.node()
         container = self.probe("VGPU_MEMORY_LIMIT=100m")
         self.assertEqual(container.ask("alloc 40"), "0")
-        with grpc.insecure_channel(f"unix:{self.lab.folder}/node.sock") as channel:
+        with grpc.insecure_channel(f"unix:{self.fixtures.folder}/node.sock") as channel:
             method = channel.unary_unary("/vgpu.v1.Shares/List", request_serializer=lambda message: message.SerializeToString(),
                                          response_deserializer=MESSAGES.vgpu__v1__ListSharesResponse.FromString)
             (share,) = method(MESSAGES.vgpu__v1__ListSharesRequest(), timeout=10).shares
@@ -254,7 +254,7 @@ class Standalone(StandaloneCase):
     def test_whoever_is_of_no_container_is_refused(self):
         self.node()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-            peer.connect(os.path.join(self.lab.folder, "registry", "socket"))
+            peer.connect(os.path.join(self.fixtures.folder, "registry", "socket"))
             peer.send(struct.pack("=QIIQ", 0x7972747369676572, 2, os.getpid(), 0) + bytes(384))
             _, version, status, pid, _ = struct.unpack("=QIiIi", peer.recv(64))
         self.assertEqual((version, status, pid), (2, -13, 0))
@@ -263,7 +263,7 @@ class Standalone(StandaloneCase):
         """A process in the container's control group that goes around the library, as a static binary would."""
         pid = next(process["host_pid"] for process in self.shares()[container.name]["processes"])
         process = subprocess.Popen([PROBE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   env={"VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER})
+                                   env={"VGPU_SIM": self.fixtures.machine, "LD_LIBRARY_PATH": DRIVER})
 
         def end():
             process.kill()
@@ -292,11 +292,11 @@ class Standalone(StandaloneCase):
         self.assertEqual(honest.ask("alloc 2"), "0")
 
     def test_gpu_time_that_nobody_said_is_found(self):
-        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        output(VGPU, "run", "--machine", self.fixtures.machine, "--kernel", "vgpu_burn=1000", "--", "true")
         self.node()
         container = self.probe("VGPU_MEMORY_LIMIT=1g", "VGPU_CORES=30")
         process = subprocess.Popen([BURN, "-i", "0", "-m", "20", "60"], stdout=subprocess.DEVNULL,
-                                   env={"VGPU_SIM": self.lab.machine, "LD_LIBRARY_PATH": DRIVER})
+                                   env={"VGPU_SIM": self.fixtures.machine, "LD_LIBRARY_PATH": DRIVER})
 
         def end():
             process.kill()
@@ -327,7 +327,7 @@ class Standalone(StandaloneCase):
     def test_containers_get_time_slices_and_outlive_the_agent(self):
         def burn(_, bundle):
             image_add(os.path.join(bundle, "rootfs"), BURN)
-        output(VGPU, "run", "--machine", self.lab.machine, "--kernel", "vgpu_burn=1000", "--", "true")
+        output(VGPU, "run", "--machine", self.fixtures.machine, "--kernel", "vgpu_burn=1000", "--", "true")
         node = self.node()
         both = [Container(self, "vgpu-burn 60", ["VGPU_DEVICES=0", "VGPU_MEMORY_LIMIT=1g", f"VGPU_CORES={cores}"],
                           change=burn)

@@ -30,7 +30,7 @@ def agent():
             {"name": "vgpu-node", "ports": [{"name": "metrics", "containerPort": 9394}]}]}}
 
 
-class Lab:
+class Stage:
     def __init__(self, bin_dir, entry, agents=()):
         self.bin_dir, self.api = bin_dir, Api([node("n")], [entry])
         self.queries = []
@@ -55,48 +55,48 @@ def text_reply(body):
 
 
 def live(tap, bin_dir):
-    lab = Lab(bin_dir, running("runs", 10000, "n"), [agent()])
-    lab.api.rules["GET", METRICS] = text_reply(metrics("runs", 1536 << 20, 0.254))
-    code, text = lab.explain()
+    stage = Stage(bin_dir, running("runs", 10000, "n"), [agent()])
+    stage.api.rules["GET", METRICS] = text_reply(metrics("runs", 1536 << 20, 0.254))
+    code, text = stage.explain()
     tap.check("a running pod's table has what it holds and uses, by the vgpu-node of its node", differs(
         (code, [line.split() for line in text.splitlines() if line]),
         (0, [["pod", "d/runs:", "it", "runs", "on", "n"], ["CONTAINER", "GPU", "MEMORY", "CORES", "HOLDS", "USES"],
              ["c", "GPU-n-0", "10000", "MiB", "no", "limit", "1536", "MiB", "25%"]])))
-    gpu = json.loads(lab.explain("--json")[1])["gpus"][0]
+    gpu = json.loads(stage.explain("--json")[1])["gpus"][0]
     tap.check("and so has JSON", differs((gpu["memory_used_mib"], gpu["cores_used"]), (1536, 25)))
     tap.check("only pods of ours on its node are asked for, and no nodes", differs(
-        (lab.queries[0], lab.api.count("GET", "/api/v1/nodes")),
+        (stage.queries[0], stage.api.count("GET", "/api/v1/nodes")),
         ("fieldSelector=spec.nodeName%3Dn%2Cstatus.phase%3DRunning&labelSelector="
          "app.kubernetes.io%2Fpart-of%3Dvgpu%2Capp.kubernetes.io%2Fname%20in%20%28vgpu-node%2Cdas-operator-daemonset%29",
          0)))
 
 
 def unknown(tap, bin_dir):
-    lab = Lab(bin_dir, running("runs", 10000, "n"))
-    code, text = lab.explain()
+    stage = Stage(bin_dir, running("runs", 10000, "n"))
+    code, text = stage.explain()
     tap.check("without an agent it is said how to see it", differs(
         (code, "HOLDS" in text, text.splitlines()[-1]),
         (0, False, "What it holds and uses now is not known here (no pod of vgpu-node is on its node); "
                    "'vgpu ps' on node n shows it.")))
-    lab = Lab(bin_dir, running("runs", 10000, "n"), [agent()])
-    lab.api.rules["GET", METRICS] = lambda request: request.reply(403, status(403, "Forbidden", "pods/proxy is not yours"))
+    stage = Stage(bin_dir, running("runs", 10000, "n"), [agent()])
+    stage.api.rules["GET", METRICS] = lambda request: request.reply(403, status(403, "Forbidden", "pods/proxy is not yours"))
     tap.check("where it may not be asked, that is the reason", differs(
-        "(pods/proxy is not yours)" in lab.explain()[1], True))
-    lab.api.rules["GET", METRICS] = text_reply(metrics("another", 1, 1))
+        "(pods/proxy is not yours)" in stage.explain()[1], True))
+    stage.api.rules["GET", METRICS] = text_reply(metrics("another", 1, 1))
     tap.check("an agent that does not know the pod says nothing of it", differs(
-        "(vgpu-node tells of no share of it)" in json.loads(lab.explain("--json")[1])["usage_error"], True))
-    lab.api.rules["GET", METRICS] = lambda request: None
+        "(vgpu-node tells of no share of it)" in json.loads(stage.explain("--json")[1])["usage_error"], True))
+    stage.api.rules["GET", METRICS] = lambda request: None
     start = time.monotonic()
-    code, text = lab.explain()
+    code, text = stage.explain()
     tap.check("an agent that does not answer is not waited for: the rest is told", differs(
         (code, "it runs on n" in text, "is not known here" in text, time.monotonic() - start < 30), (0, True, True, True)))
 
 
 def pending(tap, bin_dir):
-    lab = Lab(bin_dir, pod("runs", 10000))
-    code, text = lab.explain("--json")
+    stage = Stage(bin_dir, pod("runs", 10000))
+    code, text = stage.explain("--json")
     tap.check("of a pod that waits nothing is asked that it does not need", differs(
-        (code, "usage_error" in json.loads(text), lab.api.count("GET", "/api/v1/nodes") > 0), (3, False, True)))
+        (code, "usage_error" in json.loads(text), stage.api.count("GET", "/api/v1/nodes") > 0), (3, False, True)))
 
 
 def main(bin_dir):

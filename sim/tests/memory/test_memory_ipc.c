@@ -9,7 +9,7 @@
 #include "export.h"
 #include "memory_fixture.h"
 
-static int wire[2];
+static int sockets[2];
 enum { FLAGS = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS };
 
 static int start(void)
@@ -43,7 +43,7 @@ static int reader(void)
         size_t free_now, total;
         int value = 0;
 
-        if (recv(wire[1], &handle, sizeof handle, 0) != (ssize_t)sizeof handle || start())
+        if (recv(sockets[1], &handle, sizeof handle, 0) != (ssize_t)sizeof handle || start())
                 return 1;
         if (cuIpcOpenMemHandle_v2(&a, handle, 0) != CUDA_ERROR_INVALID_VALUE)
                 return 2;
@@ -68,7 +68,7 @@ SIM_TEST(a_handle_opens_in_another_process)
         int value = 41, status = 0;
 
         machine_small(1, 256 * MIB, 0);
-        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, wire), 0);
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
         pid_t child = fork();
         if (child == 0)
                 _exit(reader());
@@ -80,7 +80,7 @@ SIM_TEST(a_handle_opens_in_another_process)
         GOOD(cuIpcGetMemHandle(&same, a));
         CHECK(!memcmp(&handle, &same, sizeof handle));
         CHECK_EQ(cuIpcOpenMemHandle_v2(&other, handle, FLAGS), CUDA_ERROR_INVALID_CONTEXT);
-        CHECK_EQ(send(wire[0], &handle, sizeof handle, 0), sizeof handle);
+        CHECK_EQ(send(sockets[0], &handle, sizeof handle, 0), sizeof handle);
         CHECK_EQ(waitpid(child, &status, 0), child);
         CHECK_EQ(status, 0);
         GOOD(cuMemcpyDtoH_v2(&value, a + 100, 4));
@@ -100,7 +100,7 @@ static int exporter_that_dies(void)
         if (start() || cuMemAlloc_v2(&a, 10 * MIB) || cuMemsetD8_v2(a, 1, 10 * MIB) ||
             cuIpcGetMemHandle(&handle, a))
                 return 1;
-        if (send(wire[0], &handle, sizeof handle, 0) != (ssize_t)sizeof handle)
+        if (send(sockets[0], &handle, sizeof handle, 0) != (ssize_t)sizeof handle)
                 return 2;
         kill(getpid(), SIGKILL);
         return 3;
@@ -112,9 +112,9 @@ SIM_TEST(a_killed_exporter_leaves_nothing)
         CUdeviceptr a;
 
         machine_small(1, 256 * MIB, 0);
-        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, wire), 0);
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
         CHECK_EQ(sim_in_child(exporter_that_dies), 128 + SIGKILL);
-        CHECK_EQ(recv(wire[1], &handle, sizeof handle, 0), sizeof handle);
+        CHECK_EQ(recv(sockets[1], &handle, sizeof handle, 0), sizeof handle);
         CHECK_EQ(start(), 0);
         CHECK_EQ(cuIpcOpenMemHandle_v2(&a, handle, FLAGS), CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(free_bytes(), 256 * MIB);

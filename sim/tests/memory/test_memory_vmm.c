@@ -130,7 +130,7 @@ SIM_TEST(huge_reservations_cost_nothing)
         CHECK_EQ(cuMemAddressReserve(&at, UINT64_C(1) << 60, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static int wire[2];
+static int sockets[2];
 
 static void fd_send(int fd)
 {
@@ -146,7 +146,7 @@ static void fd_send(int fd)
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(sizeof fd);
         memcpy(CMSG_DATA(header), &fd, sizeof fd);
-        CHECK_EQ(sendmsg(wire[0], &message, 0), 1);
+        CHECK_EQ(sendmsg(sockets[0], &message, 0), 1);
 }
 
 static int fd_receive(void)
@@ -159,7 +159,7 @@ static int fd_receive(void)
                                   .msg_controllen = sizeof buffer };
         int fd = -1;
 
-        if (recvmsg(wire[1], &message, 0) == 1)
+        if (recvmsg(sockets[1], &message, 0) == 1)
                 memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
         return fd;
 }
@@ -196,7 +196,7 @@ SIM_TEST(another_process_maps_an_exported_handle)
         int value = 41, fd = -1, status = 0;
 
         machine_small(1, 256 * MIB, 0);
-        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, wire), 0);
+        CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
         pid_t child = fork();
         if (child == 0)
                 _exit(importer());
@@ -216,7 +216,7 @@ SIM_TEST(another_process_maps_an_exported_handle)
         CHECK_EQ(value, 42);
         GOOD(cuMemUnmap(at, 2 * MIB));
         GOOD(cuMemRelease(handle));
-        CHECK_EQ(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)wire[0],
+        CHECK_EQ(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)sockets[0],
                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
                  CUDA_ERROR_INVALID_VALUE);
         CHECK_EQ(free_bytes(), 256 * MIB);

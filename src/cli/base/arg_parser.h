@@ -8,7 +8,7 @@
 enum {
         ARG_END = CLI_END,
         ARG_PLAIN = CLI_PLAIN, /* an argument that is no option: in `value` */
-        ARG_BAD = CLI_BAD,     /* the sentence was said; exit with scan_exit() */
+        ARG_BAD = CLI_BAD,     /* the sentence was said; exit with arg_parser_exit() */
         ARG_HELP = CLI_HELP,   /* --help: it was printed */
 };
 

@@ -159,7 +159,7 @@ static void check_space(struct doctor *doctor)
 }
 
 /* False: it was said what is wrong with it. */
-static bool share_is_sound(struct doctor *doctor, const char *path)
+static bool share_is_valid(struct doctor *doctor, const char *path)
 {
         struct region region = { 0 };
         struct share share = { 0 };
@@ -183,14 +183,14 @@ static bool share_is_sound(struct doctor *doctor, const char *path)
 static void check_shares(struct doctor *doctor)
 {
         struct vec paths = VEC_OF(char[SHARE_TEXT]);
-        size_t sound = 0;
+        size_t valid = 0;
 
         run_folder_list(&paths); /* what the dead left behind is gone now */
         for (size_t i = 0; i < paths.count; i++)
-                sound += share_is_sound(doctor, vec_at(&paths, i));
-        if (sound == paths.count)
-                doctor_say(doctor, VERDICT_OK, NULL, "%zu share%s in use", sound,
-                           sound == 1 ? " is" : "s are");
+                valid += share_is_valid(doctor, vec_at(&paths, i));
+        if (valid == paths.count)
+                doctor_say(doctor, VERDICT_OK, NULL, "%zu share%s in use", valid,
+                           valid == 1 ? " is" : "s are");
         vec_done(&paths);
 }
 

@@ -15,7 +15,7 @@ static uint64_t beyond(uint64_t has, uint64_t decided)
         return has > decided ? has - decided : 0;
 }
 
-struct hunt {
+struct search {
         const struct gpu *gpu;
         bool is_for_memory; /* else for compute */
         uint64_t largest;
@@ -32,23 +32,23 @@ static void content_of(const struct held_share *held, struct share_copy *ret_cop
 
 static void on_held(void *owner, struct held_share *held)
 {
-        struct hunt *hunt = owner;
+        struct search *search = owner;
         struct share_copy copy;
-        const int i = share_find_device(share_current(&held->share), hunt->gpu->uuid);
+        const int i = share_find_device(share_current(&held->share), search->gpu->uuid);
 
         if (i < 0 || !held->decided || held->is_going)
                 return;
         content_of(held, &copy);
         const uint64_t limit = copy.devices[i].limit_bytes;
         const uint64_t growth =
-                !hunt->is_for_memory
+                !search->is_for_memory
                         ? beyond(copy.devices[i].cores_percent, held->decided[i].cores_percent)
                 : limit != SHARE_UNLIMITED ? beyond(limit, held->decided[i].limit_bytes)
                                            : 0;
-        if (growth <= hunt->largest)
+        if (growth <= search->largest)
                 return;
-        hunt->largest = growth;
-        hunt->found = held;
+        search->largest = growth;
+        search->found = held;
 }
 
 static int cut(const struct share_fit *fit, const struct share_growth_cut *cut)
@@ -75,7 +75,7 @@ static bool yield_once(const struct share_fit *fit, const struct gpu *gpu,
                        const struct share_copy *wanted, struct share_growth_cut *ret_cut)
 {
         const struct share_sum_use whole = share_fit_total(fit, gpu);
-        struct hunt hunt = { .gpu = gpu };
+        struct search search = { .gpu = gpu };
         struct share_growth_cut taken = { .gpu = gpu };
         struct share_sum_use use;
 
@@ -84,18 +84,18 @@ static bool yield_once(const struct share_fit *fit, const struct gpu *gpu,
         const uint64_t memory = beyond(use.memory_bytes, whole.memory_bytes);
         const uint64_t cores = beyond(use.cores_percent, whole.cores_percent);
         if (memory) {
-                hunt.is_for_memory = true;
-                share_book_each(fit->book, on_held, &hunt);
+                search.is_for_memory = true;
+                share_book_each(fit->book, on_held, &search);
                 const uint64_t lack = (memory + MIB - 1) / MIB * MIB;
-                taken.memory_bytes = hunt.largest < lack ? hunt.largest : lack;
+                taken.memory_bytes = search.largest < lack ? search.largest : lack;
         }
-        if (!hunt.found && cores) {
-                hunt.is_for_memory = false;
-                share_book_each(fit->book, on_held, &hunt);
-                taken.cores_percent = (unsigned)(hunt.largest < cores ? hunt.largest : cores);
+        if (!search.found && cores) {
+                search.is_for_memory = false;
+                share_book_each(fit->book, on_held, &search);
+                taken.cores_percent = (unsigned)(search.largest < cores ? search.largest : cores);
         }
-        taken.held = hunt.found;
-        if (!hunt.found || cut(fit, &taken) < 0)
+        taken.held = search.found;
+        if (!search.found || cut(fit, &taken) < 0)
                 return false;
         *ret_cut = taken;
         return true;

@@ -38,7 +38,7 @@ static void fork_watch(void)
 }
 
 /* The lower layers call these functions of the upper ones. */
-static void wire(void)
+static void layers_connect(void)
 {
         gate_memory_on_refusal(relieve);
         gate_memory_compare_by(reconcile);
@@ -75,7 +75,7 @@ static int begin(void)
         const int r = init_has_nvml ? 0 : admission_check_by_cuda();
         if (r < 0)
                 return r;
-        wire();
+        layers_connect();
         devices_map(init_has_nvml);
         return 0;
 }
