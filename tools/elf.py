@@ -61,7 +61,7 @@ def named(data):
                for at in range(offset, offset + length, 16)]
     strings = next((value for tag, value in entries if tag == ENTRY_STRINGS), 0)
     table_offset = next((offset + strings - address for kind, offset, address, length in parts
-                  if kind == SEGMENT_LOADED and address <= strings < address + length), 0)
+                         if kind == SEGMENT_LOADED and address <= strings < address + length), 0)
     return [text_at(data, table_offset + value) for tag, value in entries if tag == ENTRY_NEEDED], loader
 
 

@@ -75,7 +75,8 @@ class StandaloneCase(FixturesCase):
         process = subprocess.Popen(
             [NODE, "--standalone", f"--run-dir={self.fixtures.folder}", f"--state-dir={self.fixtures.folder}/node",
              f"--runtime-state={self.fixtures.state}", *options],
-            env={**os.environ, "VGPU_RUN_FOLDERS": self.users, "VGPU_SIM": self.fixtures.machine, "LD_LIBRARY_PATH": DRIVER, **environment}, stderr=log)
+            env={**os.environ, "VGPU_RUN_FOLDERS": self.users, "VGPU_SIM": self.fixtures.machine,
+                 "LD_LIBRARY_PATH": DRIVER, **environment}, stderr=log)
 
         def end():
             process.kill()

@@ -124,7 +124,8 @@ class Names(StandaloneCase):
         home = self.home(user)
         try:
             process = subprocess.Popen(
-                [VGPU, "run", "--machine", self.fixtures.machine, "--name", name, *words, "--", BURN, "-i", "0", "-m", "64", "60"],
+                [VGPU, "run", "--machine", self.fixtures.machine, "--name", name, *words, "--", BURN, "-i", "0",
+                 "-m", "64", "60"],
                 env={"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": home}, user=int(user), group=int(user), extra_groups=[],
                 stdout=subprocess.DEVNULL)
         except PermissionError:

@@ -63,13 +63,14 @@ class Own(FixturesCase):
             self.assertEqual(done.stdout, ",".join(given) + "\n", done.stderr)
 
     def test_devices_named_one_by_one_are_all_it_gets(self):
-        done = self.fixtures.run(ask("info", "uuid"), env=(f"MANAGER_VISIBLE_DEVICE_0={self.fixtures.uuids[1]}", "VGPU_MEMORY_0=100m"))
+        done = self.fixtures.run(ask("info", "uuid"), env=(
+            f"MANAGER_VISIBLE_DEVICE_0={self.fixtures.uuids[1]}", "VGPU_MEMORY_0=100m"))
         self.assertEqual(done.stdout, f"0\n100 100\n{self.fixtures.uuids[1]}\n", done.stderr)
 
     def test_names_of_others_pass(self):
         done = self.fixtures.run(ask("info"), env=("VGPU_MEMORY=100m", "VGPU_MEMORY_SERVICE_HOST=10.0.0.1",
-                                              "VGPU_CORES_PORT_443_TCP_ADDR=10.0.0.1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
-                                              "LOGGER_LEVEL=9"))
+                                                   "VGPU_CORES_PORT_443_TCP_ADDR=10.0.0.1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",
+                                                   "LOGGER_LEVEL=9"))
         self.assertEqual(done.stdout, "0\n100 100\n", done.stderr)
         self.assertIn("LOGGER_LEVEL", done.stderr)
 
@@ -151,7 +152,8 @@ class Own(FixturesCase):
         self.assertIn("unknown variable 'VGPU_FOO'", log.read_text(encoding="utf-8"))
 
     def test_numbers_of_gpus_have_no_gap(self):
-        done = self.fixtures.run("echo started", env=(f"MANAGER_VISIBLE_DEVICE_1={self.fixtures.uuids[0]}", "CUDA_MEM_LIMIT_1=1g"))
+        done = self.fixtures.run("echo started", env=(
+            f"MANAGER_VISIBLE_DEVICE_1={self.fixtures.uuids[0]}", "CUDA_MEM_LIMIT_1=1g"))
         self.assertEqual(done.stdout, "")
         self.assertIn("MANAGER_VISIBLE_DEVICE_1 names GPU 1, and nothing names GPU 0", done.stderr)
 
@@ -235,7 +237,7 @@ class AgentsCdi(FixturesCase):
         os.environ["VGPU_RUNTIME_CDI"] = folder
         self.addCleanup(os.environ.pop, "VGPU_RUNTIME_CDI")
         done = self.fixtures.run("echo $ALL $ONE; ls /dev/nvidia0 /driver; dd if=/dev/nvidia0 bs=1 count=3 | busybox wc -c",
-                            annotations=pod("cdi"))
+                                 annotations=pod("cdi"))
         self.assertEqual(done.stdout, "1 2\n/dev/nvidia0\n/driver\n3\n", done.stderr)
         answer.cdi_devices[0] = "nvidia.com/gpu=one"
         done = self.fixtures.run("id", annotations=pod("cdi"))

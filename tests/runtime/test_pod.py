@@ -53,7 +53,7 @@ class Pod(FixturesCase):
     def test_visible_devices_are_the_shares_and_not_the_images(self):
         uid = self.share(gpu=1)
         done = self.fixtures.run(SHOW, annotations=pod(uid), env=("NVIDIA_VISIBLE_DEVICES=all",
-                                                             "GPU_DEVICES_UUID=GPU-forged", "VGPU_SIM=/tmp/x"))
+                                                                  "GPU_DEVICES_UUID=GPU-forged", "VGPU_SIM=/tmp/x"))
         lines = done.stdout.split("\n")
         for name in ("NVIDIA_VISIBLE_DEVICES", "VGPU_DEVICES"):
             self.assertEqual([x for x in lines if x.startswith(name + "=")], [f"{name}={self.fixtures.uuids[1]}"])
@@ -73,7 +73,7 @@ class Pod(FixturesCase):
     def test_a_read_only_root(self):
         uid = self.share(50)
         done = self.fixtures.run("mv /etc /x 2>/dev/null && echo moved; " + ask("info"), annotations=pod(uid),
-                            change=lambda config, _: config["root"].update(readonly=True))
+                                 change=lambda config, _: config["root"].update(readonly=True))
         self.assertEqual(done.stdout, "0\n50 50\n", done.stderr)
 
     def test_what_the_image_preloads_stands_behind_ours(self):
@@ -231,7 +231,8 @@ class Pod(FixturesCase):
     def test_containers_of_one_pod_by_name(self):
         uid = self.share(30, gpu=0, container="init")
         self.fixtures.share(uid, "sidecar", 70, 3)
-        for name, answer in (("init", f"0\n30 30\n{self.fixtures.uuids[0]}\n"), ("sidecar", f"0\n70 70\n{self.fixtures.uuids[3]}\n")):
+        for name, answer in (("init", f"0\n30 30\n{self.fixtures.uuids[0]}\n"),
+                             ("sidecar", f"0\n70 70\n{self.fixtures.uuids[3]}\n")):
             done = self.fixtures.run(ask("info", "uuid"), annotations=pod(uid, name))
             self.assertEqual(done.stdout, answer, done.stderr)
 

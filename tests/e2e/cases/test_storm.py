@@ -65,7 +65,7 @@ def believes(cluster, free):
     for uuid, (memory, cores, parts) in free.items():
         def ask(mib, percent, uuid=uuid):
             return fits_on(names, uuid, {"nvidia.com/vgpu": "1", "nvidia.com/gpumem": str(mib),
-                                          "nvidia.com/gpucores": str(percent)})
+                                         "nvidia.com/gpucores": str(percent)})
         if not parts:
             answers, wanted = [ask(1, 1)], [False]
         else:
