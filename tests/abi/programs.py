@@ -53,7 +53,7 @@ def main(*programs):
                 unnamed.append(f"{name} --{option}")
     tap.check("--help and -h print one text, on standard output", helps)
     tap.check("--version names program and release", versions)
-    tap.check("what is wrong is told in one line, with status 2", [r for r in refusals if r])
+    tap.check("a wrong command line is reported in one line, with status 2", [r for r in refusals if r])
     tap.check("that line names the option", unnamed)
     tap.done()
 

@@ -85,7 +85,7 @@ def main(tool, rows, build):
     tap.check("what holds is counted", expected(report(tool, [0, 0]), 0, "2 passed, 0 failed, 0 skipped"))
     tap.check("what fails twice has failed", expected(report(tool, [0, 2]), 1, "1 passed, 1 failed, 0 skipped",
                                                       "not ok 1 - a case"))
-    tap.check("what fails once is named, and no case of it is told as failed", expected(
+    tap.check("what fails once is named, and no case of it is reported as failed", expected(
         report(tool, [1, 0]), 0, "2 passed, 0 failed, 0 skipped", "unsteady: build: t0: the host is busy",
         "| not ok 1 - a case"))
     tap.check("what fails once and has no row has failed", expected(

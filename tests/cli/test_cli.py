@@ -36,7 +36,7 @@ class Words(Case):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("Usage: vgpu", done.stderr)
 
-    def test_mistyped_words_get_the_nearest_one(self):
+    def test_mistyped_arguments_get_the_nearest_name(self):
         self.refuses(vgpu("rn"), 2, "did you mean 'run'")
         self.refuses(vgpu("smi"), 2, "did you mean 'sim'")
         self.refuses(vgpu("sim", "creat"), 2, "did you mean 'create'")
@@ -121,7 +121,7 @@ class Words(Case):
                                   text=True, check=False)
             self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), words)
 
-    def test_what_is_wrong_with_a_command_line_is_told_before_the_cluster_is_asked(self):
+    def test_a_wrong_command_line_is_refused_before_the_cluster_is_asked(self):
         for words, sentence in (
                 ("explain pod a --domain A_b", "'A_b' is no domain"),
                 ("explain pod a --namespace B/c", "--namespace 'B/c' is no name"),

@@ -107,7 +107,7 @@ class Doctor(Case):
             file.write("not a region")
         self.says("environment", "not a region", CUDA_DEVICE_MEMORY_SHARED_CACHE=path, VGPU_REGION=path)
 
-    def test_bad_words(self):
+    def test_bad_arguments(self):
         self.refuses(vgpu("doctor", "now"), 2, "unexpected argument 'now'")
         self.refuses(vgpu("doctor", "--jason"), 2, "no option '--jason'")
 

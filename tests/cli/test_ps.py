@@ -198,7 +198,7 @@ class Ps(ShareCase):
         (second,) = [line for line in lines if "python3" in line and line.startswith("one ")]
         self.assertEqual(lines[0].index("PROGRAM"), second.index("python3"))
 
-    def test_bad_words(self):
+    def test_bad_arguments(self):
         self.refuses(self.vgpu("ps", "one"), 2, "unexpected argument 'one'")
         self.refuses(self.vgpu("ps", "--user", "nosuch"), 2, "there is no user 'nosuch'")
         self.refuses(self.vgpu("top", "--once", "--user", "nosuch"), 2, "there is no user 'nosuch'")

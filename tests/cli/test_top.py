@@ -160,7 +160,7 @@ class Top(ShareCase):
         for part in ("vgpu top", "one", "two", "100/1024M", "by memory", "filter: ", "leave", "Tesla T4"):
             self.assertIn(part, text)
 
-    def test_bad_words(self):
+    def test_bad_arguments(self):
         self.refuses(self.vgpu("top", "--once", "--interval", "0"), 2, "interval")
         self.refuses(self.vgpu("top", "--once", "--sort", "age"), 2, "cores, memory or name")
         self.refuses(self.vgpu("top", "--once", "--color", "blue"), 2, "auto, always or never")

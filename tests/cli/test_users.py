@@ -122,7 +122,7 @@ class Users(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn("only root", done.stderr)
 
-    def test_a_user_is_told_that_only_root_sees_others(self):
+    def test_a_user_reads_that_only_root_sees_others(self):
         home = f"{self.users}/{ALICE}"
         os.mkdir(home, 0o700)
         os.chown(home, ALICE, ALICE)

@@ -70,7 +70,7 @@ def samples_limited(clients):
         limited(clients, sample(name), cwd=os.path.dirname(sample(name))).expect(status=0)
 
 
-@check("a client that wants more than its limit is told that memory is out")
+@check("a client beyond its limit gets out of memory")
 def refused(clients):
     result = limited(clients, sample("hold"), str(3072 * MIB), stdin="")
     if result.status == 0 or "holding" in result.text:

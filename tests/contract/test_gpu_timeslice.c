@@ -130,7 +130,7 @@ TEST(a_timeslice_that_is_granted_early_begins_when_it_says)
         bench_close(&bench);
 }
 
-TEST(whoever_drains_says_so_and_until_when)
+TEST(a_draining_tenant_reports_when_it_will_be_done)
 {
         struct bench bench;
         const uint64_t now_ns = clock_now_ns();
@@ -302,7 +302,7 @@ int main(void)
                    CASE(a_holder_without_deadline_comes_and_goes_without_ringing),
                    CASE(a_timeslice_ends_at_its_deadline_and_says_so),
                    CASE(a_timeslice_that_is_granted_early_begins_when_it_says),
-                   CASE(whoever_drains_says_so_and_until_when),
+                   CASE(a_draining_tenant_reports_when_it_will_be_done),
                    CASE(a_recalled_timeslice_is_over_at_once),
                    CASE(a_waiting_tenant_asks_and_goes_on_when_it_is_granted),
                    CASE(an_arbiter_that_never_answers_is_missed_once_and_rung_for),

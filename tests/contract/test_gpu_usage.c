@@ -47,7 +47,7 @@ TEST(what_ended_processes_did_is_still_their_share_s)
         CHECK_EQ(tenths(parts[0].used), 40);
 }
 
-TEST(what_strangers_take_is_outside_and_lost_to_whoever_had_work)
+TEST(time_of_strangers_is_outside_and_lost_to_shares_with_work)
 {
         struct gpu_usage gpu = {
                 .busy = 100, .outside = 50, .is_busy_told = true, .is_told = true
@@ -61,7 +61,7 @@ TEST(what_strangers_take_is_outside_and_lost_to_whoever_had_work)
         CHECK_EQ(tenths(gpu.outside), 500);
 }
 
-TEST(without_the_driver_s_word_on_processes_the_sum_is_within_the_gpu_s)
+TEST(without_figures_of_processes_the_sum_is_scaled_to_the_gpu)
 {
         struct gpu_usage gpu = { .busy = 80, .is_busy_told = true };
         struct gpu_usage_part parts[] = { { .own = 40 }, { .own = 120 } };
@@ -80,6 +80,6 @@ int main(void)
         return RUN(CASE(a_share_s_wall_time_is_not_what_the_driver_ran_for_it),
                    CASE(where_both_say_the_same_the_finer_figure_stands),
                    CASE(what_ended_processes_did_is_still_their_share_s),
-                   CASE(what_strangers_take_is_outside_and_lost_to_whoever_had_work),
-                   CASE(without_the_driver_s_word_on_processes_the_sum_is_within_the_gpu_s));
+                   CASE(time_of_strangers_is_outside_and_lost_to_shares_with_work),
+                   CASE(without_figures_of_processes_the_sum_is_scaled_to_the_gpu));
 }

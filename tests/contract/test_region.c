@@ -378,7 +378,7 @@ TEST(charges_add_up_while_processes_work_and_die)
         region_close(&region);
 }
 
-TEST(a_word_written_by_hand_is_noticed)
+TEST(a_forged_atomic_word_is_noticed)
 {
         struct region region;
 
@@ -415,7 +415,7 @@ TEST(a_slot_that_was_taken_away_is_noticed)
         region_close(&region);
 }
 
-TEST(a_deleted_and_a_replaced_region_are_told_apart)
+TEST(a_deleted_and_a_replaced_region_are_distinguished)
 {
         char path[64];
         struct region region, other;
@@ -438,9 +438,9 @@ TEST(a_deleted_and_a_replaced_region_are_told_apart)
 int main(void)
 {
         return RUN(CASE(charges_add_up_while_processes_work_and_die),
-                   CASE(a_word_written_by_hand_is_noticed),
+                   CASE(a_forged_atomic_word_is_noticed),
                    CASE(a_slot_that_was_taken_away_is_noticed),
-                   CASE(a_deleted_and_a_replaced_region_are_told_apart),
+                   CASE(a_deleted_and_a_replaced_region_are_distinguished),
                    CASE(a_charge_that_fits_is_taken_and_one_byte_more_is_refused),
                    CASE(a_limit_below_what_is_held_refuses_and_takes_nothing_away),
                    CASE(a_device_and_its_virtual_memory_are_apart_and_both_are_left_empty),

@@ -174,7 +174,7 @@ TEST(a_link_instead_of_the_share_file_is_no_share)
         fixture_remove(&fixture);
 }
 
-TEST(a_pipe_instead_of_it_keeps_nobody_waiting)
+TEST(a_pipe_instead_of_the_file_does_not_block)
 {
         struct fixture fixture;
         struct share_copy copy;
@@ -332,7 +332,7 @@ int main(void)
         return RUN(CASE(a_share_is_found_with_its_user_and_what_it_says),
                    CASE(a_user_is_called_by_name), CASE(both_forms_of_a_folders_name_count),
                    CASE(links_are_not_followed), CASE(a_link_instead_of_the_share_file_is_no_share),
-                   CASE(a_pipe_instead_of_it_keeps_nobody_waiting),
+                   CASE(a_pipe_instead_of_the_file_does_not_block),
                    CASE(what_others_can_write_to_is_passed_over),
                    CASE(a_folder_in_anothers_name_is_passed_over), CASE(odd_names_are_passed_over),
                    CASE(no_more_shares_of_a_user_are_read_than_allowed),

@@ -110,9 +110,9 @@ def libraries(tap):
         tap.check("a program's libraries are found in the sysroot, and theirs", "" if found == wanted else str(found))
         found = elf.needed_in(root, root + "/prog", is_whole=False)
         wanted = {"/lib/ld-linux-aarch64.so.1", "/lib/aarch64-linux-gnu/libone.so.1"}
-        tap.check("those that it names itself are told apart", "" if found == wanted else str(found))
+        tap.check("those that it names itself are distinguished", "" if found == wanted else str(found))
         os.remove(root + "/usr/lib/aarch64-linux-gnu/libtwo.so.2")
-        tap.check("a library that is nowhere is told", refused(lambda: oci.needed(root + "/prog", root=root)))
+        tap.check("a missing library is reported", refused(lambda: oci.needed(root + "/prog", root=root)))
 
 
 def real(tap):

@@ -169,7 +169,7 @@ def main():
     tap.check("a build's folder in a package is named, and no checksums are left", with_folder(path_in_package))
     tap.check("and so is one in the image", with_folder(path_in_image))
     tap.check("a file with another mode is named", with_folder(mode_in_package))
-    tap.check("a build that fails shows its last words", with_folder(failing_build))
+    tap.check("a build that fails shows its last lines", with_folder(failing_build))
     tap.done()
 
 

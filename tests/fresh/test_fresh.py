@@ -111,7 +111,7 @@ class Counting(Case):
         line = "3 passed, 2 failed, 0 skipped"
         self.assertEqual(self.run_rows((f"echo '{line}'; false",))[0], line)
 
-    def test_warnings_are_told(self):
+    def test_warnings_are_reported(self):
         self.assertIn("; 2 warnings; ", self.run_rows(("echo 'a.c:1:1: warning: x'; echo 'b.c:1:1: warning: x'",))[1])
 
     def test_the_suites_of_a_change_and_of_the_night_differ(self):

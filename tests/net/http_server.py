@@ -173,7 +173,7 @@ def files(tap, peer):
         old.close()
         tap.check("… and what is connected goes on", differs(b"/still" in answer, True))
         status, said = program.stop()
-        tap.check("both are told", differs(
+        tap.check("both changes are reported", differs(
             (status, any("cannot" in l for l in said.splitlines()), said.splitlines()[-1]),
             (0, True, "changed")))
 

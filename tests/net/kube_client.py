@@ -23,7 +23,7 @@ def first_list(tap, api, watcher):
     tap.check("the next page goes on where the last one ended",
               differs(request.parameter("continue"), "x%2Fy%2Bz"))
     request.reply(200, page(10, [thing("c", 3)]))
-    tap.check("all that there is is told, then that it is all", differs(
+    tap.check("all objects are reported, then that they are all", differs(
         watcher.next(4), ["added d/a u-a 1", "added d/b u-b 2", "added d/c u-c 3", "synced"]))
     request = api.next()
     tap.check("the watch begins where the list ended, with bookmarks", differs(
@@ -38,7 +38,7 @@ def events(tap, api, watcher, request):
                    event("ADDED", thing("d", 13)), event("MODIFIED", thing("c", 3)),
                    event("BOOKMARK", {"metadata": {"resourceVersion": "20"}})):
         request.data(change)
-    tap.check("changes are told, and what did not change is not", differs(
+    tap.check("changes are reported, and what did not change is not", differs(
         watcher.next(3), ["modified d/a u-a 11", "deleted d/b u-b 12", "added d/d u-d 13"]))
     text = json.dumps(event("MODIFIED", thing("a", 21, note="x" * 50000))).encode()
     for at in range(0, len(text), 7777):
@@ -129,7 +129,7 @@ def bad_list(tap, api, watcher, request):
     told = {line.split()[1]: line.split()[0] for line in lines if line.startswith(("added", "modified"))}
     named = {line.split()[2]: "left out" in line for line in lines if line.startswith("bad")}
     for i, what in enumerate(BAD):
-        tap.check(f"in a list, one with {what} is told tamed, and named", differs(
+        tap.check(f"in a list, one with {what} is reported tamed, and named", differs(
             (told.get(f"d/bad{i}"), named.get(f"d/bad{i}")), ("added", False)))
     for i, what in enumerate(LEFT_OUT, len(BAD)):
         tap.check(f"in a list, one that is {what} is left out, and named", differs(
@@ -137,7 +137,7 @@ def bad_list(tap, api, watcher, request):
     tap.check("… and so is one that is too large, or has no name", differs(
         (told.get("d/large"), named.get("d/large"), named.get("an"), told.get("d/last")),
         (None, True, True, "modified")))
-    tap.check("… and all others are told", differs(
+    tap.check("… and all others are reported", differs(
         [i for i in range(len(BAD) + len(LEFT_OUT)) if told.get(f"d/good{i}") != "added"], []))
     request = api.next()
     tap.check("… and the watch goes on from there", differs(
@@ -195,7 +195,7 @@ def gone(tap, api, watcher, request):
     request.reply(200, page(41, [thing("c", 39), thing("e", 40)], more="n"))
     api.next().reply(200, page(41, [thing("d", 13, uid="u-other")]))
     lines = watcher.next(7)
-    tap.check("what changed meanwhile is told: modified, new, replaced, vanished", differs(
+    tap.check("what changed meanwhile is reported: modified, new, replaced, vanished", differs(
         (lines[0], lines[1].split()[0], sorted(lines[2:6]), lines[6]),
         ("modified d/c u-c 39", "trouble",
          ["added d/d u-other 13", "added d/e u-e 40", "deleted d/a u-a -", "deleted d/d u-d -"],
@@ -269,7 +269,7 @@ def calls(tap, api, peer, config):
     out, _ = run("call", config, "GET", "/x", answers=[lambda request: request.reset()] * 4)
     tap.check("tries end", differs(out.startswith("0 [] "), True))
     out, _ = run("call", config, "GET", "/x", answers=[lambda r: None, answer(200, thing("n", 1))])
-    tap.check("a try that hangs is given up", differs(out, "200 []"))
+    tap.check("a try that hangs is abandoned", differs(out, "200 []"))
     out, seen = run("update", config, "/api/v1/nodes/n", "k", "v", answers=[
         answer(200, thing("n", 1)), answer(409, status(409, "Conflict", "modified")),
         answer(200, thing("n", 2)), answer(200, thing("n", 3))])

@@ -121,7 +121,7 @@ def run(tap, peer, cluster, config):
     cluster.ask("POST", MAPS, config_map("new"))
     cluster.ask("DELETE", f"{MAPS}/m-7")
     lines = take(watcher, lambda line: line.startswith("deleted"))
-    tap.check("changes are told as they happen", differs(
+    tap.check("changes are reported as they happen", differs(
         [line.split()[:2] for line in lines], [["added", "default/new"], ["deleted", "default/m-7"]]))
 
     writers = [subprocess.Popen([peer, "update", config, f"{MAPS}/new", f"key-{i}", "v"],

@@ -177,13 +177,13 @@ def crowd(tap, node, runtime, messages_of):
 
 
 def refusals(tap, runtime):
-    tap.check("a container that was given nothing has nothing", differs(
+    tap.check("a container without an allocation has no share", differs(
         runtime.ask("uid-crowd-0", "plain"), ("NOT_FOUND", "container 'plain' was given no share")))
     tap.check("a pod that was not seen may come yet", differs(runtime.ask("uid-nobody")[0], "UNAVAILABLE"))
     tap.check("an allocation that was copied from another pod gives nothing", differs(
         runtime.ask("uid-copied")[0], "FAILED_PRECONDITION"))
     tap.check("nor one for another node", differs(runtime.ask("uid-elsewhere")[0], "FAILED_PRECONDITION"))
-    tap.check("a slip in the container's environment is told", [] if "CUDA_MEM_OVERSOLD: 'ture'" in runtime.ask(
+    tap.check("a misspelled variable of the container is reported", [] if "CUDA_MEM_OVERSOLD: 'ture'" in runtime.ask(
         "uid-slip")[1] else [str(runtime.ask("uid-slip"))])
     tap.check("a request without a name is refused", differs(runtime.ask("")[0], "INVALID_ARGUMENT"))
 
@@ -218,7 +218,7 @@ def resizes(tap, node, api, runtime):
     later["status"]["message"] = "the pod's heart beats"
     api.put(later)
     time.sleep(0.5)
-    tap.check("what vgpu set has said is not undone by the next word of the pod", differs(
+    tap.check("a change by vgpu set is not undone by the pod's next update", differs(
         runtime.memory("uid-crowd-2"), 70))
 
 
@@ -240,7 +240,7 @@ def growth(tap, node, api, runtime):
         sum(runtime.memory(f"uid-{name}") or 0 for name in here), GPU_MIB))
     tap.check("the decision follows, for the scheduler", differs(
         eventually(lambda: decided("grown") == runtime.memory("uid-grown"), 5), True))
-    tap.check("the pod is told", differs(
+    tap.check("the pod gets an event", differs(
         eventually(lambda: any(event["reason"] == "GrowthRevoked" and
                                event["involvedObject"]["name"] == "grown" for event in api.events), 5), True))
     api.put(pod("beyond", [node.uuids[6]], 39000, cores=0), "ADDED")

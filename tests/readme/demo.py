@@ -75,7 +75,7 @@ def main():
             break
         least = -100 if is_busy and attempt == TRIES - 1 else -POINTS
         if not compute_wrong(text, least) or not is_busy:
-            tap.check("each share gets the time it was given, before and after the change", compute_wrong(text, least))
+            tap.check("each share gets its GPU time, before and after the change", compute_wrong(text, least))
             break
     tap.check("the program ends well, without errors, and nvidia-smi sees its memory", program_wrong(status, text))
     tap.check("each share sees its own limit, and holds no more", memory_wrong(text))

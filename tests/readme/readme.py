@@ -287,7 +287,7 @@ def type_all(tap, page, shell, environment, has_smi):
             if "--write" not in sys.argv:
                 tap.check(name, wrong)
             if command.startswith("vgpu top"):
-                tap.check(f"{page} {number}: the shares get what they were given", counted(environment))
+                tap.check(f"{page} {number}: the shares get their GPU time", counted(environment))
         printed.append(lines)
     return printed
 

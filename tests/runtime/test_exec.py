@@ -100,7 +100,7 @@ class Exec(FixturesCase):
         done = self.exec(name, "echo plain", env=("PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all"))
         self.assertEqual((done.stdout, done.text), ("plain\n", done.before), done.stderr)
 
-    def test_words_instead_of_a_file(self):
+    def test_arguments_instead_of_a_file(self):
         """The runtime behind has the completed configuration."""
         done = self.fixtures.call("exec", self.start_with_share(), "/bin/sh", "-c", ask("info", "alloc 102"))
         self.assertEqual(done.stdout, f"0\n100 100\n{OUT_OF_MEMORY}\n", done.stderr)

@@ -73,7 +73,7 @@ class Install(unittest.TestCase):
         self.install("--containerd", str(path))
         return path
 
-    def test_containerd_is_told_once(self):
+    def test_containerd_is_configured_once(self):
         for text, plugin in ((VERSION_2, "io.containerd.grpc.v1.cri"), (VERSION_3, "io.containerd.cri.v1.runtime")):
             path = self.configure(text)
             added = path.read_text()
@@ -92,12 +92,12 @@ class Install(unittest.TestCase):
             self.assertIn("is not of version 2 or 3", self.install("--containerd", str(path), status=1))
             self.assertEqual(path.read_text(), text)
 
-    def test_crio_is_told(self):
+    def test_crio_is_configured(self):
         path = self.folder / "vgpu.conf"
         self.install("--crio", str(path))
         self.assertIn(f'runtime_path = "{self.to}/current/sbin/vgpu-runtime"', path.read_text())
 
-    def test_wrong_words(self):
+    def test_wrong_arguments(self):
         for words, text in ((("here",), "has options only"), (("--to", "relative"), "a path from the root"),
                             (("--crio", "x"), "a path from the root"), (("--nonsense",), "--nonsense")):
             self.assertIn(text, self.install(*words, status=2))

@@ -92,7 +92,7 @@ class Names(StandaloneCase):
         self.assertEqual(code, 1)
         self.assertIn("nobody", said)
 
-    def test_a_name_that_two_have_is_told_apart_by_id(self):
+    def test_equal_names_are_distinguished_by_id(self):
         self.node()
         first, second = self.docker("web"), self.podman("web")
         self.assertTrue(eventually(lambda: f"{second.name[:12]} has share" in self.logged_by_node()))
@@ -166,7 +166,7 @@ class Names(StandaloneCase):
         self.assertEqual(self.set(f"{USER}/{TRAIN}", "3Gi"), (0, ""))
         self.assertEqual(self.limit_of(USER, TRAIN), [3 * GIB])
 
-    def test_one_name_of_two_users_is_told_apart(self):
+    def test_equal_names_of_two_users_are_distinguished(self):
         self.node()
         for user in (USER, OTHER):
             self.run_as(user, TRAIN, "--memory", "1Gi")

@@ -74,7 +74,7 @@ class Own(FixturesCase):
         self.assertEqual(done.stdout, "0\n100 100\n", done.stderr)
         self.assertIn("LOGGER_LEVEL", done.stderr)
 
-    def test_mistakes_are_told_and_nothing_starts(self):
+    def test_mistakes_are_reported_and_nothing_starts(self):
         for variable, words in (("VGPU_MEMORY_LIMIT=lots", "VGPU_MEMORY_LIMIT"),
                                 ("NVIDIA_VISIBLE_DEVICES=9", "no GPU '9'"),
                                 ("CUDA_CORE_LIMIT=120", "CUDA_CORE_LIMIT"),

@@ -42,7 +42,7 @@ class Pod(FixturesCase):
         self.assertEqual((asked.pod_uid, asked.namespace, asked.pod, asked.container),
                          (uid, "default", f"pod-{uid}", "main"))
 
-    def test_cri_o_says_it_in_other_words(self):
+    def test_annotations_of_cri_o_are_read(self):
         uid = self.share(60)
         done = self.fixtures.run(ask("info"), annotations={
             "io.kubernetes.cri-o.ContainerType": "container", "io.kubernetes.pod.uid": uid,

@@ -85,7 +85,7 @@ class Standalone(StandaloneCase):
         self.assertTrue(eventually(lambda: self.vgpu("set", name[:12], "--memory", "12Gi").returncode == 0 and
                                    again.ask("info") == "12288 12288"), again.ask("info"))
 
-    def test_a_simulated_machine_needs_no_further_word(self):
+    def test_a_simulated_machine_needs_no_further_options(self):
         """No LD_LIBRARY_PATH for vgpu-node, no --sim-driver for vgpu-runtime: both find the driver beside them."""
         self.fixtures.configure(f"--sim={self.fixtures.machine}")
         self.addCleanup(self.fixtures.configure, f"--sim={self.fixtures.machine}", f"--sim-driver={DRIVER}")
@@ -251,7 +251,7 @@ class Standalone(StandaloneCase):
         done = container.exec("/bin/sh", "-c", "echo pids | probe")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_whoever_is_of_no_container_is_refused(self):
+    def test_a_process_of_no_container_is_refused(self):
         self.node()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
             peer.connect(os.path.join(self.fixtures.folder, "registry", "socket"))

@@ -28,9 +28,9 @@ def refused(tap, bin_dir):
         members = waits(api, *(pod(f"m{i}", 10000) for i in range(4)))
         api.rules["POST", BINDING.format("m1")] = lambda request: request.reply(
             403, status(403, "Forbidden", "not this one"))
-        tap.check("a member whose Binding is refused is told why, and the others are bound", differs(
+        tap.check("a member whose Binding is refused gets the reason, and the others are bound", differs(
             [scheduler.place(entry) for entry in members], ["", "not this one", "", ""]))
-        tap.check("what it was given is free again at once", differs(scheduler.filter(members[1]), ["n"]))
+        tap.check("its allocation is free at once", differs(scheduler.filter(members[1]), ["n"]))
         other = waits(api, pod("other", 10000))[0]
         del api.rules["POST", BINDING.format("m1")]
         tap.check("it is bound at the next try, and then the GPU is full",

@@ -84,7 +84,7 @@ def nobody(tap, bin_dir):
         api.tell("ADDED", high)
         scheduler.filter(high)
         events = "/api/v1/namespaces/d/events"
-        tap.check("where no other set is, the pod is told which PDB", "" if eventually(
+        tap.check("where no other set is, an event of the pod names the PDB", "" if eventually(
             lambda: api.count("POST", events)) else "no Event")
         tap.check("and nobody goes", differs((evictions.tried, scheduler.filter(high)), ([], [])))
         with api.lock:
@@ -115,7 +115,7 @@ def blind(tap, bin_dir):
     api.rules["GET", "/apis/policy/v1/namespaces/d/poddisruptionbudgets"] = lambda request: request.reply(
         403, status(403, "Forbidden", "not yours"))
     with Scheduler(bin_dir, api) as scheduler:
-        tap.check("where PDBs may not be read, the API server's word on each one holds", differs(
+        tap.check("where PDBs may not be read, the API server decides on each eviction", differs(
             (asks(api, scheduler), sorted(evictions.gone)), (True, ["one", "two"])))
 
 

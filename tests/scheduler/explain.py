@@ -88,7 +88,7 @@ def unknown(tap, bin_dir):
     stage.api.rules["GET", METRICS] = lambda request: None
     start = time.monotonic()
     code, text = stage.explain()
-    tap.check("an agent that does not answer is not waited for: the rest is told", differs(
+    tap.check("an agent that does not answer is not waited for: the other facts are printed", differs(
         (code, "it runs on n" in text, "is not known here" in text, time.monotonic() - start < 30), (0, True, True, True)))
 
 

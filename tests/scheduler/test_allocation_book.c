@@ -78,7 +78,7 @@ TEST(a_copied_uuid_is_the_firsts)
 }
 
 /* A StatefulSet's pod, deleted and made again: the old one may be told of last. */
-TEST(a_name_is_the_newest_ones)
+TEST(a_reused_name_belongs_to_the_newest)
 {
         note("u1", "");
         json_t *again =
@@ -101,5 +101,5 @@ TEST(a_name_is_the_newest_ones)
 int main(void)
 {
         return RUN(CASE(a_container_is_found_by_its_pod_and_by_its_uuid),
-                   CASE(a_copied_uuid_is_the_firsts), CASE(a_name_is_the_newest_ones));
+                   CASE(a_copied_uuid_is_the_firsts), CASE(a_reused_name_belongs_to_the_newest));
 }

@@ -72,7 +72,7 @@ static bool counts(json_t *pdb, json_t *pod)
         return does;
 }
 
-TEST(pods_that_are_not_well_go_without_a_word_where_the_api_server_lets_them)
+TEST(unhealthy_pods_need_no_budget_where_the_policy_allows_it)
 {
         CHECK(counts(pdb_of(1, 2, 1, "IfHealthyBudget"), pod_of("Running", true, 0)));
         CHECK(!counts(pdb_of(1, 2, 1, "IfHealthyBudget"), pod_of("Pending", false, 0)));
@@ -103,8 +103,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_empty_selector_chooses_all_and_none_chooses_nobody),
                 cmocka_unit_test(labels_and_expressions_must_all_hold),
-                cmocka_unit_test(
-                        pods_that_are_not_well_go_without_a_word_where_the_api_server_lets_them),
+                cmocka_unit_test(unhealthy_pods_need_no_budget_where_the_policy_allows_it),
                 cmocka_unit_test(the_most_important_of_those_who_may_not_go_together_is_spared),
         };
 

@@ -124,7 +124,7 @@ TEST(a_pod_goes_where_its_node_policy_prefers)
         }
 }
 
-TEST(what_cannot_be_asked_is_told)
+TEST(an_invalid_question_is_answered_with_an_error)
 {
         static const char *const bad[] = {
                 "{}",
@@ -155,7 +155,8 @@ int main(void)
                                                 before, after),
                 cmocka_unit_test_setup_teardown(a_pod_goes_where_its_node_policy_prefers, before,
                                                 after),
-                cmocka_unit_test_setup_teardown(what_cannot_be_asked_is_told, before, after),
+                cmocka_unit_test_setup_teardown(an_invalid_question_is_answered_with_an_error,
+                                                before, after),
         };
 
         return cmocka_run_group_tests(cases, NULL, NULL);

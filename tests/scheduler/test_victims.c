@@ -146,7 +146,7 @@ TEST(a_nomination_holds_against_the_same_and_lower_priorities)
         CHECK(!cluster_nomination_find(&cluster, "p"));
 }
 
-TEST(a_guarded_pod_is_not_sent_away)
+TEST(a_guarded_pod_is_not_evicted)
 {
         struct victims found;
 
@@ -163,7 +163,7 @@ TEST(a_guarded_pod_is_not_sent_away)
         CHECK_EQ(cluster_pod_find(&cluster, "a")->guarded_ns, 3 * first_ns);
 }
 
-TEST(nobody_goes_on_a_node_whose_agent_is_away)
+TEST(no_pod_is_evicted_on_a_node_without_its_agent)
 {
         struct cluster_node *node = (struct cluster_node *)cluster_node_find(&cluster, "n");
         struct victims found;
@@ -228,9 +228,9 @@ int main(void)
                 cmocka_unit_test_setup_teardown(who_leaves_anyway_is_waited_for, before, after),
                 cmocka_unit_test_setup_teardown(
                         a_nomination_holds_against_the_same_and_lower_priorities, before, after),
-                cmocka_unit_test_setup_teardown(a_guarded_pod_is_not_sent_away, before, after),
-                cmocka_unit_test_setup_teardown(nobody_goes_on_a_node_whose_agent_is_away, before,
-                                                after),
+                cmocka_unit_test_setup_teardown(a_guarded_pod_is_not_evicted, before, after),
+                cmocka_unit_test_setup_teardown(no_pod_is_evicted_on_a_node_without_its_agent,
+                                                before, after),
                 cmocka_unit_test_setup_teardown(a_node_with_a_nomination_outlives_its_object,
                                                 before, after),
         };

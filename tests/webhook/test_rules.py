@@ -115,7 +115,7 @@ class Request(Case):
         pod = self.mutate(pod)
         self.assertEqual(pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpumem"], "200")
 
-    def test_same_amount_in_other_words(self):
+    def test_the_same_amount_in_other_units(self):
         self.mutate(self.pod({"nvidia.com/vgpu": "2"}, requests={"nvidia.com/vgpu": "2000m"}))
 
     def test_containers_without_resources(self):
@@ -158,7 +158,7 @@ class Profiles(Case):
         pod = self.mutate(pod)
         self.assertEqual(pod["spec"]["initContainers"][0]["resources"]["requests"]["gpu.das.com/mem"], "5")
 
-    def test_memory_that_was_given(self):
+    def test_memory_that_the_pod_requests(self):
         self.assertEqual(self.resources({"nvidia.com/mig-1g.5gb": "1", "gpu.das.com/mem": 5}),
                          [{"nvidia.com/mig-1g.5gb": "1", "gpu.das.com/mem": 5}])
         self.refused("come to 5", self.pod({"nvidia.com/mig-1g.5gb": "1", "gpu.das.com/mem": "6"}))
@@ -304,16 +304,16 @@ class Change(Case):
                      side="validate")
         self.mutate(self.pod(self.GPU, annotations={"vgpu.io/memory": "1Gi", "vgpu.io/memory-max": "1Gi"}))
 
-    def test_a_part_of_a_gpu_grows_no_further_than_it_was_given(self):
-        given = json.dumps({"version": 1, "pod": "u", "node": "n", "containers": {
+    def test_a_part_of_a_gpu_does_not_grow_beyond_its_request(self):
+        requested = json.dumps({"version": 1, "pod": "u", "node": "n", "containers": {
             "c0": [{"uuid": "GPU-1", "memory": 4096, "cores": 0}]}})
 
         def change(before, **sizes):
             pods = [self.pod({"nvidia.com/gpumem-percentage": "10"}, annotations=annotations)
                     for annotations in (before, {**before, **sizes})]
             return self.ask("validate", pods[1], operation="UPDATE", oldObject=pods[0])["allowed"]
-        self.assertTrue(change({"vgpu.io/allocation": given}, **{"vgpu.io/memory": "4Gi"}))
-        self.assertFalse(change({"vgpu.io/allocation": given}, **{"vgpu.io/memory": "5Gi"}))
+        self.assertTrue(change({"vgpu.io/allocation": requested}, **{"vgpu.io/memory": "4Gi"}))
+        self.assertFalse(change({"vgpu.io/allocation": requested}, **{"vgpu.io/memory": "5Gi"}))
         self.assertFalse(change({}, **{"vgpu.io/memory": "4Gi"}))
 
     def test_without_ceilings_a_share_only_shrinks(self):

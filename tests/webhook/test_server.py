@@ -284,7 +284,7 @@ class Server(unittest.TestCase):
         webhook.until("a new certificate is in use")
         self.assertEqual(self.serial(webhook), 2)
 
-    def test_more_than_any_gpu_has_is_told(self):
+    def test_a_request_beyond_every_gpu_gets_a_warning(self):
         store = Store()
         store.nodes = [{"metadata": {"name": f"n{number}", "uid": f"n{number}", "annotations": {
             "nvidia.com/node-device-register": json.dumps([{
@@ -305,7 +305,7 @@ class Server(unittest.TestCase):
         webhook.process.terminate()
         self.assertEqual(webhook.process.wait(timeout=10), 0)
 
-    def test_words_that_are_wrong(self):
+    def test_arguments_that_are_wrong(self):
         for words, sentence in ((["--lisen"], "did you mean '--listen'?"), (["--key", "x"], "belong together"),
                                 (["now"], "takes options only"),
                                 (["--certificate", "/none", "--key", "/none"], "/none")):

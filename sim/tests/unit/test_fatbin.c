@@ -84,7 +84,7 @@ TEST(zstd_entries_are_unpacked)
         free(image);
 }
 
-TEST(ptx_for_newer_devices_only_is_told_apart)
+TEST(ptx_for_newer_devices_only_is_recognized)
 {
         size_t length;
         unsigned char *image = image_load("small.zstd.fatbin", &length);
@@ -208,7 +208,7 @@ TEST(damaged_images_do_no_harm)
 int main(void)
 {
         return RUN(CASE(lz4_entries_are_unpacked), CASE(zstd_entries_are_unpacked),
-                   CASE(ptx_for_newer_devices_only_is_told_apart),
+                   CASE(ptx_for_newer_devices_only_is_recognized),
                    CASE(a_wrapper_leads_to_the_fat_binary),
                    CASE(machine_code_tells_its_kernels_and_variables),
                    CASE(bare_text_is_taken_as_it_is), CASE(other_bytes_are_refused_with_a_sentence),

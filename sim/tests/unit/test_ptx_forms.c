@@ -56,7 +56,7 @@ TEST(bits_go_where_the_manual_says)
         fixture_close(&b);
 }
 
-TEST(addresses_are_told_apart)
+TEST(address_forms_are_distinguished)
 {
         struct fixture b;
         uint64_t out;
@@ -310,7 +310,7 @@ TEST(bad_text_gets_one_sentence_with_its_line)
 int main(void)
 {
         return RUN(
-                CASE(bits_go_where_the_manual_says), CASE(addresses_are_told_apart),
+                CASE(bits_go_where_the_manual_says), CASE(address_forms_are_distinguished),
                 CASE(labels_belong_to_their_scope), CASE(a_kernel_that_cannot_run_says_why),
                 CASE(threads_arrive_and_do_not_wait), CASE(an_asynchronous_copy_fills_with_zeros),
                 CASE(a_block_that_waits_for_ever_is_ended), CASE(threads_meet_in_shared_memory),

@@ -246,7 +246,7 @@ def asked_by_node(cluster):
         cluster.remove_nodes(names)
 
 
-@case("a pod runs on a kubelet whose vgpu-node is told nothing by the API server, by what vgpu-scheduler says")
+@case("a pod runs where vgpu-node does not see the API server, by the allocation of vgpu-scheduler")
 def on_a_kubelet(cluster):
     cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "vgpu"},
                    "handler": "vgpu"})

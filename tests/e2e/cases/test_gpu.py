@@ -24,7 +24,7 @@ def burn(cluster):
     expect("OK" in cluster.logs("burn"), cluster.logs("burn"))
 
 
-@case("a pod that was given no GPU has none")
+@case("a pod without a GPU request has no GPU")
 def none(cluster):
     cluster.apply(pod("none", image="docker.io/chrstnhntschl/gpu_burn:latest", command="./gpu_burn -l"))
     cluster.wait_phase("none", "Failed")

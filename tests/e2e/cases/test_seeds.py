@@ -37,7 +37,7 @@ def busy_s(node):
     return sum(gpu["busy_ns"] for gpu in gpus(node)) / 1e9
 
 
-@case("seed 000: memory scaled by 2 registers 8192, and of 4 GB at most 2 are physical, the rest virtual")
+@case("seed 000: memory scaled by 2 registers 8192, and of 4 GB at most 2 are physical, the others virtual")
 def scaled(cluster):
     with full_stack.full_stack(cluster, "gtx-1050ti", 1, "--device-memory-scaling=2.0") as node:
         expect([gpu["memory"] for gpu in full_stack.registered_gpus(cluster)] == [8192], full_stack.registered_gpus(cluster))

@@ -73,7 +73,7 @@ def on_gpu_of(cluster, name):
             if gpu["uuid"] == uuid}
 
 
-@case("a share that grows while a pod is being placed beside it: no more than the GPU is handed out, whoever is first")
+@case("a share that grows while a pod is being placed beside it: never more than the GPU is allocated, in either order")
 def growing(cluster):
     gpu, wide = 40960, 30000
     with full_stack(cluster, "a100-40gb", 1, EXEMPT):

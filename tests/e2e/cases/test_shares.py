@@ -33,7 +33,7 @@ def container(one, name, what):
             "resources": {"limits": limits}}
 
 
-@case("a pod sees the share that it was given, by CUDA and by NVML, and is refused beyond it")
+@case("a pod sees its share by CUDA and by NVML, and is refused beyond it")
 def own(cluster):
     with full_stack.full_stack(cluster):
         cluster.apply(gpu_pod("user", "look; look hold 1000; sleep 3600", memory=700, cores=30))

@@ -199,7 +199,7 @@ TEST(a_tenant_without_a_limit_gets_time_slices_beside_a_limited_one)
         bench_remove(&bench);
 }
 
-TEST(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle)
+TEST(tenants_are_heard_without_futex_waitv)
 {
         struct bench bench;
 
@@ -352,7 +352,7 @@ int main(void)
         return RUN(CASE(tenants_get_time_slices_on_request),
                    CASE(hundreds_of_tenants_get_time_slices_on_request),
                    CASE(a_tenant_without_a_limit_gets_time_slices_beside_a_limited_one),
-                   CASE(a_kernel_that_cannot_wait_for_several_words_is_no_obstacle),
+                   CASE(tenants_are_heard_without_futex_waitv),
                    CASE(a_tenant_that_truncates_its_file_loses_only_its_own_time_slices),
                    CASE(nor_does_it_hold_up_an_arbiter_that_waits_by_threads),
                    CASE(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody),

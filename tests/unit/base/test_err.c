@@ -51,7 +51,7 @@ TEST(foreign_control_characters_are_not_repeated)
         CHECK_STR(e.text, "'Größe \xc2\xa0'");
 }
 
-TEST(nobody_has_to_listen)
+TEST(an_error_can_be_set_without_a_receiver)
 {
         CHECK_EQ(err_set(NULL, -EIO, "unheard"), -EIO);
         CHECK_EQ(err_context(NULL, -EIO, "unheard"), -EIO);
@@ -61,5 +61,6 @@ int main(void)
 {
         return RUN(CASE(a_code_comes_back_with_its_sentence),
                    CASE(context_goes_before_the_sentence), CASE(a_long_text_is_cut_and_terminated),
-                   CASE(foreign_control_characters_are_not_repeated), CASE(nobody_has_to_listen));
+                   CASE(foreign_control_characters_are_not_repeated),
+                   CASE(an_error_can_be_set_without_a_receiver));
 }

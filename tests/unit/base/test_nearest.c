@@ -43,7 +43,7 @@ TEST(a_beginning_is_near_to_the_whole)
         CHECK_STR(nearest.word, "a100-40gb");
 }
 
-TEST(very_long_words_are_nobody_s_neighbours)
+TEST(very_long_words_have_no_nearest_name)
 {
         struct nearest nearest = { 0 };
         char word[200];
@@ -59,5 +59,5 @@ int main(void)
 {
         return RUN(CASE(edits_are_counted), CASE(the_nearest_wins_and_the_far_are_not_offered),
                    CASE(a_beginning_is_near_to_the_whole),
-                   CASE(very_long_words_are_nobody_s_neighbours));
+                   CASE(very_long_words_have_no_nearest_name));
 }

@@ -128,7 +128,7 @@ TEST(shares_count_in_total_whatever_their_family)
         kueue_plan_done(&plan);
 }
 
-TEST(without_a_cluster_quotas_are_given)
+TEST(without_a_cluster_quotas_come_from_arguments)
 {
         struct kueue_plan plan;
         struct err e = { 0 };
@@ -237,7 +237,7 @@ int main(void)
         return RUN(CASE(aliases_of_one_instance_count_once), CASE(advertised_memory_is_the_quota),
                    CASE(admission_counts_or_kueue_does),
                    CASE(shares_count_in_total_whatever_their_family),
-                   CASE(without_a_cluster_quotas_are_given), CASE(each_mode_alone_is_well),
-                   CASE(both_modes_count_twice), CASE(neither_mode_counts_nothing),
-                   CASE(what_else_goes_wrong));
+                   CASE(without_a_cluster_quotas_come_from_arguments),
+                   CASE(each_mode_alone_is_well), CASE(both_modes_count_twice),
+                   CASE(neither_mode_counts_nothing), CASE(what_else_goes_wrong));
 }

@@ -273,7 +273,7 @@ TEST(red_is_for_trouble)
         bench_close(&bench);
 }
 
-TEST(a_figure_that_nobody_told_is_no_zero)
+TEST(an_unknown_figure_is_not_shown_as_zero)
 {
         struct bench bench;
         struct shot *shot = shot_new();
@@ -471,7 +471,7 @@ int main(void)
                    CASE(a_wide_screen_has_programs_pids_and_whole_names),
                    CASE(bars_grow_and_nothing_overlaps_at_any_width),
                    CASE(the_header_stays_while_rows_scroll), CASE(sixteen_gpus_and_none),
-                   CASE(red_is_for_trouble), CASE(a_figure_that_nobody_told_is_no_zero),
+                   CASE(red_is_for_trouble), CASE(an_unknown_figure_is_not_shown_as_zero),
                    CASE(what_cannot_be_read_is_said_in_the_last_line), CASE(names_are_harmless),
                    CASE(help_begins_at_its_top_and_the_rows_stay_where_they_were),
                    CASE(help_is_whole_at_every_width),

@@ -44,7 +44,7 @@ TEST(documents_follow_each_other)
         }
 }
 
-TEST(a_list_gives_its_items_and_keeps_the_rest)
+TEST(a_list_yields_its_items_and_keeps_its_envelope)
 {
         static const char text[] =
                 "{\"kind\":\"items\",\"metadata\":{\"items\":[{}],\"n\":\"1\"},"
@@ -147,7 +147,7 @@ TEST(what_is_cut_short_is_not_whole)
 int main(void)
 {
         return RUN(CASE(documents_follow_each_other),
-                   CASE(a_list_gives_its_items_and_keeps_the_rest),
+                   CASE(a_list_yields_its_items_and_keeps_its_envelope),
                    CASE(what_is_too_long_or_no_such_json_is_refused),
                    CASE(one_that_is_too_long_is_passed_over_alone),
                    CASE(one_that_has_no_end_in_sight_is_not_waited_for),

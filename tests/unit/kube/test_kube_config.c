@@ -123,7 +123,7 @@ TEST(what_is_wrong_is_said)
         }
 }
 
-TEST(a_pod_is_given_a_folder)
+TEST(the_configuration_of_a_pod_is_a_folder)
 {
         char folder[] = "/tmp/vgpu-kube-XXXXXX";
         char path[64];
@@ -147,5 +147,5 @@ TEST(a_pod_is_given_a_folder)
 int main(void)
 {
         return RUN(CASE(the_current_context_counts), CASE(servers_are_written_in_many_ways),
-                   CASE(what_is_wrong_is_said), CASE(a_pod_is_given_a_folder));
+                   CASE(what_is_wrong_is_said), CASE(the_configuration_of_a_pod_is_a_folder));
 }

@@ -64,7 +64,7 @@ TEST(it_is_taken_when_it_has_not_changed_for_as_long_as_it_lasts)
         CHECK(!lease_rules_leads(&rules, 131 * S));
 }
 
-TEST(one_that_was_given_up_is_free_at_once)
+TEST(a_released_lease_is_free_at_once)
 {
         struct lease_rules rules = rules_of("b");
         const struct lease_record record = record_of("", "", 5);
@@ -72,7 +72,7 @@ TEST(one_that_was_given_up_is_free_at_once)
         CHECK_EQ(lease_rules_see(&rules, &record, 100 * S), LEASE_TAKE);
 }
 
-TEST(it_goes_to_whoever_is_asked)
+TEST(the_lease_goes_to_the_replica_that_is_asked)
 {
         struct lease_rules idle = rules_of("a"), busy = rules_of("b"), third = rules_of("c");
         struct lease_record record = record_of("a", "", 1);
@@ -185,6 +185,6 @@ int main(void)
 {
         return RUN(CASE(the_first_makes_it_and_renews_it),
                    CASE(it_is_taken_when_it_has_not_changed_for_as_long_as_it_lasts),
-                   CASE(one_that_was_given_up_is_free_at_once), CASE(it_goes_to_whoever_is_asked),
-                   CASE(never_two_lead));
+                   CASE(a_released_lease_is_free_at_once),
+                   CASE(the_lease_goes_to_the_replica_that_is_asked), CASE(never_two_lead));
 }

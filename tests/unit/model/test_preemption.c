@@ -105,7 +105,7 @@ TEST(among_equals_the_one_who_began_last_goes)
         CHECK_EQ(chosen(&scene, &pod), 2);
 }
 
-TEST(nobody_goes_where_the_pod_fits_or_never_will)
+TEST(no_pod_is_evicted_where_the_pod_fits_or_never_will)
 {
         struct scene scene;
         const struct placement_pod small = pod_of(1, 100, 0), large = pod_of(1, 1001, 0);
@@ -267,6 +267,7 @@ int main(void)
         return RUN(CASE(one_large_victim_before_two_small_ones),
                    CASE(two_lowly_ones_before_one_of_rank),
                    CASE(among_equals_the_one_who_began_last_goes),
-                   CASE(nobody_goes_where_the_pod_fits_or_never_will), CASE(whole_gpus_are_emptied),
-                   CASE(never_more_than_the_least), CASE(work_is_bounded));
+                   CASE(no_pod_is_evicted_where_the_pod_fits_or_never_will),
+                   CASE(whole_gpus_are_emptied), CASE(never_more_than_the_least),
+                   CASE(work_is_bounded));
 }

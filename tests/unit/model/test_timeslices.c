@@ -2,7 +2,7 @@
 /* Tests of timeslices: the token's states one by one. */
 #include "timeslices_case.h"
 
-TEST(whoever_wants_it_alone_has_it_without_end)
+TEST(a_tenant_alone_has_an_endless_time_slice)
 {
         int a, b;
 
@@ -83,7 +83,7 @@ TEST(a_holder_that_does_not_drain_is_left_to_the_driver)
         assert_true(is_open(a));
 }
 
-TEST(a_holder_without_a_sign_of_life_is_given_up_whatever_its_deadline)
+TEST(a_holder_without_a_heartbeat_is_given_up_before_its_deadline)
 {
         int a, b;
 
@@ -158,7 +158,7 @@ TEST(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant)
         CHECK_EQ(timeslices_quantum_ns(&timeslices), 10 * MS);
 }
 
-TEST(whoever_slept_has_saved_up_two_quanta_and_no_more)
+TEST(an_idle_tenant_saves_at_most_two_quanta)
 {
         int a, b;
 
@@ -176,7 +176,7 @@ TEST(whoever_slept_has_saved_up_two_quanta_and_no_more)
         CHECK_EQ(ahead, 20 * MS * 64 / 100);
 }
 
-TEST(what_a_liar_says_counts_as_half_of_the_time_it_held)
+TEST(a_false_report_is_charged_half_of_the_time_held)
 {
         int a, b;
 
@@ -216,7 +216,7 @@ TEST(a_tenant_in_debt_waits_until_it_is_paid)
         assert_true(is_open(a));
 }
 
-TEST(whoever_has_no_part_of_its_own_shares_what_the_others_leave)
+TEST(tenants_without_a_weight_share_the_remainder)
 {
         const struct timeslices_limits third = { .weight = 30 }, none = { 0 },
                                        most = { .weight = 80 };
@@ -309,18 +309,18 @@ TEST(those_who_ran_before_drain_before_the_first_timeslice)
 
 int main(void)
 {
-        return RUN(CASE(whoever_wants_it_alone_has_it_without_end),
+        return RUN(CASE(a_tenant_alone_has_an_endless_time_slice),
                    CASE(the_next_has_it_only_when_the_holder_has_drained),
                    CASE(an_idle_holder_gives_it_up_at_once),
                    CASE(a_holder_that_does_not_drain_is_left_to_the_driver),
-                   CASE(a_holder_without_a_sign_of_life_is_given_up_whatever_its_deadline),
+                   CASE(a_holder_without_a_heartbeat_is_given_up_before_its_deadline),
                    CASE(a_timeslice_that_nobody_takes_up_passes_on),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
                    CASE(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant),
-                   CASE(whoever_slept_has_saved_up_two_quanta_and_no_more),
-                   CASE(what_a_liar_says_counts_as_half_of_the_time_it_held),
+                   CASE(an_idle_tenant_saves_at_most_two_quanta),
+                   CASE(a_false_report_is_charged_half_of_the_time_held),
                    CASE(a_tenant_in_debt_waits_until_it_is_paid),
-                   CASE(whoever_has_no_part_of_its_own_shares_what_the_others_leave),
+                   CASE(tenants_without_a_weight_share_the_remainder),
                    CASE(timeslices_are_needed_where_a_shared_gpu_is_limited),
                    CASE(resident_sets_that_do_not_fit_make_timeslices_longer),
                    CASE(without_timeslices_everybody_is_free),

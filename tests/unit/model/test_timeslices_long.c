@@ -69,7 +69,7 @@ TEST(a_process_that_dies_in_long_work_is_not_waited_for)
         assert_true(timeslices_grant(&timeslices, a).is_free);
 }
 
-TEST(whoever_comes_late_to_long_work_does_not_take_it_for_dead)
+TEST(a_late_tenant_does_not_take_a_holder_with_long_work_for_dead)
 {
         struct timeslices_report report = active;
         int a, b;
@@ -92,7 +92,7 @@ TEST(whoever_comes_late_to_long_work_does_not_take_it_for_dead)
         assert_false(is_open(b));
 }
 
-TEST(whoever_was_given_up_is_asked_to_return_soon_and_then_less_and_less_often)
+TEST(a_tenant_that_was_given_up_is_tried_again_ever_less_often)
 {
         int a, b;
         unsigned asked = 0;
@@ -170,7 +170,7 @@ static void say_drains(int tenant, uint64_t done_ns)
         say(tenant, report);
 }
 
-TEST(the_next_is_told_before_the_last_work_ends_and_begins_when_it_should)
+TEST(the_next_tenant_is_granted_early_and_begins_when_work_ends)
 {
         int a, b;
 
@@ -269,7 +269,7 @@ TEST(while_one_drains_no_other_is_passed_by)
         assert_true(is_open(third));
 }
 
-TEST(whoever_does_not_end_when_it_said_is_not_believed_for_a_second)
+TEST(a_tenant_that_overruns_its_announced_end_is_distrusted_for_a_second)
 {
         int a, b;
 
@@ -303,12 +303,12 @@ int main(void)
         return RUN(CASE(work_whose_end_is_known_is_waited_for_and_paid_for),
                    CASE(work_that_is_said_to_end_and_does_not_is_left_to_the_driver),
                    CASE(a_process_that_dies_in_long_work_is_not_waited_for),
-                   CASE(whoever_comes_late_to_long_work_does_not_take_it_for_dead),
-                   CASE(whoever_was_given_up_is_asked_to_return_soon_and_then_less_and_less_often),
+                   CASE(a_late_tenant_does_not_take_a_holder_with_long_work_for_dead),
+                   CASE(a_tenant_that_was_given_up_is_tried_again_ever_less_often),
                    CASE(a_new_limit_begins_without_what_was_owed_under_the_old_one),
                    CASE(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while),
-                   CASE(the_next_is_told_before_the_last_work_ends_and_begins_when_it_should),
+                   CASE(the_next_tenant_is_granted_early_and_begins_when_work_ends),
                    CASE(where_the_host_wakes_threads_late_timeslices_are_longer),
                    CASE(while_one_drains_no_other_is_passed_by),
-                   CASE(whoever_does_not_end_when_it_said_is_not_believed_for_a_second));
+                   CASE(a_tenant_that_overruns_its_announced_end_is_distrusted_for_a_second));
 }

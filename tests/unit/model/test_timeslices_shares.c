@@ -205,7 +205,7 @@ static void check_pair(const struct load loads[2], double first, double second, 
         check_share(share(&scene, 1, scene.now_ns), second, points);
 }
 
-TEST(two_tenants_have_what_they_were_given)
+TEST(two_tenants_get_their_cores)
 {
         check_pair((struct load[]){ { 1 * MS, .cores = 30 }, { 1 * MS, .cores = 70 } }, 30, 70,
                    1.5);
@@ -313,7 +313,7 @@ TEST(a_request_of_the_latency_class_waits_less_than_four_milliseconds)
 
 int main(void)
 {
-        return RUN(CASE(two_tenants_have_what_they_were_given),
+        return RUN(CASE(two_tenants_get_their_cores),
                    CASE(work_longer_than_a_timeslice_loses_nothing),
                    CASE(soft_limits_lend_what_is_idle_and_take_it_back),
                    CASE(four_equal_tenants_have_equal_parts),

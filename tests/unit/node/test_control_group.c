@@ -66,7 +66,7 @@ TEST(what_a_container_makes_below_its_group_does_not_count)
         CHECK(is_own("0::/docker/" ID "/docker/" ID2 "\n", ID));
 }
 
-TEST(groups_of_no_container_are_told)
+TEST(groups_of_no_container_are_recognized)
 {
         struct control_group group;
 
@@ -86,5 +86,5 @@ int main(void)
                    CASE(version_1_and_paths_of_another_namespace_are_read_too),
                    CASE(containers_without_a_pod_have_an_id),
                    CASE(what_a_container_makes_below_its_group_does_not_count),
-                   CASE(groups_of_no_container_are_told));
+                   CASE(groups_of_no_container_are_recognized));
 }

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-TEST(a_gpu_is_well_until_it_has_trouble_and_again_after_a_while)
+TEST(a_gpu_is_healthy_until_it_has_trouble_and_again_after_a_while)
 {
         struct gpu_health health = { 0 };
 
@@ -35,7 +35,7 @@ TEST(what_a_program_did_is_not_the_gpus_fault)
 
 int main(void)
 {
-        return RUN(CASE(a_gpu_is_well_until_it_has_trouble_and_again_after_a_while),
+        return RUN(CASE(a_gpu_is_healthy_until_it_has_trouble_and_again_after_a_while),
                    CASE(every_new_trouble_begins_the_while_anew),
                    CASE(what_a_program_did_is_not_the_gpus_fault));
 }

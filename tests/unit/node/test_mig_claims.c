@@ -54,7 +54,7 @@ TEST(kubelet_says_what_is_held_and_when_it_no_longer_is)
         mig_claims_done(&claims);
 }
 
-TEST(whoever_has_it_keeps_it)
+TEST(a_claimed_device_keeps_its_holder)
 {
         struct pod_list made = { 0 };
         struct mig_claims claims;
@@ -72,5 +72,5 @@ int main(void)
 {
         return RUN(CASE(what_is_held_under_one_name_is_unhealthy_under_the_other),
                    CASE(kubelet_says_what_is_held_and_when_it_no_longer_is),
-                   CASE(whoever_has_it_keeps_it));
+                   CASE(a_claimed_device_keeps_its_holder));
 }

@@ -108,7 +108,7 @@ static bool limits_become(const struct held_share *held, uint32_t limits)
         return atomic_load(word) == limits;
 }
 
-TEST(a_changed_share_is_looked_at)
+TEST(a_changed_share_is_read_again)
 {
         struct book_bench bench;
         struct node_arbiter *arbiter = NULL;
@@ -133,5 +133,5 @@ int main(void)
 {
         return RUN(CASE(containers_that_come_and_go_get_time_slices),
                    CASE(without_an_arbiter_all_go_on_and_the_next_one_counts_on),
-                   CASE(a_changed_share_is_looked_at));
+                   CASE(a_changed_share_is_read_again));
 }

@@ -60,7 +60,7 @@ TEST(numbers_sizes_and_addresses_are_read_in_their_units)
         node_options_done(&options);
 }
 
-TEST(choices_and_flags_are_set_by_their_words)
+TEST(choices_and_flags_are_set_by_their_values)
 {
         struct node_options options;
 
@@ -93,7 +93,7 @@ TEST(what_is_not_said_has_its_default)
         node_options_done(&options);
 }
 
-TEST(card_is_another_word_for_gpu)
+TEST(card_is_an_alias_of_gpu)
 {
         struct node_options options;
 
@@ -117,7 +117,7 @@ int main(void)
 {
         return RUN(CASE(each_text_lands_in_its_own_field),
                    CASE(numbers_sizes_and_addresses_are_read_in_their_units),
-                   CASE(choices_and_flags_are_set_by_their_words),
-                   CASE(what_is_not_said_has_its_default), CASE(card_is_another_word_for_gpu),
+                   CASE(choices_and_flags_are_set_by_their_values),
+                   CASE(what_is_not_said_has_its_default), CASE(card_is_an_alias_of_gpu),
                    CASE(a_value_of_another_kind_is_refused));
 }

@@ -74,7 +74,7 @@ TEST(what_is_charged_is_read)
         stage_close(&stage);
 }
 
-TEST(a_process_that_the_node_knows_to_be_gone_is_not_told_of)
+TEST(a_process_that_the_node_knows_to_be_gone_is_not_reported)
 {
         struct reader_process process;
         struct region_reader view;
@@ -123,6 +123,6 @@ TEST(nonsense_is_read_and_a_file_cut_short_is_an_error)
 int main(void)
 {
         return RUN(CASE(what_is_charged_is_read),
-                   CASE(a_process_that_the_node_knows_to_be_gone_is_not_told_of),
+                   CASE(a_process_that_the_node_knows_to_be_gone_is_not_reported),
                    CASE(nonsense_is_read_and_a_file_cut_short_is_an_error));
 }

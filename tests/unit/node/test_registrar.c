@@ -57,7 +57,7 @@ static int ask(struct desk *desk, const char *pod, const char *id, uint64_t limi
         return registrar_register(&desk->registrar, &peer, &request, ret_raised);
 }
 
-TEST(a_process_is_of_the_container_whose_id_the_runtime_told)
+TEST(a_process_belongs_to_the_container_whose_id_the_runtime_gave)
 {
         struct desk desk;
         int raised;
@@ -81,7 +81,7 @@ TEST(a_process_is_of_the_container_whose_id_the_runtime_told)
         book_bench_close(&desk.bench);
 }
 
-TEST(where_nobody_told_ids_a_pods_only_share_is_its_containers)
+TEST(without_ids_the_only_share_of_a_pod_is_found)
 {
         struct desk desk;
         int raised;
@@ -220,8 +220,8 @@ TEST(a_new_share_fits_beside_those_of_other_pods)
 int main(void)
 {
         return RUN(CASE(a_new_share_fits_beside_those_of_other_pods),
-                   CASE(a_process_is_of_the_container_whose_id_the_runtime_told),
-                   CASE(where_nobody_told_ids_a_pods_only_share_is_its_containers),
+                   CASE(a_process_belongs_to_the_container_whose_id_the_runtime_gave),
+                   CASE(without_ids_the_only_share_of_a_pod_is_found),
                    CASE(an_environment_raises_nothing_unless_the_pod_or_the_node_lets_it),
                    CASE(a_throttled_share_keeps_its_reservation_and_cannot_grow),
                    CASE(where_the_node_lets_it_the_gpu_is_the_ceiling),

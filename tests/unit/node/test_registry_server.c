@@ -156,7 +156,7 @@ static pid_t impostor_start(pid_t pid)
         return made;
 }
 
-TEST(who_has_the_pid_of_one_that_connected_and_went_is_not_it)
+TEST(a_reused_pid_is_not_the_process_that_connected)
 {
         const struct registry_request request = { .magic = REGISTRY_MAGIC, .version = 2 };
         struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -253,12 +253,12 @@ TEST(a_flood_is_heard_at_a_bounded_pace)
         hall_close(&hall);
 }
 
-TEST(whoever_asks_too_much_is_sent_away_at_the_door_and_blocks_it_for_nobody)
+TEST(clients_over_the_limit_are_refused)
 {
         struct registry_request request = { .magic = REGISTRY_MAGIC, .version = 2 };
         struct registry_reply reply;
         struct hall hall;
-        unsigned answered = 0, sent_away = 0;
+        unsigned answered = 0, refused = 0;
         const uint64_t begin_ns = clock_now_ns();
 
         hall_open(&hall);
@@ -271,13 +271,13 @@ TEST(whoever_asks_too_much_is_sent_away_at_the_door_and_blocks_it_for_nobody)
                         const ssize_t got = recv(fd, &reply, sizeof reply, MSG_DONTWAIT);
                         if (got >= 0 || errno == ECONNRESET) {
                                 answered += got > 0;
-                                sent_away += got <= 0;
+                                refused += got <= 0;
                                 break;
                         }
                 }
                 close(fd);
         }
-        CHECK_EQ(answered + sent_away, 1500);
+        CHECK_EQ(answered + refused, 1500);
         CHECK(answered >= 1000); /* what it had saved up */
         CHECK(answered <= 1001 + 500 * (clock_now_ns() - begin_ns) / NS_PER_S);
         hall_close(&hall);
@@ -287,9 +287,9 @@ int main(void)
 {
         return RUN(CASE(requests_of_both_versions_are_answered_in_theirs),
                    CASE(a_pid_that_is_another_processs_by_now_is_refused),
-                   CASE(who_has_the_pid_of_one_that_connected_and_went_is_not_it),
+                   CASE(a_reused_pid_is_not_the_process_that_connected),
                    CASE(what_is_no_request_gets_no_answer),
                    CASE(a_crowd_of_silent_peers_keeps_nobody_out),
                    CASE(a_flood_is_heard_at_a_bounded_pace),
-                   CASE(whoever_asks_too_much_is_sent_away_at_the_door_and_blocks_it_for_nobody));
+                   CASE(clients_over_the_limit_are_refused));
 }

@@ -85,7 +85,7 @@ TEST(a_share_is_what_the_scheduler_decided_for_this_container)
         CHECK_EQ(copy.devices[1].cores_percent, 0);
 }
 
-TEST(a_container_that_was_given_nothing_has_no_share)
+TEST(a_container_without_an_allocation_has_no_share)
 {
         struct share_copy copy;
 
@@ -260,7 +260,7 @@ TEST(urgent_is_priority_zero_by_resource_or_environment)
         CHECK_EQ(copy.devices[0].flags, SHARE_LATENCY);
 }
 
-TEST(a_slip_of_the_pen_in_the_environment_is_told)
+TEST(a_misspelled_variable_is_reported)
 {
         struct share_copy copy;
         struct err e = { 0 };
@@ -311,7 +311,7 @@ TEST(the_origin_changes_with_what_is_said_and_only_then)
 int main(void)
 {
         return RUN(CASE(a_share_is_what_the_scheduler_decided_for_this_container),
-                   CASE(a_container_that_was_given_nothing_has_no_share),
+                   CASE(a_container_without_an_allocation_has_no_share),
                    CASE(with_scaling_a_part_of_the_memory_is_physical),
                    CASE(an_open_driver_speaks_the_containers_own_pids),
                    CASE(annotations_resize_within_their_ceilings),
@@ -322,7 +322,7 @@ int main(void)
                    CASE(an_annotation_says_how_compute_is_held_where_the_environment_does_not),
                    CASE(a_soft_limit_is_not_below_the_hard_one),
                    CASE(urgent_is_priority_zero_by_resource_or_environment),
-                   CASE(a_slip_of_the_pen_in_the_environment_is_told),
+                   CASE(a_misspelled_variable_is_reported),
                    CASE(of_two_variables_with_one_name_the_last_counts),
                    CASE(a_gpu_of_another_node_is_none_of_ours),
                    CASE(the_origin_changes_with_what_is_said_and_only_then));

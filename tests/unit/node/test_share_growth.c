@@ -136,7 +136,7 @@ TEST(an_agent_that_was_started_again_knows_what_was_decided)
         stage_close(&stage);
 }
 
-TEST(when_all_pods_were_told_of_gpus_that_are_too_full_are_settled)
+TEST(growth_is_revoked_on_full_gpus_after_sync)
 {
         struct stage stage;
 
@@ -167,7 +167,7 @@ TEST(what_a_throttled_share_grew_by_does_not_come_back)
         stage_close(&stage);
 }
 
-TEST(nobody_grows_into_what_was_decided_for_one_that_has_no_share_yet_or_less_at_the_moment)
+TEST(growth_leaves_unclaimed_allocations_free)
 {
         struct stage stage;
         struct seen_claim claim = { .container = "main",
@@ -218,7 +218,7 @@ TEST(an_init_container_and_later_applications_share_one_reservation)
         stage_close(&stage);
 }
 
-TEST(before_all_pods_were_told_of_shares_of_unknown_ones_are_in_nobodys_way)
+TEST(shares_of_unknown_pods_block_nothing_before_sync)
 {
         struct stage stage;
 
@@ -260,14 +260,13 @@ TEST(a_container_with_an_id_of_64_letters_is_no_other_to_itself)
 
 int main(void)
 {
-        return RUN(
-                CASE(growth_gives_way_to_a_pod_that_was_placed_by_as_much_as_it_lacks),
-                CASE(the_largest_growth_goes_first_and_what_was_decided_never),
-                CASE(an_agent_that_was_started_again_knows_what_was_decided),
-                CASE(when_all_pods_were_told_of_gpus_that_are_too_full_are_settled),
-                CASE(what_a_throttled_share_grew_by_does_not_come_back),
-                CASE(nobody_grows_into_what_was_decided_for_one_that_has_no_share_yet_or_less_at_the_moment),
-                CASE(an_init_container_and_later_applications_share_one_reservation),
-                CASE(before_all_pods_were_told_of_shares_of_unknown_ones_are_in_nobodys_way),
-                CASE(a_container_with_an_id_of_64_letters_is_no_other_to_itself));
+        return RUN(CASE(growth_gives_way_to_a_pod_that_was_placed_by_as_much_as_it_lacks),
+                   CASE(the_largest_growth_goes_first_and_what_was_decided_never),
+                   CASE(an_agent_that_was_started_again_knows_what_was_decided),
+                   CASE(growth_is_revoked_on_full_gpus_after_sync),
+                   CASE(what_a_throttled_share_grew_by_does_not_come_back),
+                   CASE(growth_leaves_unclaimed_allocations_free),
+                   CASE(an_init_container_and_later_applications_share_one_reservation),
+                   CASE(shares_of_unknown_pods_block_nothing_before_sync),
+                   CASE(a_container_with_an_id_of_64_letters_is_no_other_to_itself));
 }

@@ -172,7 +172,7 @@ TEST(a_decision_is_cut_to_what_the_share_has_and_never_raised)
         json_decref(annotations);
 }
 
-TEST(a_share_below_what_was_given_stays_so_when_its_decision_is_cut)
+TEST(a_share_below_its_allocation_keeps_its_limits_when_the_allocation_is_cut)
 {
         struct share_copy copy = { .device_count = 1 };
         const struct share_decided decided = { .limit_bytes = 500 * MIB, .cores_percent = 50 };
@@ -248,6 +248,6 @@ int main(void)
                    CASE(what_was_kept_once_does_not_keep_a_share_from_being_throttled),
                    CASE(what_was_asked_for_meanwhile_stays),
                    CASE(a_decision_is_cut_to_what_the_share_has_and_never_raised),
-                   CASE(a_share_below_what_was_given_stays_so_when_its_decision_is_cut),
+                   CASE(a_share_below_its_allocation_keeps_its_limits_when_the_allocation_is_cut),
                    CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));
 }

@@ -39,7 +39,7 @@ TEST(what_is_settled_is_released_exactly_once)
         CHECK_EQ(ledger_used_bytes(0), 0);
 }
 
-TEST(a_charge_given_back_leaves_nothing)
+TEST(a_returned_charge_leaves_nothing)
 {
         struct charge charge;
 
@@ -82,7 +82,7 @@ int main(void)
 {
         const struct CMUnitTest cases[] = {
                 CASE(what_is_settled_is_released_exactly_once),
-                CASE(a_charge_given_back_leaves_nothing),
+                CASE(a_returned_charge_leaves_nothing),
                 CASE(a_charge_follows_what_the_driver_took),
                 CASE(small_allocations_of_one_block_are_charged_once),
         };

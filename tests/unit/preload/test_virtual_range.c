@@ -88,7 +88,7 @@ TEST(a_freed_range_is_not_forgotten)
         CHECK(!virtual_range_is_any());
 }
 
-TEST(a_context_s_ranges_go_with_it_and_both_charges_are_given_back)
+TEST(ranges_go_with_their_context_and_both_charges_are_returned)
 {
         struct virtual_range own = range_at(8 * MIB), other = range_at(10 * MIB);
         struct charge charge;
@@ -117,7 +117,7 @@ int main(void)
                 CASE(a_range_is_found_by_what_overlaps_it),
                 CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
                 CASE(a_freed_range_is_not_forgotten),
-                CASE(a_context_s_ranges_go_with_it_and_both_charges_are_given_back),
+                CASE(ranges_go_with_their_context_and_both_charges_are_returned),
         };
 
         return cmocka_run_group_tests(tests, open_once, remove_once);

@@ -81,7 +81,7 @@ TEST(exec_names_a_process)
         }
 }
 
-TEST(the_words_of_another_program_are_its_own)
+TEST(arguments_of_another_program_are_not_read)
 {
         const struct command_line line = read_words("--root /r exec c1 cp -p --process /p c2");
 
@@ -97,5 +97,5 @@ int main(void)
 {
         return RUN(CASE(containerds_own), CASE(every_way_to_say_bundle),
                    CASE(crun_may_name_the_file), CASE(values_are_not_commands),
-                   CASE(exec_names_a_process), CASE(the_words_of_another_program_are_its_own));
+                   CASE(exec_names_a_process), CASE(arguments_of_another_program_are_not_read));
 }
