@@ -51,13 +51,13 @@ def measure(pid, port):
     before = sum(map(cpu_s, family(pid)))
     time.sleep(IDLE_S)
     idle = sum(map(cpu_s, family(pid))) - before
-    at_rest = sum(map(rss_kb, family(pid)))
+    while_idle = sum(map(rss_kb, family(pid)))
     began = time.monotonic()
     for _ in range(20):
         text = get(port, "/metrics")[1]
     took = (time.monotonic() - began) / 20
     scraped = sum(map(rss_kb, family(pid)))
-    return {"node_rss_mb": max(at_rest, scraped) / 1000, "node_idle_cpu_percent": idle / IDLE_S * 100,
+    return {"node_rss_mb": max(while_idle, scraped) / 1000, "node_idle_cpu_percent": idle / IDLE_S * 100,
             "node_scrape_ms": took * 1000, "node_scrape_kb": len(text) / 1000}
 
 

@@ -39,11 +39,11 @@ static void weights_judge(struct timeslices *timeslices)
                 given += timeslices->tenants[i].limits.weight;
                 others += timeslices->tenants[i].limits.weight == 0;
         }
-        const uint32_t rest = given < WHOLE && others ? (WHOLE - given) / others : 0;
+        const uint32_t remainder = given < WHOLE && others ? (WHOLE - given) / others : 0;
         for (int i = 0; i < timeslices->high; i++) {
                 struct timeslices_tenant *tenant = &timeslices->tenants[i];
 
-                tenant->weight = tenant->limits.weight ? tenant->limits.weight : rest;
+                tenant->weight = tenant->limits.weight ? tenant->limits.weight : remainder;
         }
 }
 

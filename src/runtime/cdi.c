@@ -30,7 +30,8 @@ static const struct cli_option rows[] = {
         [CORES] = { "cores", "PERCENT", "of each GPU's time", NULL },
         [CORES_MAX] = { "cores-max", "PERCENT", "up to this while nobody else wants it", NULL },
         [GPUS] = { "gpus", "LIST", "numbers or UUIDs; all by default", NULL },
-        [ENV] = { "env", "NAME=VALUE", "any other limit, as docs/reference/environment.md has them", NULL },
+        [ENV] = { "env", "NAME=VALUE", "any other limit, as docs/reference/environment.md has them",
+                  NULL },
         [REMOVE] = { "remove", NULL, "remove the share instead", NULL },
         { 0 },
 };
@@ -198,13 +199,13 @@ static void options_name(const struct wish *wish, struct err *e)
         for (int row = MEMORY; row <= GPUS; row++) {
                 char *found = wish->options_set >> row & 1 ? variable_find(e->text, variables[row])
                                                            : NULL;
-                char rest[sizeof e->text];
+                char remainder[sizeof e->text];
 
                 if (!found)
                         continue;
-                memcpy(rest, e->text, sizeof rest);
+                memcpy(remainder, e->text, sizeof remainder);
                 snprintf(found, sizeof e->text - (size_t)(found - e->text), "--%s%s",
-                         rows[row].name, rest + (found - e->text) + strlen(variables[row]));
+                         rows[row].name, remainder + (found - e->text) + strlen(variables[row]));
         }
 }
 

@@ -33,9 +33,9 @@ def helps(folder):
     return known
 
 
-def wrong(known, program, rest):
+def wrong(known, program, remainder):
     """What such a line has that the program does not; None: it is fine."""
-    words = re.split(r" -- | --$", rest)[0].split()
+    words = re.split(r" -- | --$", remainder)[0].split()
     names = [word for word in words[:2] if re.fullmatch("[a-z]+", word)]
     command = next((c for c in (" ".join([program, *names[:n]]) for n in (2, 1)) if c in known), program)
     if command == "vgpu" and names:
@@ -55,8 +55,8 @@ def main(source, folder):
     found += [("command.c", *match.groups()) for text in re.findall(r'"  ([^"\n]*)\\n', texts)
               for match in LINE.finditer(text)]
     tap.check("pages have command lines", [] if len(found) > 100 else [f"only {len(found)} were found"])
-    tap.check("what they ask for is there", [f"{page}: {bad}" for page, program, rest in found
-                                             for bad in [wrong(known, program, rest)] if bad])
+    tap.check("what they ask for is there", [f"{page}: {bad}" for page, program, remainder in found
+                                             for bad in [wrong(known, program, remainder)] if bad])
     tap.done()
 
 

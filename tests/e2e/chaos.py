@@ -253,7 +253,7 @@ class NodeChaos(Chaos):
         self.agent, self.webhook = agent, webhook
         self.acts = ((12, self.create), (9, self.delete), (8, self.resize), (2, self.cut), (1, self.compact),
                      (2, self.kill), (3, self.kill_agent), (1, self.restart_kubelet), (1, self.kill_webhook),
-                     (20, self.rest))
+                     (20, self.pause))
 
     def create(self):
         if len(bound(self.cluster)) > 10:
@@ -276,7 +276,7 @@ class NodeChaos(Chaos):
 
     def kill_agent(self):
         self.agent.kill()
-        self.rest()
+        self.pause()
         self.agent.start()
 
     def restart_kubelet(self):
@@ -285,5 +285,5 @@ class NodeChaos(Chaos):
     def kill_webhook(self):
         self.webhook.restart(signal.SIGKILL)
 
-    def rest(self):
+    def pause(self):
         time.sleep(self.random.uniform(0.05, 0.4))

@@ -14,8 +14,8 @@ TIMEOUT = 15
 def web(url):
     """Ready when this address answers 200."""
     def is_ready():
-        scheme, rest = url.split("://")
-        host, _, path = rest.partition("/")
+        scheme, remainder = url.split("://")
+        host, _, path = remainder.partition("/")
         if scheme == "https":
             # Some serve a certificate that they made for themselves; who they are is not the question.
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

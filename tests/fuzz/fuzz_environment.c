@@ -66,10 +66,10 @@ static void limits_try(char *const *list)
 
 void fuzz_one(const uint8_t *bytes, size_t count)
 {
-        char *text = strndup((const char *)bytes, count), *list[32], *rest = text;
+        char *text = strndup((const char *)bytes, count), *list[32], *remainder = text;
         size_t variables = 0;
 
-        for (char *one; variables < 31 && (one = strsep(&rest, "\n")); variables++) {
+        for (char *one; variables < 31 && (one = strsep(&remainder, "\n")); variables++) {
                 list[variables] = one;
                 name_check(one);
         }

@@ -69,15 +69,15 @@ static uint64_t read_stream(const uint8_t *bytes, size_t count, size_t step, boo
 static void prune(const char *text, size_t count)
 {
         static const char *const names[] = { "a", "metadata", "type", NULL };
-        json_t *whole = json_loadb(text, count, 0, NULL), *rest = NULL;
+        json_t *whole = json_loadb(text, count, 0, NULL), *kept = NULL;
         struct str pruned = { 0 };
 
         if (json_text_without(text, count, names, &pruned) == 0 && pruned.text)
-                rest = json_loadb(pruned.text, pruned.length, 0, NULL);
-        if (whole && !rest)
+                kept = json_loadb(pruned.text, pruned.length, 0, NULL);
+        if (whole && !kept)
                 abort();
         json_decref(whole);
-        json_decref(rest);
+        json_decref(kept);
         str_done(&pruned);
 }
 

@@ -26,7 +26,7 @@ const char *const fuzz_words[] = { "{\"process\":{\"env\":[\"NVIDIA_VISIBLE_DEVI
                                    "\\\"",
                                    NULL };
 
-static bool has_same_rest(const struct spec *before, const struct spec *after)
+static bool has_same_remainder(const struct spec *before, const struct spec *after)
 {
         static const char *const kept[] = { "ociVersion", "root", "annotations", "hooks",
                                             "unknown" };
@@ -60,7 +60,7 @@ static void change(struct spec *spec)
                 abort();
         if (strcmp(spec_env_get(&again, "NVIDIA_VISIBLE_DEVICES"), "void") != 0 ||
             !json_equal(spec_query(spec, SPEC_DEVICES), spec_query(&again, SPEC_DEVICES)) ||
-            !has_same_rest(spec, &again))
+            !has_same_remainder(spec, &again))
                 abort();
         spec_done(&again);
         str_done(&text);

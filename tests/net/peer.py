@@ -54,12 +54,12 @@ class Program:
         """Asks it to end; (status, the rest of what it said)."""
         self.process.terminate()
         try:
-            rest, _ = self.process.communicate(timeout=timeout)
+            remainder, _ = self.process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            rest, _ = self.process.communicate()
-            return None, rest
-        return self.process.returncode, rest
+            remainder, _ = self.process.communicate()
+            return None, remainder
+        return self.process.returncode, remainder
 
 
 def socket_path():

@@ -61,16 +61,16 @@ class Page:
         self.take_sample(name, labels, value)
         return None
 
-    def take_head(self, kind, name, rest):
+    def take_head(self, kind, name, remainder):
         if kind == "HELP":
             if name in self.helped:
                 raise ValueError("help twice")
             self.helped.add(name)
         else:
-            if name in self.types or rest not in ("counter", "gauge", "histogram"):
+            if name in self.types or remainder not in ("counter", "gauge", "histogram"):
                 raise ValueError("type twice, or none")
-            self.types[name] = rest
-            if (rest == "counter") != name.endswith("_total"):
+            self.types[name] = remainder
+            if (remainder == "counter") != name.endswith("_total"):
                 raise ValueError("counters, and no others, are called …_total")
 
     def family(self, name):

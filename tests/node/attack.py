@@ -174,13 +174,13 @@ def main(bin_dir, descriptors, how):
         eventually(lambda: RESOURCE in kubelet.endpoints and is_up(port), 20)
         own = f"{name}/run/node.sock"
         get(port, "/metrics")
-        at_rest = open_files(process.pid)
+        while_idle = open_files(process.pid)
         for each in (path, own):  # what it takes once
             garbage(each, 60)
             resets(each, 1000)
             for sock in idle(each, 200):
                 sock.close()
-        eventually(lambda: open_files(process.pid) <= at_rest, 20)
+        eventually(lambda: open_files(process.pid) <= while_idle, 20)
         before, files = rss_kb(process.pid), open_files(process.pid)
         socket_attacks(tap, path, "a plugin's", counts, most_files, lambda at: still_serves(m, at), "kubelet")
         socket_attacks(tap, own, "the node's", counts, most_files, lambda at: node_answers(m, at), "vgpu-runtime")

@@ -64,10 +64,10 @@ static void print_pids(void)
 
 static void print_info(void)
 {
-        size_t rest = 0, total = 0;
+        size_t free_bytes = 0, total = 0;
 
-        find(cuda, "cuMemGetInfo_v2")(&rest, &total);
-        printf("%zu %zu\n", rest >> 20, total >> 20);
+        find(cuda, "cuMemGetInfo_v2")(&free_bytes, &total);
+        printf("%zu %zu\n", free_bytes >> 20, total >> 20);
 }
 
 static void print_uuid(void)

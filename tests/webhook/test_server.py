@@ -53,8 +53,8 @@ class Store:
         kind, name = request.path.partition("?")[0].split("/")[-2:]
         if name == "nodes":
             begin, count = int(request.parameter("continue") or 0), int(request.parameter("limit"))
-            rest = {"continue": str(begin + count)} if begin + count < len(self.nodes) else {}
-            return 200, {"metadata": {"resourceVersion": "1", **rest}, "items": self.nodes[begin:begin + count]}
+            remainder = {"continue": str(begin + count)} if begin + count < len(self.nodes) else {}
+            return 200, {"metadata": {"resourceVersion": "1", **remainder}, "items": self.nodes[begin:begin + count]}
         if request.method == "POST":
             self.writes.append(request.path)
             self.secret = self.secret or json.loads(request.body)

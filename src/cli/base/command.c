@@ -234,13 +234,13 @@ static int name_match(const char *name, int argc, char *const *argv)
         return argc > 1 && strcmp(argv[1], space + 1) == 0 ? 2 : 0;
 }
 
-const struct command *command_find(int argc, char *const *argv, int *ret_words)
+const struct command *command_find(int argc, char *const *argv, int *ret_count)
 {
         for (size_t i = 0; i < command_count(); i++) {
                 const int words = name_match(commands[i].name, argc, argv);
 
                 if (words > 0) {
-                        *ret_words = words;
+                        *ret_count = words;
                         return &commands[i];
                 }
         }

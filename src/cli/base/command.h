@@ -35,7 +35,7 @@ size_t command_count(void);
 const struct command *command_at(size_t index);
 
 /* The command that the first one or two words name; *ret_words says how many. NULL: none. */
-const struct command *command_find(int argc, char *const *argv, int *ret_words);
+const struct command *command_find(int argc, char *const *argv, int *ret_count);
 /* True for a first word of two-word commands: "sim". */
 bool command_is_group(const char *word);
 /* The first word of a two-word command's name; "": it has one word. */

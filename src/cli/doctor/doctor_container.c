@@ -27,13 +27,13 @@ static bool is_ours(const char *path)
 /* Looks at every library that the file names; is ours among them? */
 static bool preloads_check(struct doctor *doctor, char *text, bool *ret_is_right)
 {
-        char *rest = NULL;
+        char *remainder = NULL;
         bool is_found = false;
 
         for (char *hash = text; (hash = strchr(hash, '#'));)
                 memset(hash, ' ', strcspn(hash, "\n"));
-        for (char *path = strtok_r(text, " \t\n:", &rest); path;
-             path = strtok_r(NULL, " \t\n:", &rest)) {
+        for (char *path = strtok_r(text, " \t\n:", &remainder); path;
+             path = strtok_r(NULL, " \t\n:", &remainder)) {
                 is_found = is_found || is_ours(path);
                 if (path[0] != '/' || access(path, R_OK) == 0)
                         continue;

@@ -176,7 +176,7 @@ static int set_run(struct set_run *run)
         return EXIT_OK;
 }
 
-static int word_take(void *owner, int option, const char *value)
+static int argument_take(void *owner, int option, const char *value)
 {
         struct set_run *run = owner;
         struct err e = { 0 };
@@ -198,7 +198,7 @@ int command_set(const struct command *command, int argc, char **argv)
         struct set_run run = { 0 };
         int code;
 
-        if (!arg_parser_each(command, argc, argv, word_take, &run, &code))
+        if (!arg_parser_each(command, argc, argv, argument_take, &run, &code))
                 return code;
         if (!run.name)
                 return complain(EXIT_USAGE, "missing NAME: vgpu set NAME --memory SIZE");

@@ -63,12 +63,12 @@ const struct cli_option sim_create_options[] = {
 static int driver_version_parse(const char *text, unsigned *ret_version, struct err *e)
 {
         unsigned major, minor;
-        char rest;
+        char remainder;
 
-        if (sscanf(text, "%2u.%1u%c", &major, &minor, &rest) != 2) {
+        if (sscanf(text, "%2u.%1u%c", &major, &minor, &remainder) != 2) {
                 unsigned version;
 
-                if (sscanf(text, "%5u%c", &version, &rest) != 1)
+                if (sscanf(text, "%5u%c", &version, &remainder) != 1)
                         return err_set(e, -1, "'%.40s' is not a CUDA version (example: 12.4)",
                                        text);
                 major = version / 1000;

@@ -269,9 +269,9 @@ static void users_search(struct snapshot *snapshot, struct vec *processes)
 {
         const char *chosen = getenv(RUN_FOLDERS_VARIABLE);
         autofree char *folders = strdup(chosen && *chosen ? chosen : RUN_FOLDERS_DEFAULT);
-        char *rest = folders, *folder;
+        char *remainder = folders, *folder;
 
-        while (folders && (folder = strsep(&rest, ":")))
+        while (folders && (folder = strsep(&remainder, ":")))
                 if (*folder == '/')
                         folders_search(snapshot, folder, processes);
 }

@@ -17,7 +17,7 @@
 #include "vec.h"
 
 enum { STACK_BYTES = 256 << 10 };
-#define REST_NS (100 * NS_PER_MS) /* a sleep longer than this is worth letting pages go */
+#define TRIM_NS (100 * NS_PER_MS) /* a sleep longer than this is worth letting pages go */
 
 enum wish_kind { WISH_ADD, WISH_REMOVE, WISH_OBSERVE };
 
@@ -130,7 +130,7 @@ static void *arbiter_main(void *argument)
                 members = now;
                 const uint64_t until_ns = arbiter_step(arbiter->arbiter);
 
-                if (until_ns > clock_now_ns() + REST_NS)
+                if (until_ns > clock_now_ns() + TRIM_NS)
                         arbiter_trim(arbiter->arbiter);
                 arbiter_wait(arbiter->arbiter, until_ns, members);
         }

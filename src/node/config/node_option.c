@@ -32,8 +32,8 @@ int option_take_flag(struct node_options *options, const struct node_option *row
 }
 
 /* The index of the value among the words that the row offers. */
-static int word_find(const struct node_option *row, const char *value, unsigned *ret_index,
-                     struct err *e)
+static int value_find(const struct node_option *row, const char *value, unsigned *ret_index,
+                      struct err *e)
 {
         const char *words = row->option.completion;
         unsigned index = 0;
@@ -55,7 +55,7 @@ int option_take_truth(struct node_options *options, const struct node_option *ro
                       const char *value, struct err *e)
 {
         unsigned index = 0;
-        const int r = word_find(row, value, &index, e);
+        const int r = value_find(row, value, &index, e);
 
         if (r == 0)
                 *(bool *)target_of(options, row) = index == row->yes;
@@ -67,7 +67,7 @@ int option_take_choice(struct node_options *options, const struct node_option *r
 {
         unsigned index = row->most;
         const bool is_alias = row->alias && strcmp(value, row->alias) == 0;
-        const int r = is_alias ? 0 : word_find(row, value, &index, e);
+        const int r = is_alias ? 0 : value_find(row, value, &index, e);
 
         if (r == 0)
                 *(unsigned *)target_of(options, row) = index;

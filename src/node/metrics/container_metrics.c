@@ -35,7 +35,7 @@ enum {
         FIGURES,
 };
 
-#define NAME(rest) "vgpu_container_" rest
+#define NAME(remainder) "vgpu_container_" remainder
 
 static const struct figure figures[FIGURES] = {
         [LIMIT] = { NAME("memory_limit_bytes"), "Memory that it may hold; none: no limit.",

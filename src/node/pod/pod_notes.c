@@ -156,10 +156,10 @@ static void note_update(struct kube_client *client, struct note *note)
 static struct note *decision_note(const struct held_share *held, const json_t *asked,
                                   const char *what)
 {
-        char rest[PATH_BYTES / 2 + 16];
+        char resource[PATH_BYTES / 2 + 16];
 
-        snprintf(rest, sizeof rest, "pods/%.253s", held->pod);
-        struct note *note = note_new(held, what, rest);
+        snprintf(resource, sizeof resource, "pods/%.253s", held->pod);
+        struct note *note = note_new(held, what, resource);
         if (note)
                 note->asked = json_copy((json_t *)asked); /* it is read alone */
         return note;
@@ -225,10 +225,10 @@ void pod_notes_event(struct kube_client *client, const struct held_share *held, 
 
 void pod_notes_evict(struct kube_client *client, const struct held_share *held)
 {
-        char rest[PATH_BYTES / 2 + 32];
+        char resource[PATH_BYTES / 2 + 32];
 
-        snprintf(rest, sizeof rest, "pods/%.253s/eviction", held->pod);
-        struct note *note = note_new(held, "a pod with a violation is not evicted", rest);
+        snprintf(resource, sizeof resource, "pods/%.253s/eviction", held->pod);
+        struct note *note = note_new(held, "a pod with a violation is not evicted", resource);
         if (note)
                 note_post(client, note,
                           json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",

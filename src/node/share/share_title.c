@@ -32,8 +32,9 @@ void share_title_read(struct held_share *held)
         share_folder_beside(held->path, "engine", path);
         if (file_read(path, &text) < 0)
                 return;
-        char *rest = text;
-        const char *name = strsep(&rest, "\n"), *file = rest ? strsep(&rest, "\n") : NULL;
+        char *remainder = text;
+        const char *name = strsep(&remainder, "\n"),
+                   *file = remainder ? strsep(&remainder, "\n") : NULL;
         if (name)
                 str_copy(held->title, sizeof held->title, name);
         free(held->title_file);

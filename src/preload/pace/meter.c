@@ -323,7 +323,7 @@ static uint64_t oldest_age_ns(struct device_meter *a)
         return now_ns - open_ns;
 }
 
-struct outstanding meter_harvest_rest(void)
+struct outstanding meter_harvest_remainder(void)
 {
         struct outstanding outstanding = { 0 };
 

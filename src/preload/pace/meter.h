@@ -44,7 +44,7 @@ struct outstanding {
 };
 /* Settles what is done on the devices that nobody has looked at since the last time; what is left. For
  * one thread of our own. */
-struct outstanding meter_harvest_rest(void);
+struct outstanding meter_harvest_remainder(void);
 
 /* Work of this process that is measured and not done yet. */
 struct backlog {

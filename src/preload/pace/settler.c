@@ -42,7 +42,7 @@ static bool is_settled(const struct outstanding *outstanding)
 static void sleep_on(uint32_t seen)
 {
         atomic_store(&settler.is_asleep, 1);
-        const struct outstanding outstanding = meter_harvest_rest();
+        const struct outstanding outstanding = meter_harvest_remainder();
         if (is_settled(&outstanding))
                 futex_wait(&settler.kick, seen, 3600 * NS_PER_S);
         atomic_store(&settler.is_asleep, 0);
@@ -56,7 +56,7 @@ static void *settler_run(void *unused)
         meter_relax();
         for (;;) {
                 const uint32_t seen = atomic_load(&settler.kick);
-                const struct outstanding outstanding = meter_harvest_rest();
+                const struct outstanding outstanding = meter_harvest_remainder();
                 const uint64_t now_ns = clock_now_ns();
 
                 if (!is_settled(&outstanding))

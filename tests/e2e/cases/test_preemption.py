@@ -178,10 +178,10 @@ def overtaken(cluster):
             "nominatedNodeName"), 60)
         cluster.delete("v1", "Pod", leaving[0], cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("the high one is first", lambda: "high" in placed(cluster), 60)
-        rest = ({"slow", "other"} - set(leaving)).pop()
+        remaining = ({"slow", "other"} - set(leaving)).pop()
         cluster.wait("the other must go for the middle one", lambda:
-                     "deletionTimestamp" in cluster.pod(rest)["metadata"], 60)
-        cluster.delete("v1", "Pod", rest, cluster.namespace, gracePeriodSeconds=0)
+                     "deletionTimestamp" in cluster.pod(remaining)["metadata"], 60)
+        cluster.delete("v1", "Pod", remaining, cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("both are placed", lambda: placed(cluster) == ["high", "middle"], 60)
 
 

@@ -6,7 +6,7 @@
 
 #include "unit.h"
 
-static struct command_line read_words(const char *text)
+static struct command_line read_arguments(const char *text)
 {
         static char copy[256];
         static char *words[32];
@@ -21,9 +21,9 @@ static struct command_line read_words(const char *text)
 
 TEST(containerds_own)
 {
-        const struct command_line line =
-                read_words("--root /run/containerd/runc/k8s.io --log /b/log.json --log-format json "
-                           "--systemd-cgroup create --bundle /b --pid-file /b/init.pid c1");
+        const struct command_line line = read_arguments(
+                "--root /run/containerd/runc/k8s.io --log /b/log.json --log-format json "
+                "--systemd-cgroup create --bundle /b --pid-file /b/init.pid c1");
 
         CHECK(command_line_starts(&line) && !command_line_deletes(&line));
         CHECK_STR(line.root, "/run/containerd/runc/k8s.io");
@@ -40,28 +40,28 @@ TEST(every_way_to_say_bundle)
                                      "run c1 --bundle /b" };
 
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-                const struct command_line line = read_words(ways[i]);
+                const struct command_line line = read_arguments(ways[i]);
 
                 CHECK_STR(line.bundle, "/b");
                 CHECK_STR(line.id, "c1");
         }
-        CHECK_STR(read_words("create c1").bundle, ".");
+        CHECK_STR(read_arguments("create c1").bundle, ".");
 }
 
 TEST(crun_may_name_the_file)
 {
-        CHECK_STR(read_words("create -f other.json c1").config, "other.json");
-        CHECK(!read_words("delete -f c1").config);
-        CHECK_STR(read_words("delete -f c1").id, "c1");
+        CHECK_STR(read_arguments("create -f other.json c1").config, "other.json");
+        CHECK(!read_arguments("delete -f c1").config);
+        CHECK_STR(read_arguments("delete -f c1").id, "c1");
 }
 
 TEST(values_are_not_commands)
 {
-        CHECK_STR(read_words("--root create state c1").command, "state");
-        CHECK_STR(read_words("--log run --criu delete kill c1").command, "kill");
-        CHECK_STR(read_words("--of-tomorrow word create c1").command, "create");
-        CHECK_STR(read_words("exec c1 -- create").command, "exec");
-        CHECK(!read_words("--version").command);
+        CHECK_STR(read_arguments("--root create state c1").command, "state");
+        CHECK_STR(read_arguments("--log run --criu delete kill c1").command, "kill");
+        CHECK_STR(read_arguments("--of-tomorrow word create c1").command, "create");
+        CHECK_STR(read_arguments("exec c1 -- create").command, "exec");
+        CHECK(!read_arguments("--version").command);
 }
 
 TEST(exec_names_a_process)
@@ -73,7 +73,7 @@ TEST(exec_names_a_process)
         };
 
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-                const struct command_line line = read_words(ways[i]);
+                const struct command_line line = read_arguments(ways[i]);
 
                 CHECK(!command_line_starts(&line));
                 CHECK_STR(line.process, "/p");
@@ -83,14 +83,14 @@ TEST(exec_names_a_process)
 
 TEST(arguments_of_another_program_are_not_read)
 {
-        const struct command_line line = read_words("--root /r exec c1 cp -p --process /p c2");
+        const struct command_line line = read_arguments("--root /r exec c1 cp -p --process /p c2");
 
         CHECK(!line.process);
         CHECK_STR(line.id, "c1");
         CHECK_STR(line.root, "/r");
-        CHECK(!read_words("exec -e --process c1 sh").process);
-        CHECK(!read_words("ps -p /p c1").process);
-        CHECK(!read_words("create -p /p c1").process);
+        CHECK(!read_arguments("exec -e --process c1 sh").process);
+        CHECK(!read_arguments("ps -p /p c1").process);
+        CHECK(!read_arguments("create -p /p c1").process);
 }
 
 int main(void)
