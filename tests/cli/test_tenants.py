@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Containers that take turns on one GPU: test_tenants.py VGPU VGPU_BURN SOURCE_ROOT.
+"""Containers that share one GPU by time slices: test_tenants.py VGPU VGPU_BURN SOURCE_ROOT.
 
 Judged by ratios of the simulator's own counters, which a loaded host does not change much; `make bench`
 measures exactly.

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
         printf("%s 1 - no two tenants hold the token\n", is_good ? "ok" : "not ok");
         for (unsigned i = 0; i < explorer.tenants; i++)
                 can_go_on &= check_progress(&explorer, i);
-        printf("%s 2 - whoever waits can get on\n1..2\n", can_go_on ? "ok" : "not ok");
+        printf("%s 2 - a tenant that waits can get on\n1..2\n", can_go_on ? "ok" : "not ok");
         free(explorer.states);
         free(explorer.parents);
         free(explorer.table);

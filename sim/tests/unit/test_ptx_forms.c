@@ -65,7 +65,7 @@ TEST(address_forms_are_distinguished)
 
         fixture_open(&b, "forms.ptx");
         unsigned char *y = fixture_array(&b, 64, &out);
-        fixture_kernel(&b, "places_of", 1, 1);
+        fixture_kernel(&b, "offsets_of", 1, 1);
         fixture_param_u64(&b, out);
         fixture_param_s32(&b, -9);
         fixture_done(&b);

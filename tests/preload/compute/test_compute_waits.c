@@ -22,7 +22,7 @@ static void launch(const struct worker *w, unsigned stream)
                  CUDA_SUCCESS);
 }
 
-/* Each stream does some work and something else by turns; what is charged is the work. */
+/* Each stream does some work and something else alternately; what is charged is the work. */
 static void check_rounds(void (*round)(struct worker *worker))
 {
         struct worker worker;
