@@ -13,7 +13,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)]*))?\)")
 PATH = re.compile(r"`((?:api|bench|deploy|docs|lib|sim|src|tests|tools)/[\w./-]+)`")
 FILE = re.compile(r"`(?:\w+/)*(\w[\w.-]*\.(?:c|h|py|sh|tbl|proto))`")
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
-TEXT = {".c", ".h", ".py", ".md", ".sh", ".tbl", ".build", ""}
+MERGED = re.compile(r"^(?:<<<<<<<|>>>>>>>|={7}$)", re.M)       # {7}: this line is no marker
+TEXT = {".c", ".h", ".py", ".md", ".sh", ".tbl", ".build", ".yaml", ".json", ".proto", ".1", ".8", ""}
 
 
 def tracked(source):
@@ -59,6 +60,8 @@ def main(source):
         for name in re.findall(r"(?:^|`)make ([a-z0-9-]+)\b", texts[page], re.M)
         if name not in commands])
 
+    tap.check("no marker of a merge is left", [
+        f"{file}: {match.group()}" for file in files for match in [MERGED.search(texts[file])] if match])
     tap.check("nothing is left unfinished", [
         f"{file}: {match.group()}" for file in files for match in [UNFINISHED.search(texts[file])]
         if match])

@@ -75,7 +75,9 @@ class Top(ShareCase):
                 elif line.startswith("| `"):
                     first, second = line.split(" | ")[:2]
                     found = set(re.findall(r"`(\w+)`", first))
-                    (further[objects["In " + second]] if path is None else names[path]).update(found)
+                    table = further[objects["In " + second]] if path is None else names[path]
+                    self.assertEqual(table & found, set(), f"listed twice: {line}")
+                    table.update(found)
                     lacking[path].update(found if "not in the API" in line else ())
         return names, lacking, further
 
