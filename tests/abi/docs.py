@@ -12,6 +12,9 @@ from tap import Tap
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)]*))?\)")
 PATH = re.compile(r"`((?:api|bench|deploy|docs|lib|sim|src|tests|tools)/[\w./-]+)`")
 FILE = re.compile(r"`(?:\w+/)*(\w[\w.-]*\.(?:c|h|py|sh|tbl|proto))`")
+JOINED = re.compile(r"\| \|[-:]+\|")                              # a table's titles and what is below them
+NUMBERED = re.compile(r"\d+\.(?: |$)")
+NO_PROSE = ("#", "|", "<", ">", "- ", "* ")
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
 MERGED = re.compile(r"^(?:<<<<<<<|>>>>>>>|={7}$)", re.M)       # {7}: this line is no marker
 TEXT = {".c", ".h", ".py", ".md", ".sh", ".tbl", ".build", ".yaml", ".json", ".proto", ".1", ".8", ""}
@@ -31,6 +34,22 @@ def anchors(page):
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     titles = re.findall(r"^#+ (.*)", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+def reflowed(text):
+    """What a program that fills lines made of a page: a table's rows on one line, a sentence's number as a list's item.
+
+    In a list the line before an item is an item, or indented as the text of one.
+    """
+    found, before, is_code = [], "", False
+    for line in text.splitlines():
+        is_code ^= line.lstrip().startswith("```")
+        is_item = NUMBERED.match(line) and before.strip() and before[0] != " " and \
+            not NUMBERED.match(before) and not before.startswith(NO_PROSE)
+        if not is_code and (JOINED.search(line) or is_item):
+            found.append(line)
+        before = "" if is_code or line.startswith("```") else line
+    return found
 
 
 def main(source):
@@ -60,6 +79,11 @@ def main(source):
         for name in re.findall(r"(?:^|`)make ([a-z0-9-]+)\b", texts[page], re.M)
         if name not in commands])
 
+    broken = "| a | |---| | b |\n\na quota of\n0. What\n"
+    whole = "| a | b |\n|---|---|\n| c | |\n\nIn order:\n\n1. one\n   more\n2. two\n```\na\n3. b\n```\n4. c\n"
+    tap.check("a table and a sentence that filled lines broke are found, whole ones are not",
+              "" if len(reflowed(broken)) == 2 and not reflowed(whole) else f"{reflowed(broken)} {reflowed(whole)}")
+    tap.check("no page has such", [f"{page.name}: {line}" for page in pages for line in reflowed(texts[page])])
     tap.check("no marker of a merge is left", [
         f"{file}: {match.group()}" for file in files for match in [MERGED.search(texts[file])] if match])
     tap.check("nothing is left unfinished", [
