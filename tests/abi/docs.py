@@ -52,6 +52,43 @@ def reflowed(text):
     return found
 
 
+def hook_files(source, table):
+    """By family, the files of src/preload/entry that have its hooks. generate.py writes the others."""
+    homes = {}
+    for path in pathlib.Path(source, "src/preload/entry").glob("*.c"):
+        for name in re.findall(r"\bhook_(\w+)\(", path.read_text(encoding="utf-8")):
+            homes.setdefault(name, set()).add(path.name)
+    found = {}
+    for line in pathlib.Path(source, "api", table).read_text(encoding="utf-8").splitlines():
+        row = re.match(r"hook\s+(\w+)\s.*?\b(\w+)\(", line)
+        if row and row[2] in homes:
+            found.setdefault(row[1], set()).update(homes[row[2]])
+    return found
+
+
+def check_lists(tap, source):
+    """The lists of CONTRIBUTING.md name each file where there is something to do."""
+    text = pathlib.Path(source, "CONTRIBUTING.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### (.*?)\n(.*?)(?=^##)", text, re.M | re.S))
+    for section, table in (("A driver function", "cuda.tbl"), ("An NVML view", "nvml.tbl")):
+        listed = {family: set(FILE.findall(cell)) for family, cell in
+                  re.findall(r"^ *\| (\w+) \| (`.*) \|$", sections[section], re.M)}
+        found = hook_files(source, table)
+        tap.check(f"the list of {section[0].lower() + section[1:]} has the files of every family's hooks",
+                  [f"{family}: {sorted(files)}" for family, files in sorted(found.items())
+                   if files != listed.get(family, {f"{family}.c"})] +
+                  [f"{family}: has no hooks" for family in sorted(listed.keys() - found.keys())]
+                  if found else "no hooks found")
+    kinds = re.findall(r"^\s+(RESOURCE_\w+),", re.search(r"enum resource_kind \{(.*?)\}", pathlib.Path(
+        source, "lib/model/resource.h").read_text(encoding="utf-8"), re.S)[1], re.M)
+    tell = [path for top in ("lib", "src") for path in sorted(pathlib.Path(source, top).rglob("*.[ch]"))
+            if re.search(rf"\b(?:{'|'.join(kinds)})\b", path.read_text(encoding="utf-8"))]
+    names = [str(path.relative_to(source)) for path in tell]
+    tap.check("the list of a resource name has each file that tells kinds apart",
+              [name for name in names if f"`{name}`" not in sections["A resource name"]]
+              if len(names) > 10 else f"only {names}")
+
+
 def main(source):
     tap = Tap()
     files = [f for f in tracked(source) if f.suffix in TEXT and "build" not in f.parts[-2:-1]]
@@ -86,6 +123,7 @@ def main(source):
     tap.check("no page has such", [f"{page.name}: {line}" for page in pages for line in reflowed(texts[page])])
     tap.check("no marker of a merge is left", [
         f"{file}: {match.group()}" for file in files for match in [MERGED.search(texts[file])] if match])
+    check_lists(tap, source)
     tap.check("nothing is left unfinished", [
         f"{file}: {match.group()}" for file in files for match in [UNFINISHED.search(texts[file])]
         if match])

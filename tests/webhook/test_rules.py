@@ -263,7 +263,11 @@ class Way(Case):
         self.assertEqual(self.mutate(pod)["spec"]["futureField"], pod["spec"]["futureField"])
 
     def test_policies(self):
-        self.mutate(self.pod(self.GPU, annotations={"vgpu.io/node-policy": "binpack"}))
+        for name, values in (("node-policy", "binpack spread none"), ("device-policy", "binpack spread none"),
+                             ("topology", "none numa numa-strict link link-strict"),
+                             ("cores-policy", "fixed balance none")):
+            for value in values.split():
+                self.mutate(self.pod(self.GPU, annotations={f"vgpu.io/{name}": value}))
         self.refused("none of binpack", self.pod(self.GPU, annotations={"hami.io/node-scheduler-policy": "big"}))
         self.refused("none of fixed, balance, none",
                      self.pod(self.GPU, annotations={"nvidia.com/vgpu-compute-policy": "soft"}))
