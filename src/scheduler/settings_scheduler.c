@@ -37,44 +37,47 @@ enum {
 enum { PATIENCE_S = 120, PATIENCE_MOST_S = 3600 };
 
 static const struct cli_option options[] = {
-        [LISTEN] = { "listen", "ADDRESS", "where kube-scheduler calls; default: 127.0.0.1:8444",
+        [LISTEN] = { "listen", "ADDRESS", "serve kube-scheduler there; default: 127.0.0.1:8444",
                      NULL },
         [CERTIFICATE] = { "certificate", "FILE", "mounted certificate, read again when it changes",
                           "file" },
         [KEY] = { "key", "FILE", "its key", "file" },
         [PLAIN] = { "plain", NULL, "HTTP without TLS, on loopback only", NULL },
         [METRICS_LISTEN] = { "metrics-listen", "ADDRESS",
-                             "where /metrics, /healthz and /readyz are, and no verbs, over HTTP; "
-                             "default: beside the verbs only",
+                             "serve /metrics, /healthz and /readyz there too, over HTTP, without "
+                             "the verbs; default: off",
                              NULL },
         [ALLOCATIONS] = { "allocations", "ADDRESS",
-                          "where nodes ask what was decided, over mutual TLS; default: nowhere",
-                          NULL },
+                          "where nodes ask for allocations, over mutual TLS; default: off", NULL },
         [CLIENT_AUTHORITY] = { "client-authority", "FILE",
-                               "with --certificate: who signs the nodes' certificates", "file" },
-        [SERVICE] = { "service", "NAME", "own certificates are for it; default: vgpu-scheduler",
-                      NULL },
-        [SECRET] = { "secret", "NAME", "with our own authority; default: vgpu-scheduler-authority",
-                     NULL },
+                               "with --certificate: the CA of the nodes' certificates", "file" },
+        [SERVICE] = { "service", "NAME",
+                      "Service named in generated certificates; default: vgpu-scheduler", NULL },
+        [SECRET] = { "secret", "NAME",
+                     "Secret with the generated CA; default: vgpu-scheduler-authority", NULL },
         [CLIENT_SECRET] = { "client-secret", "NAME",
-                            "with the nodes' certificate; default: vgpu-allocations-client", NULL },
-        [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server; default: as a pod",
+                            "Secret with the nodes' generated certificate; default: "
+                            "vgpu-allocations-client",
+                            NULL },
+        [KUBECONFIG] = { "kubeconfig", "FILE",
+                         "how to reach the API server; default: the pod's service account",
                          "file" },
-        [NAMESPACE] = { "namespace", "NAME", "of Lease and Secrets; default: the pod's own", NULL },
-        [LEADER_ELECT] = { "leader-elect", NULL, "one of several replicas decides, by a Lease",
-                           NULL },
-        [LEASE] = { "lease", "NAME", "of that Lease; default: vgpu-scheduler", NULL },
-        [IDENTITY] = { "identity", "NAME", "of this replica; default: host name and port", NULL },
+        [NAMESPACE] = { "namespace", "NAME",
+                        "namespace of the Lease and the Secrets; default: the pod's", NULL },
+        [LEADER_ELECT] = { "leader-elect", NULL, "elect one of several replicas by a Lease", NULL },
+        [LEASE] = { "lease", "NAME", "name of that Lease; default: vgpu-scheduler", NULL },
+        [IDENTITY] = { "identity", "NAME",
+                       "name of this replica in the Lease; default: host name and port", NULL },
         [NODE_POLICY] = { "node-policy", "POLICY",
-                          "where a pod does not say: binpack (the default) or spread",
+                          "for pods without a policy: binpack (the default) or spread",
                           "binpack spread" },
         [ASSUME_FOR] = { "assume-for", "SECONDS",
-                         "a decision that nobody saw written is looked up then; default: 120",
+                         "GET the pod if the watch has not confirmed its allocation by then; "
+                         "default: 120",
                          NULL },
-        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
+        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL },
         [DOMAIN] = { "domain", "NAME",
-                     "of resource names, in the place of nvidia.com; tell all programs of it",
-                     NULL },
+                     "of resource names, instead of nvidia.com; set it for all programs", NULL },
         [VERSION] = { "version", NULL, "print the version", NULL },
         { 0 },
 };
@@ -89,8 +92,8 @@ static void help(void)
 {
         printf("Usage: vgpu-scheduler [OPTION]…\n\n"
                "An extender of kube-scheduler: knows every GPU's free memory, cores and slots,\n"
-               "filters and scores nodes for pods that ask for shares of GPUs, binds them with\n"
-               "the decision, and preempts pods of lower priority where the GPUs are full.\n"
+               "filters and scores nodes for pods that request shares of GPUs, binds these pods\n"
+               "with their allocation, and preempts pods of lower priority when GPUs are full.\n"
                "Serves /filter, /prioritize, /bind, /preempt, /simulate, /healthz, /readyz and\n"
                "/metrics.\n\nOptions:\n");
         cli_option_print(options);
@@ -152,7 +155,7 @@ static int patience_take(struct scheduler_settings *settings, const char *text)
         const unsigned long seconds = strtoul(text, &end, 10);
 
         if (*text < '0' || *text > '9' || *end || seconds < 1 || seconds > PATIENCE_MOST_S)
-                return refuse("--assume-for is a number of seconds from 1 to 3600");
+                return refuse("invalid value of --assume-for (expected seconds from 1 to 3600)");
         settings->patience_s = (unsigned)seconds;
         return -1;
 }
@@ -164,7 +167,9 @@ static int policy_take(struct scheduler_settings *settings, const char *text)
         int policy;
 
         if (choice_parse(CHOICE_NODE_POLICY, text, &policy, NULL) < 0 || policy == PLACEMENT_ANY) {
-                err_set(&e, -EINVAL, "--node-policy is 'binpack' or 'spread', not '%.60s'", text);
+                err_set(&e, -EINVAL,
+                        "invalid value '%.60s' of --node-policy (expected binpack or spread)",
+                        text);
                 return refuse(e.text);
         }
         settings->node_policy = (enum placement_policy)policy;
@@ -223,12 +228,12 @@ static int settings_check(const struct scheduler_settings *settings)
         if (code >= 0)
                 return code;
         if (!settings->certificate_path != !settings->key_path)
-                return refuse("--certificate and --key go together");
+                return refuse("--certificate and --key belong together");
         if (settings->allocations && !settings->certificate_path != !settings->clients_path)
-                return refuse("--allocations with --certificate needs --client-authority, which "
-                              "means nothing without");
+                return refuse("--allocations with --certificate needs --client-authority, and "
+                              "--client-authority needs both");
         if (settings->is_plain && settings->certificate_path && !settings->allocations)
-                return refuse("--plain has no certificate");
+                return refuse("--plain takes no --certificate");
         if (settings->is_plain && strncmp(settings->listen, "127.", 4) != 0 &&
             strncmp(settings->listen, "[::1]", 5) != 0)
                 return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
