@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What vgpu-webhook was told on its command line. */
+/* The command line. */
 #include "settings.h"
 
 #include <stdio.h>
@@ -36,43 +36,44 @@ const struct cli_option settings_options[] = {
         [LISTEN] = { "listen", "ADDRESS", "where to serve; default: [::]:8443", NULL },
         [CERTIFICATE] = { "certificate", "FILE", "mounted certificate, read again when it changes",
                           "file" },
-        [KEY] = { "key", "FILE", "its key; without both, our own are made and kept", "file" },
-        [KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server; default: as a pod",
+        [KEY] = { "key", "FILE", "its key; without both, vgpu-webhook makes its own", "file" },
+        [KUBECONFIG] = { "kubeconfig", "FILE",
+                         "how to reach the API server; default: the pod's service account",
                          "file" },
-        [NAMESPACE] = { "namespace", "NAME", "ours; default: the pod's", NULL },
-        [SECRET] = { "secret", "NAME", "where our own authority is kept; default: vgpu-webhook",
+        [NAMESPACE] = { "namespace", "NAME",
+                        "namespace of the Secret and the Service; default: the pod's", NULL },
+        [SECRET] = { "secret", "NAME", "Secret with the generated CA; default: vgpu-webhook",
                      NULL },
-        [SERVICE] = { "service", "NAME", "by which the API server calls; default: vgpu-webhook",
+        [SERVICE] = { "service", "NAME", "Service that the API server calls; default: vgpu-webhook",
                       NULL },
         [CONFIGURATION] = { "configuration", "NAME",
-                            "of the webhook configurations; default: vgpu-webhook", NULL },
+                            "name of the webhook configurations; default: vgpu-webhook", NULL },
         [SEAL_KEY] = { "seal-key", "FILE", "32 bytes that all replicas share, with --certificate",
                        "file" },
         [SCHEDULER] = { "scheduler-name", "NAME",
-                        "in place of default-scheduler; default: vgpu-scheduler", NULL },
+                        "set instead of default-scheduler; default: vgpu-scheduler", NULL },
         [RUNTIME_CLASS] = { "runtime-class", "NAME",
-                            "for GPU pods without one; default: vgpu, none: \"\"", NULL },
+                            "set in GPU pods without one; default: vgpu, none: \"\"", NULL },
         [FOREIGN_RUNTIME] = { "foreign-runtime", "NAME",
-                              "another class that hands out GPUs without us: refused; may be "
+                              "refuse this class too: it hands out GPUs without vgpu; may be "
                               "repeated",
                               NULL },
         [ALLOW_RUNTIME] = { "allow-runtime", "NAME",
-                            "of the classes nvidia, nvidia-cdi, nvidia-legacy, let this one pass; "
+                            "of the classes nvidia, nvidia-cdi, nvidia-legacy, allow this one; "
                             "may be repeated",
                             NULL },
         [TRUSTED_USER] = { "trusted-user", "NAME",
-                           "who may write reserved annotations; may be repeated", NULL },
+                           "user allowed to write reserved annotations; may be repeated", NULL },
         [VOLCANO_USER] = { "volcano-user", "NAME",
-                           "who writes the decisions of Volcano's scheduler; may be repeated",
-                           NULL },
-        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "nvidia.com/gpu is ours too", NULL },
+                           "user allowed to write Volcano's annotations; may be repeated", NULL },
+        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL },
         [DOMAIN] = { "domain", "NAME",
-                     "of resource names, in the place of nvidia.com; tell all programs of it",
-                     NULL },
+                     "of resource names, instead of nvidia.com; set it for all programs", NULL },
         [FIX_MEMORY_UNITS] = { "fix-memory-units", NULL,
-                               "set a wrong gpu.das.com/mem right instead of refusing it", NULL },
+                               "correct a wrong gpu.das.com/mem instead of refusing it", NULL },
         [LEAVE_MEMORY_UNITS] = { "leave-memory-units", NULL,
-                                 "add no gpu.das.com/mem: queues count it by themselves", NULL },
+                                 "add no gpu.das.com/mem: Kueue counts it by transformations",
+                                 NULL },
         [VERSION] = { "version", NULL, "print the version", NULL },
         { 0 },
 };
@@ -85,9 +86,9 @@ static uint64_t wall_now_s(void)
 static void help(void)
 {
         printf("Usage: vgpu-webhook [OPTION]…\n\n"
-               "Admission of GPU pods: makes what they ask for explicit, refuses what cannot be, "
-               "and\nremoves what users may not write. Serves /mutate and /validate for the API "
-               "server,\n/healthz and /readyz for kubelet, and /metrics.\n\nOptions:\n");
+               "Admission of GPU pods: completes their GPU requests, refuses invalid ones, and "
+               "removes\nannotations that users may not write. Serves /mutate and /validate for "
+               "the API server,\n/healthz and /readyz for kubelet, and /metrics.\n\nOptions:\n");
         cli_option_print(settings_options);
         printf("  %-26s %s\n", "--help", "print this text");
 }
@@ -167,7 +168,7 @@ static int settings_check(struct settings *settings, int *ret_exit)
         if (!settings->certificate_path != !settings->key_path)
                 return refuse("--certificate and --key belong together", ret_exit);
         if (settings->seal_key_path && !settings->certificate_path)
-                return refuse("--seal-key goes with --certificate; our own lies in the Secret",
+                return refuse("--seal-key needs --certificate; without it the Secret has a key",
                               ret_exit);
         if (settings->rules.container.leaves_units && settings->rules.container.is_units_fixed)
                 return refuse("--fix-memory-units and --leave-memory-units contradict each other",
@@ -216,7 +217,7 @@ int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret
                 if (option == DOMAIN && resource_use_domain(scan.value, &e) < 0)
                         return refuse(e.text, ret_exit);
                 if (!option_take(ret_settings, option, scan.value))
-                        return refuse("too many names of one kind", ret_exit);
+                        return refuse("one option is repeated too often", ret_exit);
         }
         return settings_check(ret_settings, ret_exit);
 }
