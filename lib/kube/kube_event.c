@@ -20,6 +20,7 @@ static void on_posted(void *owner, const struct kube_answer *answer)
 
 static json_t *event_make(const struct kube_event *event)
 {
+        const struct kube_reason_row *reason = &kube_reasons[event->reason];
         char now[KUBE_TIME_TEXT], prefix[80];
 
         kube_time_format_s(kube_time_now_us(), now);
@@ -29,7 +30,7 @@ static json_t *event_make(const struct kube_event *event)
                          "apiVersion", "v1", "kind", "Event", "metadata", "generateName", prefix,
                          "namespace", event->namespace_name, "involvedObject", "apiVersion", "v1",
                          "kind", "Pod", "namespace", event->namespace_name, "name", event->pod,
-                         "uid", event->uid, "type", event->type, "reason", event->reason, "message",
+                         "uid", event->uid, "type", reason->type, "reason", reason->text, "message",
                          event->message, "source", "component", event->component, "firstTimestamp",
                          now, "lastTimestamp", now, "count", 1);
 }

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "kube_client.h"
+#include "kube_reason.h"
 
 struct kube_event {
         const char *namespace_name, *pod, *uid; /* whom it is about */
         const char *component;                  /* who says so */
-        const char *type;                       /* "Normal", "Warning" */
-        const char *reason, *message;
+        enum kube_reason reason;
+        const char *message;
 };
 
 /* Posted and forgotten: an Event that does not arrive is no reason to stop. */

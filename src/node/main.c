@@ -196,7 +196,8 @@ static void on_violation(void *owner, const struct held_share *held, enum violat
                 return;
         snprintf(text, sizeof text, "container '%s' uses more of a GPU than its share: %s",
                  held->container, sentence);
-        pod_notes_event(node->client, held, node->options.node_name, "GPUShareViolation", text);
+        pod_notes_event(node->client, held, node->options.node_name, KUBE_REASON_SHARE_VIOLATION,
+                        text);
 }
 
 static void on_evict(void *owner, const struct held_share *held, const char *sentence)

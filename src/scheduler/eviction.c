@@ -30,7 +30,7 @@ struct eviction {
 
 static int next_send(struct eviction *eviction);
 
-static void event_post(const struct eviction *eviction, const char *type, const char *reason,
+static void event_post(const struct eviction *eviction, enum kube_reason reason,
                        const char *namespace_name, const char *name, const char *uid,
                        const char *message)
 {
@@ -38,17 +38,16 @@ static void event_post(const struct eviction *eviction, const char *type, const 
                                           .pod = name,
                                           .uid = uid,
                                           .component = "vgpu-scheduler",
-                                          .type = type,
                                           .reason = reason,
                                           .message = message };
 
         kube_event_post(eviction->client, &event);
 }
 
-static void preemptor_tell(const struct eviction *eviction, const char *type, const char *reason,
+static void preemptor_tell(const struct eviction *eviction, enum kube_reason reason,
                            const char *message)
 {
-        event_post(eviction, type, reason, eviction->preemptor.namespace_name,
+        event_post(eviction, reason, eviction->preemptor.namespace_name,
                    eviction->preemptor.name, eviction->preemptor.uid, message);
 }
 
@@ -60,11 +59,11 @@ static void gone_tell(const struct eviction *eviction, const struct pdb_subject 
         snprintf(message, sizeof message,
                  "Preempted by pod %s/%.200s of priority %d, which needs its GPU",
                  preemptor->namespace_name, preemptor->name, preemptor->priority);
-        event_post(eviction, "Normal", "Preempted", target->namespace_name, target->name,
+        event_post(eviction, KUBE_REASON_PREEMPTED, target->namespace_name, target->name,
                    target->uid, message);
         snprintf(message, sizeof message, "Evicts pod %s/%.200s for its GPU",
                  target->namespace_name, target->name);
-        preemptor_tell(eviction, "Normal", "Preempting", message);
+        preemptor_tell(eviction, KUBE_REASON_PREEMPTING, message);
 }
 
 static void together_tell(const struct eviction *eviction, const struct pdb_subject *target,
@@ -78,7 +77,7 @@ static void together_tell(const struct eviction *eviction, const struct pdb_subj
                  target->namespace_name, target->name, verdict->pdb, verdict->allowed);
         log_info("%s", message);
         if (!eviction->is_quiet)
-                preemptor_tell(eviction, "Warning", "PreemptionBlocked", message);
+                preemptor_tell(eviction, KUBE_REASON_PREEMPTION_BLOCKED, message);
 }
 
 static void blocked_tell(const struct eviction *eviction, const struct pdb_subject *target,
@@ -88,7 +87,7 @@ static void blocked_tell(const struct eviction *eviction, const struct pdb_subje
 
         snprintf(message, sizeof message, "Pod %s/%.100s may not be evicted: %.200s",
                  target->namespace_name, target->name, answer->message);
-        preemptor_tell(eviction, "Warning", "PreemptionBlocked", message);
+        preemptor_tell(eviction, KUBE_REASON_PREEMPTION_BLOCKED, message);
 }
 
 static void next_send_or_end(struct eviction *eviction)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "choice.h"
+#include "kube_reason.h"
 #include "resource.h"
 #include "setting.h"
 
@@ -16,5 +17,7 @@ int main(void)
         for (int i = 0; i < SETTING_COUNT; i++)
                 for (unsigned number = 0; setting_alias((enum setting)i, number); number++)
                         printf("variable %s\n", setting_alias((enum setting)i, number));
+        for (int i = 0; i < KUBE_REASONS; i++)
+                printf("event %s %s\n", kube_reasons[i].text, kube_reasons[i].type);
         return 0;
 }

@@ -16,6 +16,7 @@ from tap import Tap
 
 SOURCE, PRINTER, BIN = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
 CODE = re.compile(r"`([^`]+)`")
+COMPATIBILITY = "docs/reference/compatibility.md"
 TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 DOMAIN = re.compile(r"(?:vgpu\.io|nvidia\.com|hami\.io|volcano\.sh)/[a-z0-9-]+")
 METRIC = re.compile(r"\bvgpu_(?:device|mig_device|container|process|node|scheduler|webhook)_[a-z_]*[a-z]\b")
@@ -115,6 +116,34 @@ def metrics(tap):
     tap.check("metrics.md has each metric", differs(found, listed) if len(found) > 40 else f"only {sorted(found)}")
 
 
+def events(tap, rows):
+    listed = {(CODE.match(row[0])[1], row[1]) for titles, table in tables(page(COMPATIBILITY))
+              if titles[:2] == ["reason", "type"] for row in table}
+    found = {tuple(row[1:]) for row in rows["event"]}
+    tap.check("compatibility.md has each reason of an event, and its type", differs(
+        {" ".join(row) for row in found}, {" ".join(row) for row in listed}))
+    known = {reason for reason, _ in found}
+    tap.check("no program writes an event with another reason", [
+        f"{path.relative_to(SOURCE)}: {text}" for path, content in sources("lib", "src").items()
+        for text in re.findall(r'"reason", "(\w+)"', content) if '"Event"' in content and text not in known])
+
+
+def versions(tap):
+    found = {f"{name} = {number}" for content in sources("lib/contract", "lib/kube").values()
+             for name, number in re.findall(r"\b([A-Z_]+_VERSION) = (\d+)", content)}
+    listed = {f"{name} = {number}" for name, number in
+              re.findall(r"`([A-Z_]+_VERSION)` = (\d+)", page(COMPATIBILITY))}
+    tap.check("compatibility.md has each version of a format", differs(found, listed))
+
+
+def json_commands(tap):
+    printing = {name for name in re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", run(BIN / "vgpu", "--help").split("Options:")[0],
+                                            re.M) if re.search("^  --json", run(BIN / "vgpu", *name.split(), "--help"), re.M)}
+    told = {name for line in page(COMPATIBILITY).splitlines() if "JSON of" in line
+            for name in re.findall(r"`vgpu ([a-z ]+)`", line)}
+    tap.check("compatibility.md says of each command's JSON whether it is promised", differs(printing, told))
+
+
 def helps():
     """By manual page, the options that --help prints."""
     pages = {}
@@ -160,6 +189,9 @@ def main():
     annotations(tap, rows, resources(tap, rows))
     variables(tap, rows)
     metrics(tap)
+    events(tap, rows)
+    versions(tap)
+    json_commands(tap)
     options(tap)
     targets(tap)
     tap.done()

@@ -200,8 +200,9 @@ static void note_post(struct kube_client *client, struct note *note, json_t *bod
 }
 
 void pod_notes_event(struct kube_client *client, const struct held_share *held, const char *node,
-                     const char *reason, const char *sentence)
+                     enum kube_reason reason, const char *sentence)
 {
+        const struct kube_reason_row *row = &kube_reasons[reason];
         struct note *note = note_new(held, "an event cannot be written", "events");
         char now[32], name[96];
         time_t seconds = time(NULL);
@@ -217,7 +218,7 @@ void pod_notes_event(struct kube_client *client, const struct held_share *held, 
                             "apiVersion", "v1", "kind", "Event", "metadata", "generateName", name,
                             "namespace", held->pod_namespace, "involvedObject", "apiVersion", "v1",
                             "kind", "Pod", "namespace", held->pod_namespace, "name", held->pod,
-                            "uid", held->pod_uid, "type", "Warning", "reason", reason, "message",
+                            "uid", held->pod_uid, "type", row->type, "reason", row->text, "message",
                             sentence, "firstTimestamp", now, "lastTimestamp", now, "count", 1,
                             "source", "component", "vgpu-node", "host", node, "reportingComponent",
                             "vgpu-node", "reportingInstance", node));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kube_client.h"
+#include "kube_reason.h"
 #include "share_book.h"
 
 /* The pod's decision says at least what the share has now. `asked`: the pod's annotations by which that came to
@@ -16,9 +17,9 @@ void pod_notes_allocation(struct kube_client *client, const struct held_share *h
 void pod_notes_lower(struct kube_client *client, const struct held_share *held,
                      const json_t *asked);
 
-/* A Warning that `kubectl describe pod` shows. */
+/* `kubectl describe pod` shows it. */
 void pod_notes_event(struct kube_client *client, const struct held_share *held, const char *node,
-                     const char *reason, const char *sentence);
+                     enum kube_reason reason, const char *sentence);
 
 /* Through the Eviction API: its disruption budget holds. */
 void pod_notes_evict(struct kube_client *client, const struct held_share *held);

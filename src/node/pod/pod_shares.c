@@ -46,7 +46,8 @@ static void on_cut(void *owner, const struct share_growth_cut *cut)
                  held->container, amount, cut->gpu->index);
         log_warn("pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
         pod_notes_lower(options->client, held, NULL);
-        pod_notes_event(options->client, held, options->node_name, "GrowthRevoked", sentence);
+        pod_notes_event(options->client, held, options->node_name, KUBE_REASON_GROWTH_REVOKED,
+                        sentence);
 }
 
 void pod_shares_settle(const struct pod_watch_options *options)
@@ -115,7 +116,7 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
         if (e->code ==
             -ENOSPC) /* what it grew by was taken back, and the pod does not say so yet */
                 pod_notes_lower(options->client, held, annotations_of(pod));
-        pod_notes_event(options->client, held, options->node_name, "ResizeRefused", why);
+        pod_notes_event(options->client, held, options->node_name, KUBE_REASON_RESIZE_REFUSED, why);
 }
 
 /* Nobody grows into what was decided for a container that has no share: it may have one later. */
