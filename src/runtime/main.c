@@ -30,7 +30,7 @@ static int help_print(void)
                "  vgpu-runtime ...        anything else goes to the runtime behind, unchanged\n\n"
                "Options, one per line in %s (VGPU_RUNTIME_CONF names another file):\n",
                RUNTIME_OPTIONS_PATH);
-        cli_option_print(runtime_options_rows);
+        runtime_options_print();
         printf("\nSee vgpu-runtime(8).\n");
         return 0;
 }

@@ -8,57 +8,66 @@
 
 #include "container_paths.h"
 #include "file.h"
+#include "option_row.h"
 #include "quantity.h"
 
 enum { ARGUMENTS_MOST = 64, WAIT_MOST_S = 600 };
 
-enum { RUNTIME, SOCKET, WAIT, STATE, LIBRARY, SIM, SIM_DRIVER };
+static int take_wait(void *owner, const struct option_row *row, const char *value, struct err *e)
+{
+        struct runtime_options *options = owner;
+        double seconds;
+        const int r = quantity_parse_number(value, "--wait", 0, WAIT_MOST_S, &seconds, e);
 
-const struct cli_option runtime_options_rows[] = {
-        [RUNTIME] = { "runtime", "PATH", "the OCI runtime behind this one (runc, else crun)",
+        (void)row;
+        if (r == 0)
+                options->wait_ms = (unsigned)(seconds * 1000);
+        return r;
+}
+
+#define TEXT(field)               \
+        .take = option_take_text, \
+        .target = OPTION_FIELD(struct runtime_options, const char *, field)
+
+static const struct option_row rows[] = {
+        { .option = { "runtime", "PATH", "the OCI runtime behind this one (runc, else crun)",
                       "file" },
-        [SOCKET] = { "socket", "PATH", "of vgpu-node (" NODE_SOCKET_PATH ")", "file" },
-        [WAIT] = { "wait", "SECONDS", "how long a GPU container waits for vgpu-node (10)", NULL },
-        [STATE] = { "state", "FOLDER", "for what containers are given (/run/vgpu/runtime)",
-                    "file" },
-        [LIBRARY] = { "library", "PATH", "libvgpu.so (the one installed with this program)",
+          TEXT(runtime) },
+        { .option = { "socket", "PATH", "of vgpu-node (" NODE_SOCKET_PATH ")", "file" },
+          TEXT(socket) },
+        { .option = { "wait", "SECONDS", "how long a GPU container waits for vgpu-node (10)",
+                      NULL },
+          .take = take_wait },
+        { .option = { "state", "FOLDER", "for what containers are given (/run/vgpu/runtime)",
                       "file" },
-        [SIM] = { "sim", "MACHINE", "outside Kubernetes: GPUs of this simulated machine", "file" },
-        [SIM_DRIVER] = { "sim-driver", "FOLDER",
-                         "the simulated driver, for --sim (the one installed with this program)",
-                         "file" },
-        { 0 },
+          TEXT(state) },
+        { .option = { "library", "PATH", "libvgpu.so (the one installed with this program)",
+                      "file" },
+          TEXT(library) },
+        { .option = { "sim", "MACHINE", "outside Kubernetes: GPUs of this simulated machine",
+                      "file" },
+          TEXT(machine) },
+        { .option = { "sim-driver", "FOLDER",
+                      "the simulated driver, for --sim (the one installed with this program)",
+                      "file" },
+          TEXT(driver) },
 };
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+void runtime_options_print(void)
+{
+        struct cli_option options[ROWS + 1];
+
+        option_rows_copy(rows, ROWS, options);
+        cli_option_print(options);
+}
 
 const char *runtime_options_path(void)
 {
         const char *path = getenv("VGPU_RUNTIME_CONF");
 
         return path && *path ? path : RUNTIME_OPTIONS_PATH;
-}
-
-static int wait_read(const char *text, unsigned *ret_ms, struct err *e)
-{
-        double seconds;
-        const int r = quantity_parse_number(text, "--wait", 0, WAIT_MOST_S, &seconds, e);
-
-        if (r == 0)
-                *ret_ms = (unsigned)(seconds * 1000);
-        return r;
-}
-
-static int option_take(struct runtime_options *options, int row, const char *value, struct err *e)
-{
-        const char **const texts[] = {
-                [RUNTIME] = &options->runtime, [SOCKET] = &options->socket,
-                [STATE] = &options->state,     [LIBRARY] = &options->library,
-                [SIM] = &options->machine,     [SIM_DRIVER] = &options->driver,
-        };
-
-        if (row == WAIT)
-                return wait_read(value, &options->wait_ms, e);
-        *texts[row] = value;
-        return 0;
 }
 
 /* Lines in place; empty ones and comments are left out. */
@@ -80,18 +89,19 @@ static int lines_split(char *text, char **arguments)
 static int arguments_take(struct runtime_options *options, int count, char **arguments,
                           struct err *e)
 {
-        struct cli_scan scan = { .program = "runtime.conf",
-                                 .rows = runtime_options_rows,
-                                 .argc = count,
-                                 .argv = arguments };
+        struct cli_option scanned[ROWS + 1];
+        struct cli_scan scan = {
+                .program = "runtime.conf", .rows = scanned, .argc = count, .argv = arguments
+        };
 
+        option_rows_copy(rows, ROWS, scanned);
         for (int row; (row = cli_scan_next(&scan, e)) != CLI_END;) {
                 if (row == CLI_BAD)
                         return -EINVAL;
                 if (row < 0)
                         return err_set(e, -EINVAL, "a line is '--option=value', not '%.80s'",
                                        row == CLI_HELP ? "--help" : scan.value);
-                const int r = option_take(options, row, scan.value, e);
+                const int r = option_row_take(options, &rows[row], scan.value, e);
                 if (r < 0)
                         return r;
         }

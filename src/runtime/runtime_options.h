@@ -3,7 +3,6 @@
  * line. An OCI runtime's command line is its caller's, so they cannot be there. */
 #pragma once
 
-#include "cli_option.h"
 #include "err.h"
 
 #define RUNTIME_OPTIONS_PATH "/etc/vgpu/runtime.conf"
@@ -19,12 +18,12 @@ struct runtime_options {
         char *text;          /* what the others point into */
 };
 
-extern const struct cli_option runtime_options_rows[];
-
 /* Fills in the defaults and what the file says. On failure what was read before the mistake holds,
  * so that containers that run can still be stopped. */
 int runtime_options_read(struct runtime_options *ret_options, struct err *e);
 void runtime_options_done(struct runtime_options *options);
+/* One line per option, on stdout. */
+void runtime_options_print(void);
 
 /* Where the file is: VGPU_RUNTIME_CONF, else RUNTIME_OPTIONS_PATH. */
 const char *runtime_options_path(void);

@@ -9,78 +9,126 @@
 
 #include "address.h"
 #include "choice.h"
-#include "cli_option.h"
+#include "option_row.h"
 #include "resource.h"
 
-enum {
-        LISTEN,
-        CERTIFICATE,
-        KEY,
-        PLAIN,
-        METRICS_LISTEN,
-        ALLOCATIONS,
-        CLIENT_AUTHORITY,
-        SERVICE,
-        SECRET,
-        CLIENT_SECRET,
-        KUBECONFIG,
-        NAMESPACE,
-        LEADER_ELECT,
-        LEASE,
-        IDENTITY,
-        NODE_POLICY,
-        ASSUME_FOR,
-        NVIDIA_GPU,
-        DOMAIN,
-        VERSION,
-};
 enum { PATIENCE_S = 120, PATIENCE_MOST_S = 3600 };
 
-static const struct cli_option options[] = {
-        [LISTEN] = { "listen", "ADDRESS", "serve kube-scheduler there; default: 127.0.0.1:8444",
-                     NULL },
-        [CERTIFICATE] = { "certificate", "FILE", "mounted certificate, read again when it changes",
-                          "file" },
-        [KEY] = { "key", "FILE", "its key", "file" },
-        [PLAIN] = { "plain", NULL, "HTTP without TLS, on loopback only", NULL },
-        [METRICS_LISTEN] = { "metrics-listen", "ADDRESS",
-                             "serve /metrics, /healthz and /readyz there too, over HTTP, without "
-                             "the verbs; default: off",
-                             NULL },
-        [ALLOCATIONS] = { "allocations", "ADDRESS",
-                          "where nodes ask for allocations, over mutual TLS; default: off", NULL },
-        [CLIENT_AUTHORITY] = { "client-authority", "FILE",
-                               "with --certificate: the CA of the nodes' certificates", "file" },
-        [SERVICE] = { "service", "NAME",
+static int take_patience(void *owner, const struct option_row *row, const char *value,
+                         struct err *e)
+{
+        struct scheduler_settings *settings = owner;
+        char *end;
+        const unsigned long seconds = strtoul(value, &end, 10);
+
+        (void)row;
+        if (*value < '0' || *value > '9' || *end || seconds < 1 || seconds > PATIENCE_MOST_S)
+                return err_set(e, -EINVAL,
+                               "invalid value of --assume-for (expected seconds from 1 to 3600)");
+        settings->patience_s = (unsigned)seconds;
+        return 0;
+}
+
+/* A cluster without a policy is kube-scheduler's alone: "none" is for pods. */
+static int take_policy(void *owner, const struct option_row *row, const char *value, struct err *e)
+{
+        struct scheduler_settings *settings = owner;
+        int policy;
+
+        (void)row;
+        if (choice_parse(CHOICE_NODE_POLICY, value, &policy, NULL) < 0 || policy == PLACEMENT_ANY)
+                return err_set(
+                        e, -EINVAL,
+                        "invalid value '%.60s' of --node-policy (expected binpack or spread)",
+                        value);
+        settings->node_policy = (enum placement_policy)policy;
+        return 0;
+}
+
+static int take_domain(void *owner, const struct option_row *row, const char *value, struct err *e)
+{
+        (void)owner;
+        (void)row;
+        return resource_use_domain(value, e);
+}
+
+static int take_version(void *owner, const struct option_row *row, const char *value, struct err *e)
+{
+        (void)owner;
+        (void)row;
+        (void)value;
+        (void)e;
+        printf("vgpu-scheduler %s\n", VGPU_VERSION);
+        return 1;
+}
+
+#define TEXT(field)               \
+        .take = option_take_text, \
+        .target = OPTION_FIELD(struct scheduler_settings, const char *, field)
+#define FLAG(field) \
+        .take = option_take_flag, .target = OPTION_FIELD(struct scheduler_settings, bool, field)
+
+static const struct option_row rows[] = {
+        { .option = { "listen", "ADDRESS", "serve kube-scheduler there; default: 127.0.0.1:8444",
+                      NULL },
+          TEXT(listen) },
+        { .option = { "certificate", "FILE", "mounted certificate, read again when it changes",
+                      "file" },
+          TEXT(certificate_path) },
+        { .option = { "key", "FILE", "its key", "file" }, TEXT(key_path) },
+        { .option = { "plain", NULL, "HTTP without TLS, on loopback only", NULL }, FLAG(is_plain) },
+        { .option = { "metrics-listen", "ADDRESS",
+                      "serve /metrics, /healthz and /readyz there too, over HTTP, without "
+                      "the verbs; default: off",
+                      NULL },
+          TEXT(metrics_listen) },
+        { .option = { "allocations", "ADDRESS",
+                      "where nodes ask for allocations, over mutual TLS; default: off", NULL },
+          TEXT(allocations) },
+        { .option = { "client-authority", "FILE",
+                      "with --certificate: the CA of the nodes' certificates", "file" },
+          TEXT(clients_path) },
+        { .option = { "service", "NAME",
                       "Service named in generated certificates; default: vgpu-scheduler", NULL },
-        [SECRET] = { "secret", "NAME",
-                     "Secret with the generated CA; default: vgpu-scheduler-authority", NULL },
-        [CLIENT_SECRET] = { "client-secret", "NAME",
-                            "Secret with the nodes' generated certificate; default: "
-                            "vgpu-allocations-client",
-                            NULL },
-        [KUBECONFIG] = { "kubeconfig", "FILE",
-                         "how to reach the API server; default: the pod's service account",
-                         "file" },
-        [NAMESPACE] = { "namespace", "NAME",
-                        "namespace of the Lease and the Secrets; default: the pod's", NULL },
-        [LEADER_ELECT] = { "leader-elect", NULL, "elect one of several replicas by a Lease", NULL },
-        [LEASE] = { "lease", "NAME", "name of that Lease; default: vgpu-scheduler", NULL },
-        [IDENTITY] = { "identity", "NAME",
-                       "name of this replica in the Lease; default: host name and port", NULL },
-        [NODE_POLICY] = { "node-policy", "POLICY",
-                          "for pods without a policy: binpack (the default) or spread",
-                          "binpack spread" },
-        [ASSUME_FOR] = { "assume-for", "SECONDS",
-                         "GET the pod if the watch has not confirmed its allocation by then; "
-                         "default: 120",
-                         NULL },
-        [NVIDIA_GPU] = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL },
-        [DOMAIN] = { "domain", "NAME",
-                     "of resource names, instead of nvidia.com; set it for all programs", NULL },
-        [VERSION] = { "version", NULL, "print the version", NULL },
-        { 0 },
+          TEXT(service) },
+        { .option = { "secret", "NAME",
+                      "Secret with the generated CA; default: vgpu-scheduler-authority", NULL },
+          TEXT(secret) },
+        { .option = { "client-secret", "NAME",
+                      "Secret with the nodes' generated certificate; default: "
+                      "vgpu-allocations-client",
+                      NULL },
+          TEXT(client_secret) },
+        { .option = { "kubeconfig", "FILE",
+                      "how to reach the API server; default: the pod's service account", "file" },
+          TEXT(kubeconfig) },
+        { .option = { "namespace", "NAME",
+                      "namespace of the Lease and the Secrets; default: the pod's", NULL },
+          TEXT(namespace_name) },
+        { .option = { "leader-elect", NULL, "elect one of several replicas by a Lease", NULL },
+          FLAG(elects) },
+        { .option = { "lease", "NAME", "name of that Lease; default: vgpu-scheduler", NULL },
+          TEXT(lease) },
+        { .option = { "identity", "NAME",
+                      "name of this replica in the Lease; default: host name and port", NULL },
+          TEXT(identity) },
+        { .option = { "node-policy", "POLICY",
+                      "for pods without a policy: binpack (the default) or spread",
+                      "binpack spread" },
+          .take = take_policy },
+        { .option = { "assume-for", "SECONDS",
+                      "GET the pod if the watch has not confirmed its allocation by then; "
+                      "default: 120",
+                      NULL },
+          .take = take_patience },
+        { .option = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL }, FLAG(with_gpu) },
+        { .option = { "domain", "NAME",
+                      "of resource names, instead of nvidia.com; set it for all programs", NULL },
+          .take = take_domain },
+        { .option = { "version", NULL, "print the version", NULL }, .take = take_version },
 };
+
+enum { ROWS = sizeof rows / sizeof *rows };
 
 static int refuse(const char *sentence)
 {
@@ -88,7 +136,7 @@ static int refuse(const char *sentence)
         return 2;
 }
 
-static void help(void)
+static void help(const struct cli_option *options)
 {
         printf("Usage: vgpu-scheduler [OPTION]…\n\n"
                "An extender of kube-scheduler: knows every GPU's free memory, cores and slots,\n"
@@ -98,113 +146,6 @@ static void help(void)
                "/metrics.\n\nOptions:\n");
         cli_option_print(options);
         printf("  %-26s %s\n", "--help", "print this text");
-}
-
-/* Where a text goes as it is; NULL: it is none of these. */
-static const char **text_of(struct scheduler_settings *settings, int option)
-{
-        switch (option) {
-        case LISTEN:
-                return &settings->listen;
-        case CERTIFICATE:
-                return &settings->certificate_path;
-        case KEY:
-                return &settings->key_path;
-        case METRICS_LISTEN:
-                return &settings->metrics_listen;
-        case ALLOCATIONS:
-                return &settings->allocations;
-        case CLIENT_AUTHORITY:
-                return &settings->clients_path;
-        case SERVICE:
-                return &settings->service;
-        case SECRET:
-                return &settings->secret;
-        case CLIENT_SECRET:
-                return &settings->client_secret;
-        case KUBECONFIG:
-                return &settings->kubeconfig;
-        case NAMESPACE:
-                return &settings->namespace_name;
-        case LEASE:
-                return &settings->lease;
-        case IDENTITY:
-                return &settings->identity;
-        default:
-                return NULL;
-        }
-}
-
-static bool *flag_of(struct scheduler_settings *settings, int option)
-{
-        switch (option) {
-        case PLAIN:
-                return &settings->is_plain;
-        case LEADER_ELECT:
-                return &settings->elects;
-        case NVIDIA_GPU:
-                return &settings->with_gpu;
-        default:
-                return NULL;
-        }
-}
-
-static int patience_take(struct scheduler_settings *settings, const char *text)
-{
-        char *end;
-        const unsigned long seconds = strtoul(text, &end, 10);
-
-        if (*text < '0' || *text > '9' || *end || seconds < 1 || seconds > PATIENCE_MOST_S)
-                return refuse("invalid value of --assume-for (expected seconds from 1 to 3600)");
-        settings->patience_s = (unsigned)seconds;
-        return -1;
-}
-
-/* A cluster without a policy is kube-scheduler's alone: "none" is for pods. */
-static int policy_take(struct scheduler_settings *settings, const char *text)
-{
-        struct err e = { 0 };
-        int policy;
-
-        if (choice_parse(CHOICE_NODE_POLICY, text, &policy, NULL) < 0 || policy == PLACEMENT_ANY) {
-                err_set(&e, -EINVAL,
-                        "invalid value '%.60s' of --node-policy (expected binpack or spread)",
-                        text);
-                return refuse(e.text);
-        }
-        settings->node_policy = (enum placement_policy)policy;
-        return -1;
-}
-
-/* −1: go on; else the exit code. */
-static int option_take(struct scheduler_settings *settings, int option, const char *value)
-{
-        const char **text = text_of(settings, option);
-        bool *flag = flag_of(settings, option);
-        struct err e = { 0 };
-
-        if (text)
-                *text = value;
-        else if (flag)
-                *flag = true;
-        if (text || flag)
-                return -1;
-        switch (option) {
-        case DOMAIN:
-                return resource_use_domain(value, &e) < 0 ? refuse(e.text) : -1;
-        case ASSUME_FOR:
-                return patience_take(settings, value);
-        case NODE_POLICY:
-                return policy_take(settings, value);
-        case VERSION:
-                printf("vgpu-scheduler %s\n", VGPU_VERSION);
-                return 0;
-        case CLI_HELP:
-                help();
-                return 0;
-        default:
-                return refuse("takes options only (see --help)");
-        }
 }
 
 /* Told at once, not when the cluster has been read. −1: it is one, or none is asked for. */
@@ -240,14 +181,30 @@ static int settings_check(const struct scheduler_settings *settings)
         return address_check("--allocations", settings->allocations);
 }
 
+/* 0: go on; 1: that was all; < 0: the sentence is in e. */
+static int option_take(struct scheduler_settings *settings, const struct cli_scan *scan, int row,
+                       struct err *e)
+{
+        if (row == CLI_BAD)
+                return -EINVAL;
+        if (row == CLI_PLAIN)
+                return err_set(e, -EINVAL, "takes options only (see --help)");
+        if (row == CLI_HELP) {
+                help(scan->rows);
+                return 1;
+        }
+        return option_row_take(settings, &rows[row], scan->value, e);
+}
+
 int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *ret_settings,
                             int *ret_code)
 {
+        struct cli_option options[ROWS + 1];
         struct cli_scan scan = {
                 .program = "vgpu-scheduler", .rows = options, .argc = argc, .argv = argv, .index = 1
         };
         struct err e = { 0 };
-        int option, code = -1;
+        int row, r = 0, code;
 
         *ret_settings = (struct scheduler_settings){ .listen = "127.0.0.1:8444",
                                                      .service = "vgpu-scheduler",
@@ -256,10 +213,12 @@ int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *re
                                                      .lease = "vgpu-scheduler",
                                                      .patience_s = PATIENCE_S,
                                                      .node_policy = PLACEMENT_BINPACK };
-        while (code < 0 && (option = cli_scan_next(&scan, &e)) != CLI_END)
-                code = option == CLI_BAD ? refuse(e.text)
-                                         : option_take(ret_settings, option, scan.value);
-        if (code < 0)
+        option_rows_copy(rows, ROWS, options);
+        while (r == 0 && (row = cli_scan_next(&scan, &e)) != CLI_END)
+                r = option_take(ret_settings, &scan, row, &e);
+        if (r != 0)
+                code = r < 0 ? refuse(e.text) : 0;
+        else
                 code = settings_check(ret_settings);
         *ret_code = code;
         return code < 0 ? 0 : -1;

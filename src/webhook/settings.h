@@ -2,7 +2,6 @@
 /* What vgpu-webhook was told on its command line. */
 #pragma once
 
-#include "cli_option.h"
 #include "rules.h"
 
 enum { SETTINGS_NAMES = 16 };
@@ -18,8 +17,6 @@ struct settings {
                 *volcano_users[SETTINGS_NAMES + 1];
         struct rules rules; /* but for the seal's key */
 };
-
-extern const struct cli_option settings_options[];
 
 /* 0: go on; else exit with *ret_exit, the sentence or the help was printed. */
 int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret_exit);

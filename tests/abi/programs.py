@@ -35,7 +35,7 @@ def refusal(program, name, *words):
 
 def main(*programs):
     tap = Tap()
-    helps, versions, refusals, unnamed = [], [], [], []
+    helps, versions, refusals, unnamed, lost = [], [], [], [], []
     for program in programs:
         name = pathlib.Path(program).name
         done = run(program, "--help")
@@ -45,6 +45,10 @@ def main(*programs):
         said = run(program, "--version")
         if said.returncode or not re.fullmatch(rf"{name} \d+\.\d+\.\d+\n", said.stdout):
             versions.append(f"{name}: {said.stdout!r}")
+        for option, argument in re.findall(r"^  (?:-\w, )?--([a-z-]+)(?: ([A-Za-z]\S*))?", done.stdout, re.M):
+            taken = run(program, f"--{option}=x" if argument else f"--{option}", "--version")
+            if taken.returncode not in (0, 2) or "internal error" in taken.stderr:
+                lost.append(f"{name} --{option}: {taken.returncode} {taken.stderr!r}")
         refusals.append(refusal(program, name, "--no-such-option"))
         refusals.append(refusal(program, name, "nonsense"))
         for option, value in WRONG.get(name, []):
@@ -53,6 +57,7 @@ def main(*programs):
                 unnamed.append(f"{name} --{option}")
     tap.check("--help and -h print one text, on standard output", helps)
     tap.check("--version names program and release", versions)
+    tap.check("each option of the help is one that the program knows how to read", lost)
     tap.check("a wrong command line is reported in one line, with status 2", [r for r in refusals if r])
     tap.check("that line names the option", unnamed)
     tap.done()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unused SOURCE: every function of a header is used outside tests."""
+"""unused SOURCE: every function of a header is used outside tests, and every row of options that a switch takes."""
 
 import pathlib
 import re
@@ -19,6 +19,16 @@ SEAMS = {
     "slot_detach": "a process of tests/soak has many slots in its life, one after the other",
     "timeslices_init": "each test begins anew, in storage that was used",
 }
+OPTIONS = re.compile(r"const struct cli_option \w+\[\] = \{\n(.*?)\n\};", re.S)
+
+
+def caseless(text):
+    """The options of a file that takes them by a switch, and has no case for these."""
+    rows = OPTIONS.search(text)
+    if not rows or "switch (option)" not in text:
+        return []
+    return [name for name in re.findall(r"^\s+\[(\w+)\] =", rows[1], re.M)
+            if not re.search(rf"case {name}:|== {name}\b|\[{name}\] =", OPTIONS.sub("", text))]
 
 
 def main(source):
@@ -41,6 +51,12 @@ def main(source):
     unused = {name for name in declared if name not in used and not name.startswith(tuple(prefixes))}
     tap.check("each is used, and not by tests alone",
               [f"{declared[name]}: {name}()" for name in sorted(unused - SEAMS.keys())])
+    rows = "const struct cli_option o[] = {\n  [A] = {},\n  [B] = {},\n};\n"
+    found = caseless(rows + "switch (option) {\ncase A:")
+    tap.check("a row of options without a case is found", "" if found == ["B"] else f"{found}")
+    tap.check("each row of options that a switch takes has its case",
+              [f"{file.relative_to(source)}: {name}" for file in files if file.suffix == ".c"
+               for name in caseless(file.read_text(encoding="utf-8"))])
     tap.check("no exception is left over", sorted(SEAMS.keys() - unused))
     tap.done()
 

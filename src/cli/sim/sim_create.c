@@ -157,8 +157,8 @@ static int create_option(struct create_request *request, int option, char *value
         case IF_MISSING:
                 request->is_if_missing = true;
                 break;
-        default:
-                break;
+        default: /* a row without its case */
+                return err_set(e, -EINVAL, "internal error: option %d has no case", option);
         }
         return r;
 }

@@ -58,33 +58,32 @@ static int add_all_resources(struct node_options *options, struct err *e)
         return r;
 }
 
-static int take_exclude(struct node_options *options, const struct node_option *row,
-                        const char *value, struct err *e)
+static int take_exclude(void *owner, const struct option_row *row, const char *value, struct err *e)
 {
+        struct node_options *options = owner;
+
         (void)row;
         options->exclude = value;
         return gpu_is_excluded(value, &(struct gpu){ 0 }, e) < 0 ? -EINVAL : 0;
 }
 
-static int take_domain(struct node_options *options, const struct node_option *row,
-                       const char *value, struct err *e)
+static int take_domain(void *owner, const struct option_row *row, const char *value, struct err *e)
 {
-        (void)options;
+        (void)owner;
         (void)row;
         return resource_use_domain(value, e);
 }
 
-static int take_resource(struct node_options *options, const struct node_option *row,
-                         const char *value, struct err *e)
+static int take_resource(void *owner, const struct option_row *row, const char *value,
+                         struct err *e)
 {
         (void)row;
-        return add_resource(options, value, e);
+        return add_resource(owner, value, e);
 }
 
-static int take_version(struct node_options *options, const struct node_option *row,
-                        const char *value, struct err *e)
+static int take_version(void *owner, const struct option_row *row, const char *value, struct err *e)
 {
-        (void)options;
+        (void)owner;
         (void)row;
         (void)value;
         (void)e;
@@ -97,7 +96,7 @@ static int take_version(struct node_options *options, const struct node_option *
 #define TRUTH(field)  .take = option_take_truth, .target = OPTION_TARGET(bool, field)
 #define CHOICE(field) .take = option_take_choice, .target = OPTION_TARGET(unsigned, field)
 
-static const struct node_option rows[] = {
+static const struct option_row rows[] = {
         { .option = { "device-split-count", "N", "vGPUs per GPU, 10 by default", NULL },
           .take = option_take_whole,
           .target = OPTION_TARGET(unsigned, split_count),
@@ -237,14 +236,6 @@ static const struct node_option rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* As the scanner and the help read them: without targets. */
-static void rows_copy(struct cli_option ret_rows[static ROWS + 1])
-{
-        for (int i = 0; i < ROWS; i++)
-                ret_rows[i] = rows[i].option;
-        ret_rows[ROWS] = (struct cli_option){ 0 };
-}
-
 /* "deviceSplitCount" as an option writes it: what differs is the slip then, and not the way of writing. */
 static void key_dash(const char *key, char *ret_text, size_t bytes)
 {
@@ -280,7 +271,7 @@ static int take_config(void *owner, const char *key, const char *value, struct e
                 if (!rows[i].is_of_node || !node_config_key_is(key, rows[i].option.name))
                         continue;
                 if (rows[i].take != take_exclude)
-                        return rows[i].take(options, &rows[i], value, e);
+                        return option_row_take(options, &rows[i], value, e);
                 free(options->config_exclude);
                 options->config_exclude = strdup(value);
                 return options->config_exclude
@@ -342,7 +333,7 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
         };
         int row, r = 0;
 
-        rows_copy(scanned);
+        option_rows_copy(rows, ROWS, scanned);
         /* The image's command names the part of the program, as users are used to. */
         if (scan.argc > 0 && strcmp(scan.argv[0], "deviceplugin") == 0) {
                 scan.argc--;
@@ -359,7 +350,7 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
                         return err_set(e, -EINVAL,
                                        "unexpected argument '%.100s'; see 'vgpu-node --help'",
                                        scan.value);
-                r = rows[row].take(&options, &rows[row], scan.value, e);
+                r = option_row_take(&options, &rows[row], scan.value, e);
         }
         if (r == 1)
                 return 1;
