@@ -2,6 +2,7 @@
 /* The verbs over HTTP. */
 #include "extender.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "binding.h"
 #include "clock.h"
 #include "http_server.h"
+#include "json_read.h"
 #include "kube_object.h"
 #include "list.h"
 #include "node_read.h"
@@ -65,12 +67,17 @@ static struct request_class *class_read(struct extender *extender, const struct 
         return class;
 }
 
+/* NULL: the pod has none. */
+static const char *uid_of(const struct args *args)
+{
+        return json_read_text_or_null(json_object_get(args->pod, "metadata"), "uid");
+}
+
 /* Bind names the pod only: what it asks for is known from here, or from the watch. */
 static void pod_note(struct extender *extender, const struct args *args,
                      struct request_class *class)
 {
-        const char *uid =
-                json_string_value(json_object_get(json_object_get(args->pod, "metadata"), "uid"));
+        const char *uid = uid_of(args);
 
         if (uid && class->gpu_request.pod.need_count > 0)
                 state_note_request(extender->state, uid, class);
@@ -79,8 +86,7 @@ static void pod_note(struct extender *extender, const struct args *args,
 static const struct cluster_nomination *nomination_of(const struct extender *extender,
                                                       const struct args *args)
 {
-        const char *uid =
-                json_string_value(json_object_get(json_object_get(args->pod, "metadata"), "uid"));
+        const char *uid = uid_of(args);
 
         return uid ? cluster_nomination_find(state_cluster(extender->state), uid) : NULL;
 }
@@ -157,15 +163,16 @@ static void verb_simulate(struct extender *extender, const json_t *args,
 /* Verbs that only name nodes read their arguments as text and answer as text (`query`); the arguments of the
  * others are a tree (`run`). */
 static const struct verb {
-        const char *path;
+        const char *name; /* of its path and in metrics */
         enum scheduler_verb number;
         int (*query)(struct extender *extender, const struct args *args, struct str *reply);
         void (*run)(struct extender *extender, const json_t *args, struct http_exchange *exchange);
-} verbs[] = { { "/filter", VERB_FILTER, .query = verb_filter },
-              { "/prioritize", VERB_PRIORITIZE, .query = verb_prioritize },
-              { "/bind", VERB_BIND, .run = verb_bind },
-              { "/preempt", VERB_PREEMPT, .run = verb_preempt_run },
-              { "/simulate", VERB_SIMULATE, .run = verb_simulate } };
+} verbs[] = { { "filter", VERB_FILTER, .query = verb_filter },
+              { "prioritize", VERB_PRIORITIZE, .query = verb_prioritize },
+              { "bind", VERB_BIND, .run = verb_bind },
+              { "preempt", VERB_PREEMPT, .run = verb_preempt_run },
+              { "simulate", VERB_SIMULATE, .run = verb_simulate } };
+static_assert(sizeof verbs / sizeof *verbs == VERBS, "each number has a verb");
 
 static void verb_query(struct extender *extender, const struct verb *verb,
                        struct http_exchange *exchange)
@@ -206,9 +213,13 @@ static void verb_run(struct extender *extender, const struct verb *verb,
 
 int extender_print_metrics(const struct extender *extender, struct str *to)
 {
-        int r = scheduler_metrics_print(&extender->metrics, state_cluster(extender->state),
-                                        state_is_synced(extender->state), to);
+        const char *names[VERBS];
+        int r;
 
+        for (int i = 0; i < VERBS; i++)
+                names[verbs[i].number] = verbs[i].name;
+        r = scheduler_metrics_print(&extender->metrics, state_cluster(extender->state), names,
+                                    state_is_synced(extender->state), to);
         if (r == 0)
                 r = str_appendf(to,
                                 "# HELP vgpu_scheduler_api_bad_objects_total Nodes and pods that "
@@ -244,9 +255,9 @@ static bool leads(const struct extender *extender)
 static bool verb_find(struct extender *extender, const char *path, struct http_exchange *exchange)
 {
         const struct verb_clock clock = verb_clock_now();
-        const struct verb *verb = verbs, *end = verbs + sizeof verbs / sizeof verbs[0];
+        const struct verb *verb = verbs, *end = verbs + VERBS;
 
-        while (verb < end && strcmp(path, verb->path) != 0)
+        while (verb < end && (*path != '/' || strcmp(path + 1, verb->name) != 0))
                 verb++;
         if (verb == end)
                 return false;
@@ -265,6 +276,19 @@ static bool verb_find(struct extender *extender, const char *path, struct http_e
                 verb_run(extender, verb, exchange);
         scheduler_metrics_add(&extender->metrics, verb->number, &clock);
         return true;
+}
+
+static void unknown_reply(struct http_exchange *exchange)
+{
+        struct str text = { 0 };
+        int r = str_append(&text, "there is ");
+
+        for (int i = 0; i < VERBS && r == 0; i++)
+                r = str_appendf(&text, "/%s, ", verbs[i].name);
+        if (r == 0)
+                r = str_append(&text, "/healthz, /readyz and /metrics\n");
+        reply_text(exchange, r == 0 ? 404 : 500, r == 0 ? text.text : "out of memory\n");
+        str_done(&text);
 }
 
 static void on_request(void *owner, struct http_exchange *exchange)
@@ -287,10 +311,7 @@ static void on_request(void *owner, struct http_exchange *exchange)
                            state_is_synced(extender->state) ? "ok\n"
                                                             : "the cluster is not known yet\n");
         else
-                reply_text(exchange, 404,
-                           "there is /filter, /prioritize, /bind, /preempt, /simulate, /healthz, "
-                           "/readyz and "
-                           "/metrics\n");
+                unknown_reply(exchange);
 }
 
 static void on_drain(struct timer *timer)

@@ -4,9 +4,6 @@
 
 #include "clock.h"
 
-static const char *const verb_names[VERBS] = { "filter", "prioritize", "simulate", "bind",
-                                               "preempt" };
-
 struct verb_clock verb_clock_now(void)
 {
         return (struct verb_clock){ clock_now_ns(), clock_spent_ns() };
@@ -26,7 +23,8 @@ static int gauge_print(const char *name, const char *help, uint64_t value, struc
 }
 
 int scheduler_metrics_print(const struct scheduler_metrics *metrics, const struct cluster *cluster,
-                            bool is_ready, struct str *to)
+                            const char *const verb_names[static VERBS], bool is_ready,
+                            struct str *to)
 {
         const struct histogram_family seconds = {
                 "vgpu_scheduler_verb_seconds",

@@ -20,6 +20,7 @@ struct verb_clock {
 struct verb_clock verb_clock_now(void);
 void scheduler_metrics_add(struct scheduler_metrics *metrics, enum scheduler_verb verb,
                            const struct verb_clock *began);
-/* Appends the text for Prometheus. 0 or -ENOMEM. */
+/* Appends the text for Prometheus. The names are in the order of the numbers. 0 or -ENOMEM. */
 int scheduler_metrics_print(const struct scheduler_metrics *metrics, const struct cluster *cluster,
-                            bool is_ready, struct str *to);
+                            const char *const verb_names[static VERBS], bool is_ready,
+                            struct str *to);

@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import re
 import socket
 import sys
 
@@ -221,9 +222,22 @@ def told_apart(tap, bin_dir):
             [200, 200, 404, 404, 404]))
 
 
+def named_once(tap, bin_dir):
+    """A verb has one name: of its path, among the paths that a wrong one is told of, and in metrics."""
+    with Scheduler(bin_dir, Api([node("n")])) as scheduler:
+        verbs = re.findall(r'^vgpu_scheduler_verb_seconds_count\{verb="(\w+)"', scheduler.ask("GET", "/metrics")[1].decode(), re.M)
+        status_code, text = scheduler.ask("GET", "/filters")
+        tap.check("a path that is none is told of those that are", differs(
+            (status_code, text.decode()),
+            (404, "there is /filter, /prioritize, /bind, /preempt, /simulate, /healthz, /readyz and /metrics\n")))
+        tap.check("each verb in metrics is among them", differs(
+            sorted(verbs), sorted(set(re.findall(r"/(\w+)", text.decode())) - {"healthz", "readyz", "metrics"})))
+        tap.check("and answers", [verb for verb in verbs if scheduler.ask("POST", f"/{verb}", [])[0] == 404])
+
+
 def main(bin_dir):
     tap = Tap()
-    for case in (refused, lost, never_seen, bound_unseen, by_hand, inherited, unreadable, flooded, told_apart):
+    for case in (refused, lost, never_seen, bound_unseen, by_hand, inherited, unreadable, flooded, told_apart, named_once):
         case(tap, bin_dir)
     tap.done()
 
