@@ -43,6 +43,11 @@ bool json_read_copy(const json_t *object, const char *key, char *to, size_t to_b
         return true;
 }
 
+json_int_t json_read_integer(const json_t *object, const char *key)
+{
+        return json_integer_value(json_object_get(object, key));
+}
+
 bool json_read_number(const json_t *object, const char *key, int64_t least, int64_t most,
                       int64_t *ret_number)
 {

@@ -10,14 +10,9 @@
 
 enum { NAMES_MOST = 5 }; /* of nodes in one line */
 
-static long long number_of(const json_t *object, const char *key)
-{
-        return json_integer_value(json_object_get(object, key));
-}
-
 static void cores_add(struct table *table, const json_t *row)
 {
-        const long long cores = number_of(row, "cores");
+        const long long cores = json_read_integer(row, "cores");
 
         if (cores == 0)
                 table_add(table, "no limit");
@@ -30,22 +25,22 @@ static void cores_add(struct table *table, const json_t *row)
 static void memory_add(struct table *table, const json_t *row)
 {
         if (json_object_get(row, "memory_mib"))
-                table_add(table, "%lld MiB", number_of(row, "memory_mib"));
+                table_add(table, "%lld MiB", json_read_integer(row, "memory_mib"));
         else if (json_object_get(row, "memory_units"))
-                table_add(table, "%lld units", number_of(row, "memory_units"));
+                table_add(table, "%lld units", json_read_integer(row, "memory_units"));
         else
-                table_add(table, "%lld%%", number_of(row, "memory_percent"));
+                table_add(table, "%lld%%", json_read_integer(row, "memory_percent"));
 }
 
 /* What it holds and uses of a GPU, as vgpu-node knows it. */
 static void use_add(struct table *table, const json_t *row)
 {
         if (json_object_get(row, "memory_used_mib"))
-                table_add(table, "%lld MiB", number_of(row, "memory_used_mib"));
+                table_add(table, "%lld MiB", json_read_integer(row, "memory_used_mib"));
         else
                 table_add(table, "-");
         if (json_object_get(row, "cores_used"))
-                table_add(table, "%lld%%", number_of(row, "cores_used"));
+                table_add(table, "%lld%%", json_read_integer(row, "cores_used"));
         else
                 table_add(table, "-");
 }
@@ -69,8 +64,8 @@ static void containers_print(const json_t *rows, bool are_gpus)
                 if (are_gpus)
                         table_add(&table, "%s", json_read_text(row, "uuid"));
                 else
-                        table_add(&table, "%lld GPU%s", number_of(row, "gpus"),
-                                  number_of(row, "gpus") == 1 ? "" : "s");
+                        table_add(&table, "%lld GPU%s", json_read_integer(row, "gpus"),
+                                  json_read_integer(row, "gpus") == 1 ? "" : "s");
                 memory_add(&table, row);
                 cores_add(&table, row);
                 if (is_live)

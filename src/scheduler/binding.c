@@ -11,7 +11,6 @@
 #include "json_read.h"
 #include "log.h"
 #include "scope.h"
-#include "str.h"
 #include "volcano.h"
 
 struct binding {
@@ -185,12 +184,10 @@ static int post(struct binding *binding, const char *node, const char *allocatio
                     : -ENOMEM;
 }
 
-static bool text_take(const json_t *args, const char *key, char *to, size_t to_bytes)
+/* False: there is none, it is empty, or it does not fit. */
+static bool name_read(const json_t *args, const char *key, char *to, size_t to_bytes)
 {
-        const char *text = json_string_value(json_object_get(args, key));
-
-        str_copy(to, to_bytes, text ? text : "");
-        return text && *text && strlen(text) < to_bytes;
+        return json_read_copy(args, key, to, to_bytes) && *to;
 }
 
 void binding_begin(struct state *state, struct kube_client *client, const json_t *args,
@@ -207,10 +204,10 @@ void binding_begin(struct state *state, struct kube_client *client, const json_t
         *binding = (struct binding){
                 .state = state, .client = client, .exchange = exchange, .is_urgent = is_urgent
         };
-        if (!node || !text_take(args, "PodUID", binding->uid, sizeof binding->uid) ||
-            !text_take(args, "PodNamespace", binding->namespace_name,
+        if (!node || !name_read(args, "PodUID", binding->uid, sizeof binding->uid) ||
+            !name_read(args, "PodNamespace", binding->namespace_name,
                        sizeof binding->namespace_name) ||
-            !text_take(args, "PodName", binding->pod, sizeof binding->pod)) {
+            !name_read(args, "PodName", binding->pod, sizeof binding->pod)) {
                 binding_end(binding, "PodName, PodNamespace, PodUID and Node are needed");
                 return;
         }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "json_read.h"
 #include "log.h"
 #include "pod.h"
 #include "pod_allocation.h"
@@ -15,18 +16,6 @@
 #include "quantity.h"
 #include "share_growth.h"
 #include "str.h"
-
-static const char *text_get(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
-}
-
-static const json_t *annotations_of(const json_t *pod)
-{
-        return json_object_get(json_object_get(pod, "metadata"), "annotations");
-}
 
 /* The scheduler learns that the pod has less, and its owner why. */
 static void on_cut(void *owner, const struct share_growth_cut *cut)
@@ -88,7 +77,7 @@ static int share_put(const struct pod_watch_options *options, const struct seen_
                 if (r == 0)
                         r = share_book_change(shares, held, content, e);
                 if (r == 0)
-                        pod_notes_allocation(options->client, held, annotations_of(pod));
+                        pod_notes_allocation(options->client, held, json_read_annotations(pod));
         } else {
                 r = share_make(options, seen, content, gpu_devices, &held, e);
         }
@@ -109,13 +98,13 @@ static void refuse(const struct pod_watch_options *options, struct seen_pod *see
         if (!seen_pod_refuse(seen, container, why))
                 return;
         log_limit_warn(options->refusal_log, clock_now_ns(), "pod %s/%s: %s%s",
-                       text_get(metadata, "namespace"), text_get(metadata, "name"), why,
+                       json_read_text(metadata, "namespace"), json_read_text(metadata, "name"), why,
                        held ? "; its share stays" : "");
         if (!held)
                 return;
         if (e->code ==
             -ENOSPC) /* what it grew by was taken back, and the pod does not say so yet */
-                pod_notes_lower(options->client, held, annotations_of(pod));
+                pod_notes_lower(options->client, held, json_read_annotations(pod));
         pod_notes_event(options->client, held, options->node_name, KUBE_REASON_RESIZE_REFUSED, why);
 }
 
@@ -201,7 +190,7 @@ void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *
                 err_set(&e, -ENOENT,
                         "no GPU was chosen for it: it was placed by '%.60s', not by "
                         "vgpu-scheduler",
-                        text_get(walk.spec, "schedulerName"));
+                        json_read_text(walk.spec, "schedulerName"));
         for (unsigned container_index = 0; pod_walk_next(&walk); container_index++) {
                 if (r == 0)
                         container_apply(options, seen, pod, walk.container, &allocation);

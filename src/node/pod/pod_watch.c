@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "json_read.h"
 #include "kube_watch.h"
 #include "log.h"
 #include "log_limit.h"
@@ -33,13 +34,6 @@ struct pod_watch {
         bool is_troubled;     /* said so already */
         struct log_limit unread_log, refusal_log;
 };
-
-static const char *text_get(const json_t *object, const char *key)
-{
-        const char *text = json_string_value(json_object_get(object, key));
-
-        return text ? text : "";
-}
 
 static void tidy_soon(struct pod_watch *watch)
 {
@@ -71,7 +65,7 @@ static void pod_end(struct pod_watch *watch, const char *uid)
 
 static bool is_over(const json_t *pod)
 {
-        const char *phase = text_get(json_object_get(pod, "status"), "phase");
+        const char *phase = json_read_text_in(pod, "status", "phase");
 
         return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
@@ -96,7 +90,7 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
 
 void pod_watch_learn(struct pod_watch *watch, const json_t *pod)
 {
-        const char *uid = text_get(json_object_get(pod, "metadata"), "uid");
+        const char *uid = json_read_text_in(pod, "metadata", "uid");
         const struct seen_pod *known = seen_pods_find(&watch->seen, uid);
         struct seen_pod *seen =
                 known && !known->learned_ns ? NULL : seen_pods_take(&watch->seen, uid);

@@ -52,6 +52,9 @@ TEST(what_does_not_fit_leaves_the_result_alone)
         CHECK_EQ(number, -1);
         CHECK(json_read_number(gpu, "memory", 7, 7, &number));
         CHECK_EQ(number, 7);
+        CHECK_EQ(json_read_integer(gpu, "memory"), 7);
+        CHECK_EQ(json_read_integer(gpu, "cores"), 0);
+        CHECK_EQ(json_read_integer(gpu, "number"), 0);
 }
 
 int main(void)
