@@ -23,14 +23,15 @@ static void resources_print(void)
         char name[128];
 
         for (size_t i = 0; i < resource_row_count; i++)
-                printf("resource %s %s\n", resource_rows[i].name,
+                printf("resource %s %s %s\n", resource_rows[i].name,
                        resource_rows[i].is_optional                     ? "optional"
                        : resource_rows[i].kind == RESOURCE_MEMORY_UNITS ? "counted"
-                                                                        : "managed");
+                                                                        : "managed",
+                       resource_rows[i].kind == RESOURCE_COUNT ? "count" : "amount");
         for (size_t i = 0; i < sizeof mig / sizeof *mig; i++) {
                 snprintf(name, sizeof name, "%s1g.5gb", mig[i]);
                 if (resource_find(name, false, &resource))
-                        printf("resource %s counted\n", name);
+                        printf("resource %s counted amount\n", name);
         }
 }
 

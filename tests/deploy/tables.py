@@ -64,6 +64,15 @@ def check_resources(tap):
     tap.check("managedResources are the table's, each once",
               sorted({row[1] for row in rows if row[2] == "managed"} ^ set(managed)) +
               [name for name in set(managed) if managed.count(name) > 1])
+    sys.path.insert(0, os.path.join(SOURCE, "tests", "e2e"))
+    from managed import names       # the cases on a real Kubernetes take them from the manifests
+    copies = [file for file in ("full_stack.py", "placing.py") if "managedResources\": [" in read(f"../tests/e2e/{file}")]
+    tap.check("the tests on a real Kubernetes have no list of their own",
+              copies + sorted(set(names()) ^ set(managed)))
+    counts = {row[1] for row in rows if row[3] == "count" and row[2] == "managed"}
+    listed = re.search(r"^RESOURCES = (\[.*\])$", read("../tests/e2e/full_stack.py"), re.M)
+    tap.check("… and each resource that counts",
+              sorted(counts ^ set(json.loads(listed.group(1)))) if listed else "there is no RESOURCES")
     optional = re.findall(r'ternary \(list "(.*?)"\) list [.]Values[.]nvidiaGpu',
                           read("helm/vgpu/templates/_scheduler.tpl"))
     tap.check("the optional ones come with nvidiaGpu",

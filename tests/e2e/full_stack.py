@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 
+import managed
 from cases.test_placement import EXTENDER as EXTENDERS
 from cases.test_placement import scheduler
 from cases.test_webhook import webhook
@@ -19,10 +20,7 @@ REGISTER = "nvidia.com/node-device-register"
 UBUNTU = "quay.io/jitesoft/ubuntu:24.04"
 STATE_FOLDER = os.path.join(DATA, "node")
 # Memory and cores are nobody's capacity but the scheduler's.
-EXTENDER = [{**EXTENDERS[0], "managedResources": [{"name": name, "ignoredByScheduler": True} for name in (
-    *RESOURCES, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "nvidia.com/priority",
-    "nvidia.com/vgpu-memory", "nvidia.com/vgpu-cores", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores",
-    "volcano.sh/vgpu-memory-percentage")]}]
+EXTENDER = [{**EXTENDERS[0], "managedResources": managed.resources()}]
 PROFILES = [{"schedulerName": "default-scheduler"}, {"schedulerName": "vgpu-scheduler"}]
 
 

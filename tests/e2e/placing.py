@@ -4,15 +4,14 @@
 import contextlib
 import json
 
+import managed
 from daemons import KUBECONFIG, daemon
 
 ADDRESS = "127.0.0.1:9510"
 EXTENDER = [{
     "urlPrefix": f"http://{ADDRESS}", "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 10,
     "bindVerb": "bind", "preemptVerb": "preempt", "nodeCacheCapable": True,
-    "managedResources": [{"name": name, "ignoredByScheduler": True} for name in (
-        "nvidia.com/vgpu", "nvidia.com/gpumem", "nvidia.com/gpucores", "nvidia.com/vgpu-number",
-        "nvidia.com/vgpu-cores", "nvidia.com/vgpu-memory")]}]
+    "managedResources": managed.resources()}]
 
 
 def scheduler(*words, address=ADDRESS):
