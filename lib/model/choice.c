@@ -17,7 +17,7 @@ static const struct choice_value topologies[] = {
         { "numa-strict", PLACEMENT_NUMA_STRICT }, { "link", PLACEMENT_LINK },
         { "link-strict", PLACEMENT_LINK_STRICT }, { NULL, 0 }
 };
-/* A part of what a container's environment may say, see lib/contract/setting_value.c. */
+/* A part of what a container's environment may say, see lib/contract/setting_value.c; a test compares. */
 static const struct choice_value cores_policies[] = {
         { "fixed", 0 }, { "balance", 0 }, { "none", 0 }, { NULL, 0 }
 };

@@ -30,18 +30,41 @@ static int take_patience(void *owner, const struct option_row *row, const char *
 }
 
 /* A cluster without a policy is kube-scheduler's alone: "none" is for pods. */
+static bool is_of_clusters(const struct choice_value *policy)
+{
+        return policy->value != PLACEMENT_ANY;
+}
+
+/* "binpack or spread" */
+static const char *policies_list(char *text, size_t bytes)
+{
+        const struct choice_value *at = choice_rows[CHOICE_NODE_POLICY].values;
+        size_t left = 0, length = 0;
+
+        for (const struct choice_value *policy = at; policy->text; policy++)
+                left += is_of_clusters(policy);
+        for (*text = '\0'; at->text && length < bytes; at++)
+                if (is_of_clusters(at))
+                        length += (size_t)snprintf(text + length, bytes - length, "%s%s", at->text,
+                                                   --left > 1  ? ", "
+                                                   : left == 1 ? " or "
+                                                               : "");
+        return text;
+}
+
 static int take_policy(void *owner, const struct option_row *row, const char *value, struct err *e)
 {
         struct scheduler_settings *settings = owner;
-        int policy;
+        const struct choice_value *at = choice_rows[CHOICE_NODE_POLICY].values;
+        char list[96];
 
         (void)row;
-        if (choice_parse(CHOICE_NODE_POLICY, value, &policy, NULL) < 0 || policy == PLACEMENT_ANY)
-                return err_set(
-                        e, -EINVAL,
-                        "invalid value '%.60s' of --node-policy (expected binpack or spread)",
-                        value);
-        settings->node_policy = (enum placement_policy)policy;
+        while (at->text && (!is_of_clusters(at) || strcmp(at->text, value) != 0))
+                at++;
+        if (!at->text)
+                return err_set(e, -EINVAL, "invalid value '%.60s' of --node-policy (expected %s)",
+                               value, policies_list(list, sizeof list));
+        settings->node_policy = (enum placement_policy)at->value;
         return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice.h"
 #include "log.h"
 #include "share_layout.h"
 #include "unit.h"
@@ -182,10 +183,32 @@ TEST(a_variable_is_recognised_by_any_of_its_names)
         CHECK(!setting_is_named(SETTING_DEVICES, "=NVIDIA_VISIBLE_DEVICES"));
 }
 
+/* An annotation and a variable say the same of compute; admission lets no pod pass that its container refuses. */
+TEST(an_annotation_takes_the_policies_of_the_variable)
+{
+        const struct choice_value *at = choice_rows[CHOICE_CORES_POLICY].values;
+        uint64_t found = 0;
+
+        for (; at->text; at++) {
+                struct setting_value value = { 0 };
+                struct err e = { 0 };
+                int choice;
+
+                CHECK_EQ(choice_parse(CHOICE_CORES_POLICY, at->text, &choice, &e), 0);
+                setenv("VGPU_CORES_POLICY", at->text, 1);
+                CHECK_EQ(setting_read(SETTING_CORES_POLICY, -1, &value, &e), 1);
+                CHECK(!(found & UINT64_C(1) << value.number));
+                found |= UINT64_C(1) << value.number;
+        }
+        unsetenv("VGPU_CORES_POLICY");
+        CHECK_EQ(found, (UINT64_C(1) << SHARE_POLICIES) - 1);
+}
+
 int main(void)
 {
         return RUN(CASE(every_name_is_found), CASE(lists_paths_and_identity_are_found),
                    CASE(a_number_beats_none_and_ours_beats_others),
                    CASE(nonsense_names_the_variable), CASE(log_levels_keep_their_numbers),
-                   CASE(a_variable_is_recognised_by_any_of_its_names));
+                   CASE(a_variable_is_recognised_by_any_of_its_names),
+                   CASE(an_annotation_takes_the_policies_of_the_variable));
 }

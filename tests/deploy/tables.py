@@ -95,6 +95,10 @@ def main():
     text = run(SCHEDULER, "--help").stdout
     at = text.find("--node-policy")
     tap.check("its help names each", [name for name in policies if name not in text[at:at + 120]])
+    refusal = run(SCHEDULER, "--node-policy=x").stdout
+    expected = re.search(r"expected (.*?)\)", refusal)
+    tap.check("its refusal names each, and no other",
+              "" if expected and re.split(", | or ", expected[1]) == policies else refusal)
     check_resources(tap)
     tap.done()
 
