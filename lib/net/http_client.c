@@ -425,8 +425,8 @@ void http_client_free(struct http_client *client)
 {
         if (!client)
                 return;
-        LIST_EACH(item, &client->links)
-        conn_close(container_of(item, struct link, link)->conn, -ECANCELED, "hung up");
+        LIST_EACH (item, &client->links)
+                conn_close(container_of(item, struct link, link)->conn, -ECANCELED, "hung up");
         while (!list_is_empty(&client->links)) /* closed in the next turn */
                 loop_step(client->loop, 0);
         free(client->authority);

@@ -126,8 +126,8 @@ static void on_close(void *owner, const struct err *why)
 
         (void)why;
         /* First the exchanges: an owner that is told of one may end another, which uses the protocol. */
-        LIST_EACH(item, &hc->exchanges)
-        exchange_detach(container_of(item, struct http_exchange, link));
+        LIST_EACH (item, &hc->exchanges)
+                exchange_detach(container_of(item, struct http_exchange, link));
         if (hc->protocol)
                 hc->protocol->close(hc);
         list_remove(&hc->link);
@@ -148,8 +148,7 @@ static struct http_conn *longest_idle(struct http_server *server)
 {
         struct http_conn *found = NULL;
 
-        LIST_EACH(item, &server->connections)
-        {
+        LIST_EACH (item, &server->connections) {
                 struct http_conn *hc = container_of(item, struct http_conn, link);
 
                 if (list_is_empty(&hc->exchanges) && !hc->is_draining &&
@@ -233,8 +232,8 @@ static void sweep_connection(struct http_conn *hc)
         const struct http_limits *limits = &hc->server->limits;
         uint64_t stuck_ns = conn_stuck_ns(hc->conn);
 
-        LIST_EACH(item, &hc->exchanges)
-        sweep_exchange(container_of(item, struct http_exchange, link));
+        LIST_EACH (item, &hc->exchanges)
+                sweep_exchange(container_of(item, struct http_exchange, link));
         if (stuck_ns && is_over(stuck_ns, limits->reply_ms))
                 conn_close(hc->conn, -ETIMEDOUT, "the peer does not read");
         else if (list_is_empty(&hc->exchanges) &&
@@ -247,8 +246,8 @@ static void on_sweep(struct timer *timer)
 {
         struct http_server *server = container_of(timer, struct http_server, sweep);
 
-        LIST_EACH(item, &server->connections)
-        sweep_connection(container_of(item, struct http_conn, link));
+        LIST_EACH (item, &server->connections)
+                sweep_connection(container_of(item, struct http_conn, link));
         if (!list_is_empty(&server->connections))
                 loop_timer_set(server->loop, &server->sweep, SWEEP_MS * NS_PER_MS);
 }
@@ -304,8 +303,7 @@ void http_server_drain(struct http_server *server)
 {
         http_server_unlisten(server);
         server->is_draining = true;
-        LIST_EACH(item, &server->connections)
-        {
+        LIST_EACH (item, &server->connections) {
                 struct http_conn *hc = container_of(item, struct http_conn, link);
 
                 hc->is_draining = true;
@@ -324,8 +322,8 @@ void http_server_free(struct http_server *server)
                 return;
         http_server_unlisten(server);
         loop_timer_clear(server->loop, &server->sweep);
-        LIST_EACH(item, &server->connections)
-        conn_close(container_of(item, struct http_conn, link)->conn, 0, "the server ends");
+        LIST_EACH (item, &server->connections)
+                conn_close(container_of(item, struct http_conn, link)->conn, 0, "the server ends");
         while (!list_is_empty(&server->connections)) /* closed in the next turn */
                 loop_step(server->loop, 0);
         assert(server->buffered_bytes == 0);

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ from tap import Tap
 FOLDERS = ("api", "lib", "sim", "src")
 # A warning is an error where it is one for the build.
 STRICT = ["-Werror"] if os.environ.get("WERROR") else []
+# #define EACH(...) for (…
+LOOP = re.compile(r"^#define (\w+)\([^)]*\)(?:\s|\\)*(?:for|while) \(", re.M)
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", *STRICT, "-fsyntax-only", "-xc"]
 
 
@@ -44,6 +47,10 @@ def main(source, build):
     tap.check("every header is included once",
               [str(h.relative_to(source)) for h in headers
                if "#pragma once" not in h.read_text(encoding="utf-8")])
+    loops = {name for h in headers for name in LOOP.findall(h.read_text(encoding="utf-8"))}
+    layout = re.search(r"^ForEachMacros: \[(.*)\]$", (source / ".clang-format").read_text(encoding="utf-8"), re.M)
+    tap.check("the layout knows each macro that is a loop",
+              sorted(loops - set(layout[1].split(", "))) if loops and layout else "no loops or no ForEachMacros found")
     tap.done()
 
 

@@ -132,8 +132,7 @@ static bool folder_is_known(const struct user_arbiters *users, int folder)
 
         if (fstat(folder, &status) < 0)
                 return true;
-        LIST_EACH(link, &users->list)
-        {
+        LIST_EACH (link, &users->list) {
                 const struct user_arbiter *user = container_of(link, struct user_arbiter, link);
 
                 if (fstat(user->folder, &other) == 0 && other.st_ino == status.st_ino &&
@@ -199,8 +198,8 @@ static void on_check(struct timer *timer)
                 run_folders_each(on_folder, users);
                 users->found_ns = now_ns;
         }
-        LIST_EACH(link, &users->list)
-        user_arbiter_check(users, container_of(link, struct user_arbiter, link));
+        LIST_EACH (link, &users->list)
+                user_arbiter_check(users, container_of(link, struct user_arbiter, link));
         loop_timer_set(users->loop, &users->check, (users->count ? CHECK_MS : FIND_MS) * NS_PER_MS);
 }
 
@@ -225,7 +224,7 @@ void user_arbiters_free(struct user_arbiters *users)
         if (!users)
                 return;
         loop_timer_clear(users->loop, &users->check);
-        LIST_EACH(link, &users->list)
-        user_arbiter_drop(users, container_of(link, struct user_arbiter, link));
+        LIST_EACH (link, &users->list)
+                user_arbiter_drop(users, container_of(link, struct user_arbiter, link));
         free(users);
 }

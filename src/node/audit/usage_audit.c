@@ -64,8 +64,7 @@ static void on_share(struct share_listener *listener, enum share_change change,
                 state_add(audit, held);
         if (change != SHARE_GONE)
                 return;
-        LIST_EACH(link, &audit->states)
-        {
+        LIST_EACH (link, &audit->states) {
                 struct usage_state *state = container_of(link, struct usage_state, link);
 
                 if (state->held == held)
@@ -192,8 +191,7 @@ static void on_sample(struct timer *timer)
         audit->sampled_ns = now_ns;
         if (share_book_count(audit->options.book))
                 processes_own(audit);
-        LIST_EACH(link, &audit->states)
-        {
+        LIST_EACH (link, &audit->states) {
                 struct usage_state *state = container_of(link, struct usage_state, link);
                 struct usage_finding finding = { 0 };
 
@@ -244,8 +242,8 @@ void usage_audit_free(struct usage_audit *audit)
                 return;
         share_book_unlisten(&audit->listener);
         loop_timer_clear(audit->loop, &audit->timer);
-        LIST_EACH(link, &audit->states)
-        state_remove(container_of(link, struct usage_state, link));
+        LIST_EACH (link, &audit->states)
+                state_remove(container_of(link, struct usage_state, link));
         vec_done(&audit->owned);
         vec_done(&audit->logged);
         free(audit);
@@ -258,8 +256,7 @@ int usage_audit_print(const struct usage_audit *audit, const char *node, struct 
                 out, name, METRIC_COUNTER,
                 "violations by a container: it used more than its region records, by kind");
 
-        LIST_EACH(link, &audit->states)
-        {
+        LIST_EACH (link, &audit->states) {
                 const struct usage_state *state = container_of(link, struct usage_state, link);
 
                 for (unsigned i = 0; i < VIOLATIONS && r == 0; i++) {

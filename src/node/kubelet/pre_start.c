@@ -192,7 +192,7 @@ void pre_start_free(struct pre_start *pre_start)
 {
         if (!pre_start)
                 return;
-        LIST_EACH(item, &pre_start->calls)
-        waiting_free(container_of(item, struct waiting, link));
+        LIST_EACH (item, &pre_start->calls)
+                waiting_free(container_of(item, struct waiting, link));
         free(pre_start);
 }

@@ -189,8 +189,7 @@ static void on_sweep(struct timer *timer)
         struct registry_server *server = container_of(timer, struct registry_server, sweep);
         const uint64_t now_ns = clock_now_ns();
 
-        LIST_EACH(link, &server->connections)
-        {
+        LIST_EACH (link, &server->connections) {
                 struct connection *connection = container_of(link, struct connection, link);
 
                 if (now_ns - connection->since_ns >= PATIENCE_MS * NS_PER_MS)
@@ -328,8 +327,8 @@ void registry_server_free(struct registry_server *server)
 {
         if (!server)
                 return;
-        LIST_EACH(link, &server->connections)
-        connection_end(container_of(link, struct connection, link));
+        LIST_EACH (link, &server->connections)
+                connection_end(container_of(link, struct connection, link));
         loop_timer_clear(server->loop, &server->sweep);
         loop_timer_clear(server->loop, &server->resume);
         loop_watch_remove(&server->watch);

@@ -24,8 +24,7 @@ struct share_book {
 
 static void notify(struct share_book *book, enum share_change change, struct held_share *held)
 {
-        LIST_EACH(item, &book->listeners)
-        {
+        LIST_EACH (item, &book->listeners) {
                 struct share_listener *listener = container_of(item, struct share_listener, link);
 
                 listener->on_share(listener, change, held);
@@ -64,8 +63,8 @@ struct held_share *share_book_find_name(const struct share_book *book, const cha
 void share_book_each(struct share_book *book, void (*visit)(void *owner, struct held_share *held),
                      void *owner)
 {
-        LIST_EACH(item, &book->shares)
-        visit(owner, container_of(item, struct held_share, link));
+        LIST_EACH (item, &book->shares)
+                visit(owner, container_of(item, struct held_share, link));
 }
 
 size_t share_book_count(const struct share_book *book)
@@ -217,8 +216,7 @@ int share_book_adopt(struct share_book *book, const char *path, struct held_shar
 
 struct held_share *share_book_find_path(const struct share_book *book, const char *path)
 {
-        LIST_EACH(item, &book->shares)
-        {
+        LIST_EACH (item, &book->shares) {
                 struct held_share *held = container_of(item, struct held_share, link);
 
                 if (strcmp(held->path, path) == 0)
@@ -284,8 +282,8 @@ void share_book_remove(struct share_book *book, struct held_share *held)
 
 void share_book_trim(struct share_book *book)
 {
-        LIST_EACH(item, &book->shares)
-        share_book_trim_share(container_of(item, struct held_share, link));
+        LIST_EACH (item, &book->shares)
+                share_book_trim_share(container_of(item, struct held_share, link));
 }
 
 void share_book_listen(struct share_book *book, struct share_listener *listener)
@@ -345,8 +343,8 @@ void share_book_close(struct share_book *book)
 {
         if (!book)
                 return;
-        LIST_EACH(item, &book->shares)
-        held_free(book, container_of(item, struct held_share, link));
+        LIST_EACH (item, &book->shares)
+                held_free(book, container_of(item, struct held_share, link));
         hash_done(&book->containers);
         hash_done(&book->names);
         free(book);
