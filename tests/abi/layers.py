@@ -124,6 +124,65 @@ def module_graph(source, files):
     return graph
 
 
+def drawing(page):
+    """The block of ARCHITECTURE.md: by program or library, what each of its folders reaches by the arrows, and all
+    names that are drawn for it. A name without a path is a folder of the program."""
+    block = re.search(r"^## Layer order\n.*?^```\n(.*?)^```", page, re.M | re.S)[1]
+    entries = re.sub(r"\n\s+", " ", block).splitlines()    # a line that is indented goes on
+    drawn = {}
+    for line in entries:
+        lefts, rest = re.split(r"\s+→\s+", line, maxsplit=1)
+        for left in lefts.split(", "):
+            edges = {}
+            for number, chain in enumerate(rest.split(";")):
+                groups = [[f"{left}/{name}" if f"{left}/{name}" in MAY_SEE else name for name in group.strip().split(", ")]
+                          for group in chain.split("→")]
+                groups = [[left], *groups] if number == 0 else groups
+                for above, below in zip(groups, groups[1:]):
+                    for name in above:
+                        edges.setdefault(name, set()).update(below)
+            drawn[left] = edges
+    return drawn
+
+
+def reached(edges, start):
+    seen, todo = set(), [start]
+    while todo:
+        for name in edges.get(todo.pop(), ()):
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return seen
+
+
+def undrawn(drawn):
+    """Where ARCHITECTURE.md and MAY_SEE differ."""
+    wrong, seen = [], {}
+    for folder, may_see in MAY_SEE.items():
+        entry = next((left for left in drawn if f"{folder}/".startswith(f"{left}/")), None)
+        if not entry:
+            wrong += [f"{folder} is not drawn"] if may_see else []
+            continue
+        edges = drawn[entry]
+        own = {name for name in reached(edges, entry) if name.startswith(f"{entry}/")}
+        if own and folder not in own | {entry}:
+            wrong.append(f"{folder} is not drawn in {entry}")
+        seen.setdefault(entry, set()).update(may_see)
+        arrows = reached(edges, folder if own else entry)
+        wrong += [f"{folder} may include {name}, and no arrow leads there" for name in may_see
+                  if name not in arrows and (own or not f"{name}/".startswith(f"{entry}/"))]
+        wrong += [f"an arrow leads from {folder} to {name}, which may not be included there"
+                  for name in sorted(edges.get(folder, set()) & own)
+                  if folder in own and not any(name in MAY_SEE[other] for other in own if name in edges.get(other, ()))]
+    for entry, edges in drawn.items():
+        names = set().union(*edges.values())
+        wrong += [f"{name} is drawn for {entry}, and is no folder" for name in sorted(names - MAY_SEE.keys())]
+        wrong += [f"{name} is drawn for {entry}, which may not include it"
+                  for name in sorted((names & MAY_SEE.keys()) - seen.get(entry, set()))
+                  if not name.startswith(f"{entry}/")]
+    return wrong
+
+
 def main(source):
     tap = Tap()
     source = pathlib.Path(source)
@@ -146,6 +205,8 @@ def main(source):
     tap.check("every folder has a place among the layers", homeless)
     tap.check("includes point downstream", upstream)
     tap.check("no folder sees itself through others", circles(MAY_SEE))
+    drawn = drawing((source / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    tap.check("ARCHITECTURE.md draws the same layers", undrawn(drawn) if len(drawn) > 10 else f"only {sorted(drawn)}")
     tap.check("an include is a name, not a path", paths)
     tap.check("no two headers include each other",
               circles(module_graph(source, [f for f in files if f.suffix == ".h"])))
