@@ -107,7 +107,7 @@ static const struct option_row rows[] = {
           .take = option_take_scaling,
           .target = OPTION_TARGET(double, memory_scaling),
           .is_of_node = true },
-        { .option = { "device-cores-scaling", "X", "cores to offer per physical core, 1 or more",
+        { .option = { "device-cores-scaling", "X", "cores to offer per core of the GPU, 1 or more",
                       NULL },
           .take = option_take_scaling,
           .target = OPTION_TARGET(double, cores_scaling),
