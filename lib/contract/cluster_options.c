@@ -6,13 +6,13 @@
 
 const struct cli_option kueue_config_options[] = {
         [KUEUE_CONFIG_RESOURCE] = { "resource", "NAME",
-                                    "what pods ask for, instead of asking the cluster; may be "
+                                    "what pods request, instead of asking the cluster; may be "
                                     "repeated",
                                     NULL },
         [KUEUE_CONFIG_QUOTA] = { "quota", "NAME=AMOUNT",
-                                 "another quota than what nodes have; may be repeated", NULL },
+                                 "quota other than the nodes' capacity; may be repeated", NULL },
         [KUEUE_CONFIG_MODE] = { "mode", "MODE",
-                                "who counts GB of MIG profiles: inject (vgpu-webhook), transform "
+                                "what counts GB of MIG profiles: inject (vgpu-webhook), transform "
                                 "(Kueue), auto",
                                 "auto inject transform" },
         [KUEUE_CONFIG_PART] = { "part", "PART",
@@ -28,7 +28,7 @@ const struct cli_option kueue_config_options[] = {
                                      NULL },
         [KUEUE_CONFIG_API] = { "api", "VERSION", "of Kueue's objects: v1beta2 (default), v1beta1",
                                "v1beta2 v1beta1" },
-        [KUEUE_CONFIG_DOMAIN] = { "domain", "NAME", "of resource names, where it is not nvidia.com",
+        [KUEUE_CONFIG_DOMAIN] = { "domain", "NAME", "of resource names, instead of nvidia.com",
                                   NULL },
         [KUEUE_CONFIG_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
@@ -38,10 +38,11 @@ const struct cli_option kueue_check_options[] = {
         [KUEUE_CHECK_MANAGER] = { "manager-config", "FILE",
                                   "Kueue's configuration, if it is not in its ConfigMap", "file" },
         [KUEUE_CHECK_NAMESPACE] = { "namespace", "NAME",
-                                    "where admission is tried, without making anything; default: "
+                                    "namespace in which to try admission, creating nothing; "
+                                    "default: "
                                     "default",
                                     NULL },
-        [KUEUE_CHECK_DOMAIN] = { "domain", "NAME", "of resource names, where it is not nvidia.com",
+        [KUEUE_CHECK_DOMAIN] = { "domain", "NAME", "of resource names, instead of nvidia.com",
                                  NULL },
         [KUEUE_CHECK_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
@@ -49,12 +50,14 @@ const struct cli_option kueue_check_options[] = {
 
 const struct cli_option explain_pod_options[] = {
         [EXPLAIN_POD_NAMESPACE] = { "namespace", "NAME",
-                                    "the pod's, also -n; default: the kubeconfig's", NULL },
+                                    "namespace of the pod, also -n; default: the kubeconfig's",
+                                    NULL },
         [EXPLAIN_POD_JSON] = { "json", NULL, "print JSON", NULL },
         [EXPLAIN_POD_NVIDIA_GPU] = { "nvidia-gpu", NULL,
-                                     "nvidia.com/gpu is ours too, as vgpu-scheduler was told",
+                                     "also explain nvidia.com/gpu, if vgpu-scheduler has "
+                                     "--nvidia-gpu",
                                      NULL },
-        [EXPLAIN_POD_DOMAIN] = { "domain", "NAME", "of resource names, where it is not nvidia.com",
+        [EXPLAIN_POD_DOMAIN] = { "domain", "NAME", "of resource names, instead of nvidia.com",
                                  NULL },
         [EXPLAIN_POD_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },

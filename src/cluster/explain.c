@@ -123,7 +123,7 @@ static bool gates_explain(const json_t *pod, json_t *to)
                           json_read_text_in(json_object_get(pod, "metadata"), "labels",
                                             "kueue.x-k8s.io/queue-name"));
         else
-                state_set(to, "gated", "it is held back by the scheduling gate '%s'", gate);
+                state_set(to, "gated", "the scheduling gate '%s' holds it back", gate);
         return true;
 }
 
@@ -144,10 +144,10 @@ static void waiting_explain(const struct explain_facts *facts,
         if (!json_object_get(annotations, "vgpu.io/container-uuids"))
                 state_set(to, "webhook",
                           "vgpu-webhook has not seen it: it is older than the webhook, or its "
-                          "namespace is left out; delete it and make it again");
+                          "namespace is excluded; delete and recreate the pod");
         else if (strcmp(scheduler, "default-scheduler") == 0 && fitting > 0 && *said)
                 state_set(to, "scheduler",
-                          "it waits for the scheduler '%s', which may not ask vgpu-scheduler",
+                          "it waits for the scheduler '%s', which may not call vgpu-scheduler",
                           scheduler);
         else if (all == 0)
                 state_set(to, "full", "the cluster has no nodes");
@@ -206,8 +206,7 @@ static void placed_explain(const json_t *pod, const struct allocation *allocatio
         if (strcmp(phase, "Running") == 0 && !*said)
                 state_set(to, "running", "it runs on %s", node);
         else if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
-                state_set(to, "ended", "it has ended (%s) on %s and holds nothing any more", phase,
-                          node);
+                state_set(to, "ended", "it has ended (%s) on %s and holds no GPU", phase, node);
         else if (*said)
                 state_set(to, "node", "it has its GPUs on %s; its container waits: %s", node, said);
         else
@@ -224,10 +223,10 @@ static enum explain_verdict bound_explain(const json_t *pod, json_t *to)
         json_object_set(to, "node", json_object_get(json_object_get(pod, "spec"), "nodeName"));
         if (r < 0) {
                 state_set(to, "unaccounted",
-                          "it is on %s without a decision of vgpu-scheduler (%s): it gets no "
-                          "GPU; '%s' has placed it, or somebody by hand",
+                          "it is on %s without a valid allocation (%s) and gets no GPU: scheduler "
+                          "'%s' or a user bound it",
                           json_read_text_in(pod, "spec", "nodeName"),
-                          r == -ENOENT ? "none is there" : e.text,
+                          r == -ENOENT ? "it has none" : e.text,
                           json_read_text_in(pod, "spec", "schedulerName"));
                 return EXPLAIN_WAITS;
         }
@@ -249,12 +248,12 @@ json_t *explain_make(const struct explain_facts *facts, enum explain_verdict *re
         if (!to)
                 return NULL;
         if (gpu_request_read(facts->pod, facts->with_gpu, &gpu_request, &e) < 0) {
-                state_set(to, "refused", "what it asks for cannot be: %s", e.text);
+                state_set(to, "refused", "its GPU request is invalid: %s", e.text);
                 return to;
         }
         json_object_set_new(to, "requests", requests_of(&gpu_request));
         if (gpu_request.pod.need_count == 0) {
-                state_set(to, "nothing", "it asks for no share of a GPU");
+                state_set(to, "nothing", "it requests no share of a GPU");
                 *ret_verdict = EXPLAIN_NOTHING;
         } else if (*json_read_text_in(facts->pod, "spec", "nodeName")) {
                 *ret_verdict = bound_explain(facts->pod, to);

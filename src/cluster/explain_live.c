@@ -57,7 +57,7 @@ static int agent_find(struct cluster_session *session, const char *node, char pa
                          json_read_text_in(pod, "metadata", "name"), port);
                 break;
         }
-        return r < 0 || port ? r : err_set(e, -1, "no pod of vgpu-node is on its node");
+        return r < 0 || port ? r : err_set(e, -1, "no pod of vgpu-node runs on its node");
 }
 
 void explain_live(struct cluster_session *session, json_t *explanation)
@@ -80,9 +80,7 @@ void explain_live(struct cluster_session *session, json_t *explanation)
                          json_string_value(json_object_get(explanation, "name")), gpus) > 0)
                 return;
         snprintf(sentence, sizeof sentence,
-                 "what it holds and uses now is not known here (%.200s); 'vgpu ps' on node %.200s "
-                 "shows "
-                 "it",
-                 r < 0 ? e.text : "vgpu-node tells of no share of it", node);
+                 "its use of the GPU is unknown (%.200s); run 'vgpu ps' on node %.200s",
+                 r < 0 ? e.text : "vgpu-node has no share for it", node);
         json_object_set_new(explanation, "usage_error", json_string(sentence));
 }

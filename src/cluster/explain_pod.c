@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vgpu explain pod: why a pod waits, or where it went. Reckons with what the API server has, as vgpu-scheduler
+/* vgpu explain pod: why a pod waits, or where it runs. Reckons with what the API server has, as vgpu-scheduler
  * does; asks vgpu-scheduler nothing, so that it explains its absence too. */
 #include <errno.h>
 #include <stdio.h>

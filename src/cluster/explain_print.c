@@ -95,7 +95,7 @@ static void names_join(const json_t *names, char *to, size_t to_bytes)
 
 static void nodes_print(const json_t *nodes, const json_t *fitting)
 {
-        static const char *const titles[] = { "NODES", "SAY", "NAMES" };
+        static const char *const titles[] = { "NODES", "REASON", "NAMES" };
         char names[NAMES_MOST * 66 + 8];
         struct table table;
         json_t *group;

@@ -124,7 +124,7 @@ static void profile_check(const struct audit *audit, const char *name, unsigned 
                      "take the transformation out ('vgpu kueue config --mode inject'), or run "
                      "vgpu-webhook with --leave-memory-units",
                      "%s counts twice: vgpu-webhook adds %u GB of " KUEUE_MEMORY_UNITS
-                     " to a pod that asks for one, and Kueue's transformation makes %" PRId64
+                     " to a pod that requests one, and Kueue's transformation makes %" PRId64
                      " more of it",
                      name, gb, transformed);
         else if (transformed != 0 && transformed != (int64_t)gb)
@@ -137,7 +137,7 @@ static void profile_check(const struct audit *audit, const char *name, unsigned 
                      "put the transformations of 'vgpu kueue config' into Kueue's configuration, "
                      "or "
                      "run vgpu-webhook without --leave-memory-units",
-                     "nobody counts the memory of %s: admission adds no " KUEUE_MEMORY_UNITS
+                     "the memory of %s is not counted: admission adds no " KUEUE_MEMORY_UNITS
                      ", and no transformation makes it",
                      name);
         else if (transformed == 0 && audit->facts->manager && !is_excluded(audit, name) &&
@@ -145,7 +145,7 @@ static void profile_check(const struct audit *audit, const char *name, unsigned 
                 tell(audit, KUEUE_WRONG,
                      "add its prefix to resources.excludeResourcePrefixes ('vgpu kueue config "
                      "--part manager')",
-                     "workloads that ask for %s are never admitted: no ClusterQueue covers it",
+                     "workloads that request %s are never admitted: no ClusterQueue covers it",
                      name);
         else
                 tell(audit, KUEUE_WELL, NULL, "one %s counts as %u GB of " KUEUE_MEMORY_UNITS, name,
@@ -157,11 +157,11 @@ static void jobs_check(const struct audit *audit)
         const struct kueue_probe *probe = audit->facts->probe;
 
         if (!probe)
-                tell(audit, KUEUE_NOTE, "allow this user to create pods and jobs, dry",
-                     "whether admission adds " KUEUE_MEMORY_UNITS " is not known");
+                tell(audit, KUEUE_NOTE, "allow this user to create pods and jobs, for the dry run",
+                     "it is unknown whether admission adds " KUEUE_MEMORY_UNITS);
         else if (probe->pod_gb > 0 && probe->job_gb == 0)
                 tell(audit, KUEUE_WRONG,
-                     "let the webhook configuration name jobs, cronjobs and jobsets too",
+                     "add jobs, cronjobs and jobsets to the webhook configuration",
                      "Jobs are queued without their GPU memory: admission adds " KUEUE_MEMORY_UNITS
                      " to pods, but not to the templates of Jobs, which Kueue reads");
         else if (probe->pod_gb != 0 && probe->pod_gb != (int64_t)probe->profile_gb)
@@ -178,7 +178,7 @@ static void share_check(const struct audit *audit, const char *name)
                 return;
         tell(audit, KUEUE_WRONG,
              "put the transformations of 'vgpu kueue config' into Kueue's configuration",
-             "workloads that ask for %s are never admitted: no ClusterQueue covers it", name);
+             "workloads that request %s are never admitted: no ClusterQueue covers it", name);
 }
 
 static bool name_is_among(const json_t *objects, const char *name)
@@ -230,13 +230,13 @@ static void queue_check(const struct audit *audit, const json_t *queue)
         const char *name = json_read_text(json_object_get(queue, "metadata"), "name");
 
         if (!json_is_object(json_object_get(json_object_get(queue, "spec"), "namespaceSelector")))
-                tell(audit, KUEUE_WRONG, "say 'namespaceSelector: {}' for all of them",
+                tell(audit, KUEUE_WRONG, "set 'namespaceSelector: {}' for all namespaces",
                      "ClusterQueue %s admits nothing: without a namespaceSelector it is open to no "
                      "namespace",
                      name);
         if (!queue_is_led_to(audit, name))
                 tell(audit, KUEUE_WRONG, "'vgpu kueue config' prints one",
-                     "nobody can use ClusterQueue %s: no LocalQueue leads to it", name);
+                     "ClusterQueue %s cannot be used: no LocalQueue leads to it", name);
         flavors_check(audit, queue, name);
 }
 
@@ -257,7 +257,7 @@ void kueue_audit(const struct kueue_facts *facts, kueue_say *say, void *owner)
 
         if (!facts->manager)
                 tell(&audit, KUEUE_NOTE, "name its file with --manager-config",
-                     "Kueue's own configuration is not known");
+                     "Kueue's own configuration is unknown");
         jobs_check(&audit);
         for (i = 0; kueue_plan_name_at(facts->plan, i, &name, &resource); i++) {
                 if (resource.kind == RESOURCE_MIG)

@@ -116,8 +116,8 @@ static int cluster_read(struct asked *asked, struct err *e)
                 asked->mode = r == 0 && !probe.pod_gb ? KUEUE_TRANSFORM : KUEUE_INJECT;
                 if (r < 0)
                         err_context(e, r,
-                                    "whether admission adds gpu.das.com/mem is not known "
-                                    "(say --mode)");
+                                    "it is unknown whether admission adds gpu.das.com/mem; "
+                                    "give --mode");
         }
         cluster_session_close(&session);
         return r;

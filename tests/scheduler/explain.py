@@ -76,20 +76,20 @@ def unknown(tap, bin_dir):
     code, text = stage.explain()
     tap.check("without an agent it is said how to see it", differs(
         (code, "HOLDS" in text, text.splitlines()[-1]),
-        (0, False, "What it holds and uses now is not known here (no pod of vgpu-node is on its node); "
-                   "'vgpu ps' on node n shows it.")))
+        (0, False, "Its use of the GPU is unknown (no pod of vgpu-node runs on its node); "
+                   "run 'vgpu ps' on node n.")))
     stage = Stage(bin_dir, running("runs", 10000, "n"), [agent()])
     stage.api.rules["GET", METRICS] = lambda request: request.reply(403, status(403, "Forbidden", "pods/proxy is not yours"))
     tap.check("where it may not be asked, that is the reason", differs(
         "(pods/proxy is not yours)" in stage.explain()[1], True))
     stage.api.rules["GET", METRICS] = text_reply(metrics("another", 1, 1))
     tap.check("an agent that does not know the pod says nothing of it", differs(
-        "(vgpu-node tells of no share of it)" in json.loads(stage.explain("--json")[1])["usage_error"], True))
+        "(vgpu-node has no share for it)" in json.loads(stage.explain("--json")[1])["usage_error"], True))
     stage.api.rules["GET", METRICS] = lambda request: None
     start = time.monotonic()
     code, text = stage.explain()
     tap.check("an agent that does not answer is not waited for: the other facts are printed", differs(
-        (code, "it runs on n" in text, "is not known here" in text, time.monotonic() - start < 30), (0, True, True, True)))
+        (code, "it runs on n" in text, "is unknown" in text, time.monotonic() - start < 30), (0, True, True, True)))
 
 
 def pending(tap, bin_dir):

@@ -152,11 +152,10 @@ static const struct command commands[] = {
           .usage = "NAME [OPTION]…",
           .run = command_cluster,
           .options = explain_pod_options,
-          .summary = "say why a pod waits for its GPUs, or where it went",
-          .details = "Reads the pod, the nodes' GPUs and what other pods hold of them, and\n"
-                     "says in which state the pod is: admission, a queue, the scheduler, its\n"
-                     "node. Exits with 0 when it has its GPUs or needs none, with 3 when it\n"
-                     "waits.\n\n"
+          .summary = "say why a pod waits for its GPUs, or where it runs",
+          .details = "Reads the pod, the nodes' GPUs and the pods that use them, and prints the\n"
+                     "pod's state: admission, a queue, the scheduler, its node. Exits with 0\n"
+                     "when the pod has its GPUs or needs none, with 3 when it waits.\n\n"
                      "Examples:\n"
                      "  vgpu explain pod train-0 -n team\n"
                      "  vgpu explain pod train-0 --json | jq -r '.nodes[].reason'\n" },
@@ -165,10 +164,10 @@ static const struct command commands[] = {
           .run = command_cluster,
           .options = kueue_config_options,
           .summary = "print what Kueue needs to queue for GPUs",
-          .details = "A ResourceFlavor, a ClusterQueue with what the nodes have as its quota, a\n"
-                     "LocalQueue, and, as a comment, the part of Kueue's own configuration that\n"
-                     "makes its counting right. Asks the cluster; with --resource it asks nobody,\n"
-                     "and --quota says how much there is.\n\n"
+          .details = "Prints a ResourceFlavor, a ClusterQueue with the nodes' capacity as its\n"
+                     "quota, a LocalQueue, and, as a comment, the part of Kueue's own\n"
+                     "configuration that makes its counting right. With --resource and --quota it\n"
+                     "does not ask the cluster.\n\n"
                      "Examples:\n"
                      "  vgpu kueue config --namespace team | kubectl apply -f -\n"
                      "  vgpu kueue config --quota gpu.das.com/mem=50\n"
@@ -179,11 +178,11 @@ static const struct command commands[] = {
           .usage = "[OPTION]…",
           .run = command_cluster,
           .options = kueue_check_options,
-          .summary = "check that Kueue counts GPUs, and each once",
+          .summary = "check that Kueue counts each GPU once",
           .details =
-                  "Offers a pod and a Job to the API server without making them, and holds what\n"
-                  "admission makes of them against Kueue's configuration and queues. Exits with\n"
-                  "1 when something counts twice, or not at all, or is never admitted.\n" },
+                  "Sends a pod and a Job to the API server as a dry run, and compares the result\n"
+                  "with Kueue's configuration and queues. Exits with 1 when something counts\n"
+                  "twice, or not at all, or is never admitted.\n" },
         { .name = "completion",
           .usage = "SHELL",
           .completion = "bash zsh fish",

@@ -291,7 +291,7 @@ def config(cluster):
             expect("GPUs count once" in run("check", "--manager-config", manager), "not well")
             # Kueue's own ConfigMap, which this one was not started with, says nothing of profiles.
             text = run("check", code=1)
-            expect("workloads that ask for nvidia.com/mig-2g.10gb are never admitted" in text, text)
+            expect("workloads that request nvidia.com/mig-2g.10gb are never admitted" in text, text)
             # Kueue is told to count them too: the check says so before anybody waits in vain.
             both = os.path.join(STATE, "kueue-both.yaml")
             with open(both, "w", encoding="utf-8") as file:

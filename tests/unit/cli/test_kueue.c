@@ -213,7 +213,7 @@ TEST(both_modes_count_twice)
 
 TEST(neither_mode_counts_nothing)
 {
-        finds(audited(EXCLUDED, 0, 0, GOOD_QUEUE, LED, FLAVOR), 1, "nobody counts");
+        finds(audited(EXCLUDED, 0, 0, GOOD_QUEUE, LED, FLAVOR), 1, "is not counted");
 }
 
 TEST(what_else_goes_wrong)
