@@ -17,22 +17,20 @@ static const struct command commands[] = {
           .summary = "run a program on a simulated or real GPU",
           .details =
                   "The program keeps its own process id, exit status, signals, terminal and\n"
-                  "output. vgpu itself speaks on standard error only and exits with 125 when it\n"
-                  "fails, 126 when the program cannot be executed, 127 when there is no such\n"
-                  "program. Without --sim and --machine, the machine in the environment\n"
-                  "variable VGPU_SIM is used, else the real driver.\n\n"
+                  "output. vgpu writes to standard error only and exits with 125 when it fails,\n"
+                  "126 when the program cannot be executed, 127 when there is no such program.\n"
+                  "Without --sim and --machine, the machine in the environment variable VGPU_SIM\n"
+                  "is used, else the real driver.\n\n"
                   "With --memory the program and all it starts form a share: together they\n"
-                  "cannot hold more than SIZE on each GPU, and see a GPU of that size. What is\n"
-                  "over the limit is refused as out of memory. A context counts as well (100 to\n"
-                  "500 MiB on many GPUs); --context-memory=exempt leaves it out. 'vgpu ps'\n"
-                  "shows who holds what, 'vgpu set' changes the limit while the program runs.\n"
-                  "This guards against accidents: a program of your own user that wants to can\n"
-                  "leave its share.\n\n"
-                  "Virtual memory: with --memory-ratio 2 half of the SIZE is on the GPU and the\n"
-                  "rest on the host. With --oversold all of it is on the GPU (without --memory:\n"
-                  "the whole GPU), and what comes after goes to the host. The program takes it\n"
-                  "all for GPU memory; what is on the host is reached over the link, and\n"
-                  "slower.\n\n"
+                  "cannot hold more than SIZE on each GPU, and see a GPU of that size. An\n"
+                  "allocation over the limit fails with out of memory. Contexts count as well\n"
+                  "(100 to 500 MiB each on many GPUs) unless you give --context-memory=exempt.\n"
+                  "'vgpu ps' shows the memory in use, 'vgpu set' changes the limit while the\n"
+                  "program runs. The limit guards against accidents, not against attacks.\n\n"
+                  "Virtual memory: with --memory-ratio 2 half of SIZE is on the GPU and the rest\n"
+                  "on the host. With --oversold all of SIZE is on the GPU (without --memory: the\n"
+                  "whole GPU), and more spills to host memory. The program sees all of it as GPU\n"
+                  "memory, but access to the host's part is slower.\n\n"
                   "Examples:\n"
                   "  vgpu run --sim=a100-40gb:2 -- nvidia-smi\n"
                   "  vgpu run --sim=a100-40gb --memory 2g -- nvidia-smi\n"
@@ -48,10 +46,10 @@ static const struct command commands[] = {
           .options = set_options,
           .summary = "change the limits of a share in use",
           .details =
-                  "The new limit holds for running programs from their next allocation on.\n"
-                  "Below what they hold, nothing is taken away: new memory is refused until it\n"
-                  "fits. Prints what is held now. Root changes the shares of other users and of\n"
-                  "containers, too: where several users have that name, USER/NAME says whose.\n\n"
+                  "The new limit holds for running programs from their next allocation on. If\n"
+                  "they hold more, they keep it, and new allocations are refused until the memory\n"
+                  "fits. Prints the memory in use. Root can change the shares of other users and\n"
+                  "of containers; if several users have that name, give USER/NAME.\n\n"
                   "Examples:\n"
                   "  vgpu run --memory 200Mi --name train -- python3 train.py &\n"
                   "  vgpu set train --memory 300Mi\n"
@@ -62,14 +60,14 @@ static const struct command commands[] = {
           .options = ps_options,
           .summary = "show shares, their processes and the memory they hold",
           .details =
-                  "One line per process and GPU: what it holds, the limit of its share, and the\n"
-                  "GPU time the share used. A share whose program has not used a GPU yet has\n"
+                  "One line per process and GPU: the memory it holds, the limit of its share, and\n"
+                  "the GPU time the share used. A share whose program has not used a GPU yet has\n"
                   "dashes. Root sees the shares of all users, and programs on a GPU that have no\n"
-                  "share. What dead processes held is given back first; shares without a living\n"
-                  "process are removed.\n\n"
+                  "share. vgpu ps first releases the memory of dead processes and removes shares\n"
+                  "without a living process.\n\n"
                   "Columns: share user pid program gpu model held device managed context other\n"
-                  "virtual resident limit cores. On a terminal, columns that do not fit are cut\n"
-                  "or left out; --wide shows all of them.\n\n"
+                  "virtual resident limit cores lost. On a terminal, columns that do not fit are\n"
+                  "cut or left out; --wide shows all of them.\n\n"
                   "Examples:\n"
                   "  vgpu ps\n"
                   "  vgpu ps --columns user,share,pid,held,resident\n"
@@ -81,10 +79,11 @@ static const struct command commands[] = {
           .summary = "watch what the shares use, as it happens",
           .details =
                   "On a terminal: each GPU by its name, with its shares and the programs that\n"
-                  "have none; memory and compute as bars with their limits, and a minute of the\n"
-                  "past. Red is trouble: memory refused, at or over its limit, a GPU that is\n"
-                  "unhealthy. Keys: q leave, c m n sort, / filter, ? help. Elsewhere one table is\n"
-                  "printed; --json prints an object per sample.\n\n"
+                  "have none; memory and compute as bars with their limits, and the last minute.\n"
+                  "Red marks trouble: memory refused, at or over its limit, an unhealthy GPU.\n"
+                  "Keys: q leave, c m n sort, / filter, ? help. If the output is no terminal, "
+                  "vgpu\n"
+                  "top prints one table; --json prints an object per sample.\n\n"
                   "Examples:\n"
                   "  vgpu top\n"
                   "  vgpu top --once --sort memory\n"
@@ -95,7 +94,7 @@ static const struct command commands[] = {
           .run = command_doctor,
           .options = doctor_options,
           .summary = "check this machine's set-up and say how to fix it",
-          .details = "Exits with 0 when all is well, with 1 when something is wrong.\n" },
+          .details = "Exits with 0 when nothing is wrong, else with 1.\n" },
         { .name = "sim create",
           .usage = "[OPTION]…",
           .run = command_sim_create,
@@ -136,8 +135,8 @@ static const struct command commands[] = {
                   "  ecc GPU KIND        an ECC error, KIND is corrected or uncorrected (--times)\n"
                   "  lose GPU            the GPU falls off the bus\n"
                   "  restore GPU         it comes back\n"
-                  "  outsider GPU SIZE   memory taken by nobody we know; 0 gives it back\n"
-                  "  clear               no more faults, all GPUs restored, outsiders gone\n\n"
+                  "  outsider GPU SIZE   an unknown process takes SIZE of memory; 0 releases it\n"
+                  "  clear               remove all faults and outsiders, restore all GPUs\n\n"
                   "Examples:\n"
                   "  vgpu sim inject fail cuMemAlloc --result 2 --times 1\n"
                   "  vgpu sim inject lose 0\n"
@@ -147,7 +146,7 @@ static const struct command commands[] = {
           .completion = "file",
           .run = command_sim_destroy,
           .options = sim_destroy_options,
-          .summary = "remove a machine that nobody uses" },
+          .summary = "remove a machine that is not in use" },
         { .name = "explain pod",
           .usage = "NAME [OPTION]…",
           .run = command_cluster,

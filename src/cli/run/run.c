@@ -38,27 +38,30 @@ enum {
 };
 
 const struct cli_option run_options[] = {
-        [SIM] = { "sim", "PRESET[:COUNT]", "on a simulated machine that vanishes afterwards",
-                  "preset" },
+        [SIM] = { "sim", "PRESET[:COUNT]", "on a simulated machine, removed afterwards", "preset" },
         [MACHINE] = { "machine", "PATH", "on this simulated machine (vgpu sim create)", "file" },
         [MEMORY] = { "memory", "SIZE", "GPU memory it may hold on each GPU, e.g. 200Mi", NULL },
         [MEMORY_RATIO] = { "memory-ratio", "R",
-                           "only 1/R of it on the GPU, the rest on the host (virtual memory)",
+                           "only 1/R of --memory on the GPU, the rest on the host (virtual memory)",
                            NULL },
-        [OVERSOLD] = { "oversold", NULL, "beyond it, or when the GPU is full, spill to host memory",
-                       NULL },
+        [OVERSOLD] = { "oversold", NULL,
+                       "spill to host memory beyond --memory, or when the GPU is full", NULL },
         [OVERSOLD_HOST_MEMORY] = { "oversold-host-memory", "SIZE",
-                                   "this far and no further. Default: the GPU's size again", NULL },
+                                   "how much may spill to host memory; default: the GPU's size",
+                                   NULL },
         [CONTEXT_MEMORY] = { "context-memory", "count|exempt",
-                             "whether contexts count towards it; default: count", "count exempt" },
+                             "whether contexts count towards --memory; default: count",
+                             "count exempt" },
         [NAME] = { "name", "NAME", "the share's name; a second run of that name joins it",
                    "share" },
         [KERNEL] = { "kernel", "NAME=MICROSECONDS",
-                     "this kernel takes exactly so long (simulated; repeatable)", NULL },
-        [CORES] = { "cores", "PERCENT", "part of each GPU's time it may use; 0: no limit", NULL },
-        [CORES_MAX] = { "cores-max", "PERCENT", "up to this where nobody else uses it", NULL },
+                     "this kernel takes exactly this long (simulated; repeatable)", NULL },
+        [CORES] = { "cores", "PERCENT", "percentage of each GPU's time it may use; 0: no limit",
+                    NULL },
+        [CORES_MAX] = { "cores-max", "PERCENT",
+                        "how much it may use while the GPU is otherwise idle", NULL },
         [PRIORITY] = { "priority", "high|low",
-                       "high: shorter waits for its time slice. Default: low", "high low" },
+                       "high: shorter waits for its time slice; default: low", "high low" },
         [COPIES] = { "copies", "count|exempt",
                      "whether copies and fills count as GPU time, too; default: exempt",
                      "count exempt" },
@@ -91,7 +94,8 @@ static int limit_option(struct run_limits *limits, int option, const char *value
                 limits->is_context_exempt = strcmp(value, "exempt") == 0;
                 if (!limits->is_context_exempt && strcmp(value, "count") != 0)
                         return err_set(e, -1,
-                                       "--context-memory is 'count' or 'exempt', not '%.60s'",
+                                       "invalid value '%.60s' of --context-memory (expected count "
+                                       "or exempt)",
                                        value);
                 return 0;
         case NAME:
