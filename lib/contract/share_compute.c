@@ -33,7 +33,8 @@ int share_compute_most(const char *text, struct share_compute *compute, struct e
 int share_compute_priority(const char *text, struct share_compute *compute, struct err *e)
 {
         if (strcmp(text, "high") != 0 && strcmp(text, "low") != 0)
-                return err_set(e, -EINVAL, "--priority is 'high' or 'low', not '%.60s'", text);
+                return err_set(e, -EINVAL,
+                               "invalid value '%.60s' of --priority (expected high or low)", text);
         compute->is_latency = strcmp(text, "high") == 0 ? SHARE_YES : SHARE_NO;
         return 0;
 }
@@ -41,7 +42,9 @@ int share_compute_priority(const char *text, struct share_compute *compute, stru
 int share_compute_copies(const char *text, struct share_compute *compute, struct err *e)
 {
         if (strcmp(text, "count") != 0 && strcmp(text, "exempt") != 0)
-                return err_set(e, -EINVAL, "--copies is 'count' or 'exempt', not '%.60s'", text);
+                return err_set(e, -EINVAL,
+                               "invalid value '%.60s' of --copies (expected count or exempt)",
+                               text);
         compute->copies_count = strcmp(text, "count") == 0 ? SHARE_YES : SHARE_NO;
         return 0;
 }

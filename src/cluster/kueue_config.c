@@ -46,7 +46,8 @@ static int choice_take(const char *option, const char *text, const struct choice
                 snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
                          *known ? ", " : "", choice->text);
         }
-        return err_set(e, -EINVAL, "--%s is one of %s; not '%.60s'", option, known, text);
+        return err_set(e, -EINVAL, "invalid value '%.60s' of --%s (expected one of %s)", text,
+                       option, known);
 }
 
 static int api_take(struct asked *asked, const char *text, struct err *e)

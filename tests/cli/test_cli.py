@@ -136,9 +136,9 @@ class Words(Case):
                 ("kueue config --quota cpu=two", "'two' is not a quantity"),
                 ("kueue config --quota 50", "--quota is NAME=AMOUNT"),
                 ("kueue config --namespace ..", "--namespace '..' is no name"),
-                ("kueue config --mode both", "--mode is one of"),
-                ("kueue config --part half", "--part is one of"),
-                ("kueue config --api v1", "--api is one of"),
+                ("kueue config --mode both", "invalid value 'both' of --mode"),
+                ("kueue config --part half", "invalid value 'half' of --part"),
+                ("kueue config --api v1", "invalid value 'v1' of --api"),
                 ("kueue config word", "takes options only")):
             with self.subTest(words):
                 self.refuses(vgpu(*words.split()), 2, sentence)

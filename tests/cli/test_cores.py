@@ -81,7 +81,7 @@ class Cores(ShareCase):
         self.assertLess(self.load(guest, 400, "fill"), 25)
 
     def test_what_copies_cannot_be(self):
-        self.refuses(self.vgpu("set", "train", "--copies=often"), 2, "'count' or 'exempt', not 'often'")
+        self.refuses(self.vgpu("set", "train", "--copies=often"), 2, "invalid value 'often' of --copies (expected count or exempt)")
         self.refuses(self.run_sim("--machine", self.machine, "--copies=count", "--", "true"), 125,
                      "give --cores PERCENT too")
 

@@ -144,9 +144,10 @@ static int inject_ecc(struct injection *injection, unsigned gpu, struct err *e)
                 event_post(&injection->machine, gpu, EVENT_ECC_DOUBLE, 0);
                 event_post(&injection->machine, gpu, EVENT_XID, XID_DOUBLE_BIT_ECC);
         } else {
-                return err_set(e, -EINVAL,
-                               "an ECC error is 'corrected' or 'uncorrected', not '%.40s'",
-                               injection->arguments[2]);
+                return err_set(
+                        e, -EINVAL,
+                        "invalid kind '%.40s' of ECC error (expected corrected or uncorrected)",
+                        injection->arguments[2]);
         }
         return 0;
 }
