@@ -25,13 +25,13 @@
 enum { NAME, MEMORY, CORES, CORES_MAX, GPUS, ENV, REMOVE };
 
 static const struct cli_option rows[] = {
-        [NAME] = { "name", "NAME", "of the share: the device is " KIND "=NAME", NULL },
+        [NAME] = { "name", "NAME", "name of the share; the device is " KIND "=NAME", NULL },
         [MEMORY] = { "memory", "SIZE", "GPU memory that it may hold on each GPU", NULL },
-        [CORES] = { "cores", "PERCENT", "of each GPU's time", NULL },
-        [CORES_MAX] = { "cores-max", "PERCENT", "up to this while nobody else wants it", NULL },
+        [CORES] = { "cores", "PERCENT", "percentage of each GPU's time that it may use", NULL },
+        [CORES_MAX] = { "cores-max", "PERCENT",
+                        "how much it may use while the GPU is otherwise idle", NULL },
         [GPUS] = { "gpus", "LIST", "numbers or UUIDs; all by default", NULL },
-        [ENV] = { "env", "NAME=VALUE", "any other limit, as docs/reference/environment.md has them",
-                  NULL },
+        [ENV] = { "env", "NAME=VALUE", "any other limit of docs/reference/environment.md", NULL },
         [REMOVE] = { "remove", NULL, "remove the share instead", NULL },
         { 0 },
 };
@@ -67,7 +67,8 @@ static int env_take(struct wish *wish, const char *variable, struct err *e)
         char name[64];
 
         if (!equals || equals == variable || equals - variable >= (int)sizeof name)
-                return err_set(e, -EINVAL, "--env is NAME=VALUE, not '%.80s'", variable);
+                return err_set(e, -EINVAL, "invalid value '%.80s' of --env (expected NAME=VALUE)",
+                               variable);
         snprintf(name, sizeof name, "%.*s", (int)(equals - variable), variable);
         return spec_env_set(&wish->spec, name, equals + 1);
 }
@@ -85,8 +86,10 @@ static int option_take(struct wish *wish, int row, const char *value, struct err
                 return env_take(wish, value, e);
         case GPUS:
                 if (strcmp(value, "none") == 0 || strcmp(value, "void") == 0)
-                        return err_set(e, -EINVAL, "--gpus is numbers or UUIDs, or all, not '%s'",
-                                       value);
+                        return err_set(
+                                e, -EINVAL,
+                                "invalid value '%s' of --gpus (expected numbers, UUIDs or all)",
+                                value);
                 /* fall through */
         default:
                 wish->options_set |= 1u << row;
@@ -102,8 +105,8 @@ static int name_check(const char *name, struct err *e)
 
         if (*name == '\0' || strchr("._-", *name) || name[strspn(name, signs)] != '\0')
                 return err_set(e, -EINVAL,
-                               "--name has letters, digits, and between them '.', '_' and '-', "
-                               "not '%.60s'",
+                               "invalid value '%.60s' of --name (expected letters, digits, and "
+                               "between them '.', '_' and '-')",
                                name);
         return 0;
 }
@@ -120,7 +123,8 @@ static int arguments_read(int argc, char **argv, struct wish *wish, struct err *
                         return help_print(), 1;
                 if (row == CLI_PLAIN)
                         return err_set(e, -EINVAL,
-                                       "'vgpu-runtime cdi' has options only, not '%.80s'",
+                                       "unexpected argument '%.80s' ('vgpu-runtime cdi' takes "
+                                       "options only)",
                                        scan.value);
                 const int r = row == CLI_BAD ? -EINVAL : option_take(wish, row, scan.value, e);
                 if (r < 0)
@@ -218,7 +222,7 @@ static int share_make(struct wish *wish, const struct runtime_options *options, 
 
         if (r == 0)
                 return err_set(e, -EINVAL,
-                               "missing a limit: --memory SIZE or --cores PERCENT, for one");
+                               "missing a limit, such as --memory SIZE or --cores PERCENT");
         if (r < 0)
                 return r;
         if (wish->spec.left_out.text)
@@ -254,8 +258,7 @@ static int run(struct wish *wish, const struct runtime_options *options, struct 
         if (wish->is_to_be_removed)
                 return container_folder_remove(folder), 0;
         if (is_there)
-                return err_set(e, -EEXIST,
-                               "there is a share '%.60s' already; --remove takes it away",
+                return err_set(e, -EEXIST, "there is a share '%.60s' already; --remove removes it",
                                wish->name);
         int r = container_folder_make(options->state, ROOT, wish->name, folder, e);
         if (r < 0)

@@ -188,7 +188,7 @@ static int device_put(struct spec *spec, const char *name, struct err *e)
                 folders += length + (folders[length] == ':');
         }
         if (r < 0)
-                return err_set(e, r, "the CDI device '%.100s' cannot be given: %s", name,
+                return err_set(e, r, "cannot inject the CDI device '%.100s': %s", name,
                                strerror(-r));
         return wanted.is_found ? 0
                                : err_set(e, -ENOENT, "no CDI specification in %.80s has '%.80s'",

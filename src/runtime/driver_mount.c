@@ -100,6 +100,6 @@ const char *driver_mount_kind(const json_t *mount)
                 return "a GPU's device";
         if (strcmp(destination, CONTAINER_FOLDER) == 0 ||
             str_starts_with(destination, CONTAINER_FOLDER "/"))
-                return "in the place of the share";
+                return "at the path of the share";
         return is_driver_file(destination, source) ? "a file of the driver" : NULL;
 }

@@ -20,7 +20,7 @@ static int engine_write(const char *path, const char *text, struct err *e)
 
         if (r < 0)
                 return err_set(e, r, "cannot write '%.150s': %s", path, strerror(-r));
-        printf("%s names it; the container engine must be started again to know\n", path);
+        printf("%s names it; restart the container engine to apply it\n", path);
         return 0;
 }
 

@@ -27,11 +27,11 @@ enum { TO, SIMULATOR, CONTAINERD, CRIO };
 enum { PIECES_MOST = 4, NAME_BYTES = 64 };
 
 static const struct cli_option rows[] = {
-        [TO] = { "to", "FOLDER", "where releases are kept, such as /opt/vgpu", "file" },
-        [SIMULATOR] = { "simulator", NULL, "the simulated driver, too", NULL },
-        [CONTAINERD] = { "containerd", "FILE", "and add it to this configuration of containerd's",
-                         "file" },
-        [CRIO] = { "crio", "FILE", "and name it in this drop-in of CRI-O's", "file" },
+        [TO] = { "to", "FOLDER", "folder of the releases, such as /opt/vgpu", "file" },
+        [SIMULATOR] = { "simulator", NULL, "also install the simulated driver", NULL },
+        [CONTAINERD] = { "containerd", "FILE",
+                         "add the runtime to this configuration of containerd", "file" },
+        [CRIO] = { "crio", "FILE", "add the runtime to this drop-in of CRI-O", "file" },
         { 0 },
 };
 
@@ -57,9 +57,9 @@ struct release {
 static void help_print(void)
 {
         puts("vgpu-runtime install --to FOLDER [OPTION]...\n\n"
-             "Puts this program and libvgpu.so into FOLDER/VERSION-DIGEST, and lets FOLDER/current "
-             "lead\nthere. What is there already is never written over: containers that run keep "
-             "their library.\n");
+             "Installs this program and libvgpu.so in FOLDER/VERSION-DIGEST, and points "
+             "FOLDER/current\nthere. Existing releases are never overwritten: running containers "
+             "keep their library.\n");
         cli_option_print(rows);
 }
 
@@ -74,8 +74,9 @@ static int option_take(struct wish *wish, int row, const char *value, struct err
                 return 0;
         }
         if (value[0] != '/')
-                return err_set(e, -EINVAL, "--%s is a path from the root, not '%.80s'",
-                               rows[row].name, value);
+                return err_set(e, -EINVAL,
+                               "invalid value '%.80s' of --%s (expected an absolute path)", value,
+                               rows[row].name);
         *texts[row] = value;
         return 0;
 }
@@ -92,7 +93,8 @@ static int arguments_read(int argc, char **argv, struct wish *wish, struct err *
                         return help_print(), 1;
                 if (row == CLI_PLAIN)
                         return err_set(e, -EINVAL,
-                                       "'vgpu-runtime install' has options only, not '%.80s'",
+                                       "unexpected argument '%.80s' ('vgpu-runtime install' takes "
+                                       "options only)",
                                        scan.value);
                 const int r = row == CLI_BAD ? -EINVAL : option_take(wish, row, scan.value, e);
                 if (r < 0)
@@ -221,7 +223,7 @@ static int current_set(const struct release *release, const char *to, struct err
         const int r = -errno;
 
         unlink(made);
-        return err_set(e, r, "cannot let '%.150s' lead to it: %s", path, strerror(-r));
+        return err_set(e, r, "cannot point '%.150s' to it: %s", path, strerror(-r));
 }
 
 static int install(const struct wish *wish, struct release *release, struct err *e)

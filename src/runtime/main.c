@@ -21,13 +21,16 @@ static int help_print(void)
 {
         printf("vgpu-runtime: an OCI runtime that gives each container its share of a GPU.\n\n"
                "  vgpu-runtime [OPTION]... create|run [OPTION]... ID\n"
-               "                          completes the container's config.json, then as below\n"
+               "                          completes the container's config.json, then calls the\n"
+               "                          other runtime\n"
                "  vgpu-runtime [OPTION]... exec --process FILE [OPTION]... ID\n"
-               "                          completes the process in FILE, then as below\n"
+               "                          completes the process in FILE, then calls the other\n"
+               "                          runtime\n"
                "  vgpu-runtime install ...\n"
-               "                          puts this program and its library on a node\n"
-               "  vgpu-runtime cdi ...    a share as a CDI device; see 'vgpu-runtime cdi --help'\n"
-               "  vgpu-runtime ...        anything else goes to the runtime behind, unchanged\n\n"
+               "                          installs this program and its library on a node\n"
+               "  vgpu-runtime cdi ...    makes a share as a CDI device; see 'vgpu-runtime cdi "
+               "--help'\n"
+               "  vgpu-runtime ...        passes anything else to the other runtime, unchanged\n\n"
                "Options, one per line in %s (VGPU_RUNTIME_CONF names another file):\n",
                RUNTIME_OPTIONS_PATH);
         runtime_options_print();

@@ -53,7 +53,7 @@ static int find_wanted(const char *wanted, char ret_path[static PATH_MAX], struc
                                ? 0
                                : err_set(e, -ENOENT, "the runtime '%.100s' is not in PATH", wanted);
         if (is_ourselves(wanted))
-                return err_set(e, -ELOOP, "the runtime behind vgpu-runtime, '%.100s', is itself",
+                return err_set(e, -ELOOP, "the configured runtime '%.100s' is vgpu-runtime itself",
                                wanted);
         if (access(wanted, X_OK) < 0)
                 return err_set(e, -errno, "cannot run '%.100s': %s", wanted, strerror(errno));
@@ -66,7 +66,7 @@ int real_runtime_find(const char *wanted, char ret_path[static PATH_MAX], struct
         const char *named = getenv("VGPU_RUNTIME_REAL"), *passed = getenv(PASSED);
 
         if (passed && atoi(passed) == (int)getpid())
-                return err_set(e, -ELOOP, "the runtime behind vgpu-runtime is itself again");
+                return err_set(e, -ELOOP, "the configured runtime is vgpu-runtime itself");
         if (named && *named)
                 return find_wanted(named, ret_path, e);
         if (wanted)

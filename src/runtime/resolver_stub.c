@@ -8,5 +8,5 @@
 int address_of_host(const char *host, const char *port, struct address *ret_address, struct err *e)
 {
         (void)host, (void)port, (void)ret_address;
-        return err_set(e, -ENOTSUP, "this program knows no names of hosts");
+        return err_set(e, -ENOTSUP, "this program cannot resolve host names");
 }

@@ -43,11 +43,11 @@ static int kind_check(int root, const char *path, mode_t kind, struct err *e)
 
         if (fstatat(root, path, &found, AT_SYMLINK_NOFOLLOW) < 0)
                 return errno == ENOENT ? 0
-                                       : err_set(e, -errno, "cannot look at the image's /%s: %s",
+                                       : err_set(e, -errno, "cannot inspect the image's /%s: %s",
                                                  path, strerror(errno));
         if ((found.st_mode & S_IFMT) != kind)
                 return err_set(e, -EPERM,
-                               "the image's /%s is not a %s, so a share cannot be given there",
+                               "the image's /%s is not a %s, so a share cannot be mounted there",
                                path, kind == S_IFDIR ? "folder" : "plain file");
         return 0;
 }
@@ -97,8 +97,8 @@ static int mounts_check(const struct spec *spec, int root, struct err *e)
                         if (ours_fd >= 0 && file_identity_of(ours_fd, &own) == 0 &&
                             file_identity_is(theirs, own))
                                 return err_set(e, -EPERM,
-                                               "a volume at '%.80s' would lie over %s, where the "
-                                               "container's share is given",
+                                               "a volume at '%.80s' would hide %s, where the "
+                                               "container's share is mounted",
                                                destination, ours[j]);
                 }
         }

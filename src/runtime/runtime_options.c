@@ -30,22 +30,21 @@ static int take_wait(void *owner, const struct option_row *row, const char *valu
         .target = OPTION_FIELD(struct runtime_options, const char *, field)
 
 static const struct option_row rows[] = {
-        { .option = { "runtime", "PATH", "the OCI runtime behind this one (runc, else crun)",
-                      "file" },
+        { .option = { "runtime", "PATH", "the OCI runtime to call (runc, else crun)", "file" },
           TEXT(runtime) },
-        { .option = { "socket", "PATH", "of vgpu-node (" NODE_SOCKET_PATH ")", "file" },
+        { .option = { "socket", "PATH", "socket of vgpu-node (" NODE_SOCKET_PATH ")", "file" },
           TEXT(socket) },
         { .option = { "wait", "SECONDS", "how long a GPU container waits for vgpu-node (10)",
                       NULL },
           .take = take_wait },
-        { .option = { "state", "FOLDER", "for what containers are given (/run/vgpu/runtime)",
+        { .option = { "state", "FOLDER", "folder of the containers' files (/run/vgpu/runtime)",
                       "file" },
           TEXT(state) },
         { .option = { "library", "PATH", "libvgpu.so (the one installed with this program)",
                       "file" },
           TEXT(library) },
-        { .option = { "sim", "MACHINE", "outside Kubernetes: GPUs of this simulated machine",
-                      "file" },
+        { .option = { "sim", "MACHINE",
+                      "outside Kubernetes: use the GPUs of this simulated machine", "file" },
           TEXT(machine) },
         { .option = { "sim-driver", "FOLDER",
                       "the simulated driver, for --sim (the one installed with this program)",
@@ -99,7 +98,7 @@ static int arguments_take(struct runtime_options *options, int count, char **arg
                 if (row == CLI_BAD)
                         return -EINVAL;
                 if (row < 0)
-                        return err_set(e, -EINVAL, "a line is '--option=value', not '%.80s'",
+                        return err_set(e, -EINVAL, "invalid line '%.80s' (expected --option=value)",
                                        row == CLI_HELP ? "--help" : scan.value);
                 const int r = option_row_take(options, &rows[row], scan.value, e);
                 if (r < 0)

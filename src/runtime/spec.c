@@ -57,7 +57,7 @@ int spec_parse(const char *text, struct spec *ret_spec, struct err *e)
         if (!root)
                 r = err_set(e, -EBADMSG, "line %d: %s", why.line, why.text);
         if (r == 0 && !json_is_object(root))
-                r = err_set(e, -EBADMSG, "it is no JSON object");
+                r = err_set(e, -EBADMSG, "not a JSON object");
         for (enum spec_part part = 0; part < SPEC_PARTS && r == 0; part++)
                 r = part_check(root, part, e);
         if (r < 0) {

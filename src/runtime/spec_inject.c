@@ -139,7 +139,7 @@ static int mount_put(const struct spec_inject *inject, const struct spec_mount *
 
         if (r == 0)
                 r = spec_mount_add(inject->spec, mount);
-        return r < 0 ? err_set(e, r, "cannot give '%.100s' to the container: %s", mount->source,
+        return r < 0 ? err_set(e, r, "cannot mount '%.100s' into the container: %s", mount->source,
                                strerror(-r))
                      : 0;
 }

@@ -42,15 +42,15 @@ static int file_check(const char *root, const char *path, const char *wanted, st
                                strerror(errno));
         if (file_identity_of(fd, &is) < 0 || file_identity_at(wanted, &should_be) < 0 ||
             !file_identity_is(is, should_be))
-                return err_set(e, -EPERM,
-                               "a volume or a link of the container lies in the way of %s", path);
+                return err_set(e, -EPERM, "a volume or a link of the container hides %s", path);
         return 0;
 }
 
 int verify_command(int argc, char **argv)
 {
         struct err e = { 0 };
-        int r = argc == 3 ? 0 : err_set(&e, -EINVAL, "verify is a hook of vgpu-runtime's own");
+        int r = argc == 3 ? 0
+                          : err_set(&e, -EINVAL, "only vgpu-runtime's own hook may call 'verify'");
 
         if (r == 0)
                 r = file_check(argv[0], SHARE_PATH, argv[1], &e);

@@ -98,8 +98,8 @@ class Install(unittest.TestCase):
         self.assertIn(f'runtime_path = "{self.to}/current/sbin/vgpu-runtime"', path.read_text())
 
     def test_wrong_arguments(self):
-        for words, text in ((("here",), "has options only"), (("--to", "relative"), "a path from the root"),
-                            (("--crio", "x"), "a path from the root"), (("--nonsense",), "--nonsense")):
+        for words, text in ((("here",), "takes options only"), (("--to", "relative"), "an absolute path"),
+                            (("--crio", "x"), "an absolute path"), (("--nonsense",), "--nonsense")):
             self.assertIn(text, self.install(*words, status=2))
         done = subprocess.run([RUNTIME, "install"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (2, "vgpu-runtime: missing --to FOLDER\n"))

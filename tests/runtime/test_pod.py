@@ -111,7 +111,7 @@ class Pod(FixturesCase):
         def plain(config, _):
             config["mounts"].append({"destination": "/etc/", "type": "bind", "source": "/tmp", "options": ["bind"]})
         for change in (link, plain):
-            self.refused(self.fixtures.run("id", annotations=pod(self.share()), change=change), "would lie over /etc")
+            self.refused(self.fixtures.run("id", annotations=pod(self.share()), change=change), "would hide /etc")
 
     def test_a_volume_over_our_paths_by_a_link_in_another_is_refused(self):
         def volumes(config, bundle):
