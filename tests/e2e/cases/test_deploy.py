@@ -195,5 +195,5 @@ def own_node_alone(cluster):
                                   "application/merge-patch+json")
         expect(False, "a token of nowhere changed a Node")
     except ApiError as error:
-        expect("vgpu-node changes its own Node and its pods alone" in str(error), error)
+        expect("vgpu-node may change only its own Node and its pods" in str(error), error)
     expect("a" not in cluster.node(NODE)["metadata"]["annotations"], "the node was changed")

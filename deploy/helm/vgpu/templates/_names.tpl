@@ -8,7 +8,7 @@
 {{ .Values.node.namespace | default (ternary "kube-system" .Release.Namespace .Values.seedLabels) }}
 {{- end }}
 
-{{- /* What a part's pods are found by. */ -}}
+{{- /* The labels that select the pods of a part. */ -}}
 {{- define "vgpu.selector.webhook" -}}
 app.kubernetes.io/name: {{ ternary "das-operator-webhook" "vgpu-webhook" .Values.seedLabels }}
 {{- end }}
@@ -26,7 +26,7 @@ app.kubernetes.io/part-of: vgpu
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
-{{- /* A container that may do nothing but compute and speak. */ -}}
+{{- /* A container without privileges. */ -}}
 {{- define "vgpu.confined" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -37,7 +37,7 @@ capabilities: {drop: [ALL]}
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
 
-{{- /* Root, for files of the node, and nothing else of root's. */ -}}
+{{- /* Root, for files of the node, without root's other privileges. */ -}}
 {{- define "vgpu.rootConfined" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -56,7 +56,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{- /* Where the image runs: a nodeSelector can name one processor alone. */ -}}
+{{- /* The architectures of the image: a nodeSelector can name only one. */ -}}
 {{- define "vgpu.affinity" -}}
 affinity:
   nodeAffinity:
@@ -66,7 +66,7 @@ affinity:
         - {key: kubernetes.io/arch, operator: In, values: {{ .Values.image.architectures | toJson }}}
 {{- end }}
 
-{{- /* Two replicas do not share a node if they can help it. */ -}}
+{{- /* Prefers different nodes for two replicas. */ -}}
 {{- define "vgpu.apart" -}}
 - maxSkew: 1
   topologyKey: kubernetes.io/hostname
@@ -81,7 +81,7 @@ affinity:
 {{- concat $own .Values.webhook.trustedUsers | toJson -}}
 {{- end }}
 
-{{- /* CEL: does a container of this pod spec request a share of a GPU? */ -}}
+{{- /* CEL: a container of this pod spec requests a share of a GPU. */ -}}
 {{- define "vgpu.cel.requestsGpu" -}}
 {{- $spec := index . 0 -}}
 {{- $values := index . 1 -}}
@@ -93,12 +93,12 @@ affinity:
     (has(c.resources.requests) && c.resources.requests.exists(k, k.matches('{{ $names }}')))))
 {{- end }}
 
-{{- /* CEL: an annotation's name that may decide about GPUs. */ -}}
+{{- /* CEL: the name of a reserved annotation. */ -}}
 {{- define "vgpu.cel.decides" -}}
 (k.startsWith('vgpu.io/') || k.startsWith('volcano.sh/'))
 {{- end }}
 
-{{- /* What all webhooks have: who is asked, and that nobody passes while nobody answers. */ -}}
+{{- /* Common to all webhooks: the Service to call, and no admission without an answer. */ -}}
 {{- define "vgpu.hook" -}}
 {{- $root := index . 0 -}}
 admissionReviewVersions: [v1]
@@ -110,7 +110,7 @@ clientConfig:
   service: {name: vgpu-webhook, namespace: {{ $root.Release.Namespace }}, port: 443, path: {{ index . 1 }}}
 {{- end }}
 
-{{- /* vgpu-node's own pods name the class that hands out every GPU: only the DaemonSet's controller may. */ -}}
+{{- /* vgpu-node's own pods have the class that hands out every GPU: only the DaemonSet controller may create them. */ -}}
 {{- define "vgpu.cel.notOurs" -}}
 {{- if and (not .Values.simulated.enabled) (has .Values.node.driverRuntimeClass .Values.webhook.foreignRuntimes) -}}
 - name: not-vgpu-node

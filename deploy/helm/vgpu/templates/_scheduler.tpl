@@ -1,6 +1,6 @@
-{{- /* kube-scheduler's configuration. All names are vgpu-scheduler's alone to judge: of a pod that its own filter
-refused, kube-scheduler looks at nodes again with those resources counted that it was told to ignore, finds too little
-everywhere, and lets the pod wait for minutes. vgpu-scheduler looks at what kubelet offers, too. */ -}}
+{{- /* kube-scheduler's configuration. All resource names are managed by vgpu-scheduler. If kube-scheduler's own
+filter refuses a pod, it checks nodes again and counts even the resources that it must ignore. It finds too little
+everywhere and lets the pod wait for minutes. vgpu-scheduler checks kubelet's capacity, too. */ -}}
 {{- define "vgpu.schedulerConfiguration" -}}
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
