@@ -49,8 +49,8 @@ void log_open(const char *program, enum log_level level)
         log_state.program = program;
         log_show(levels_read(level));
         if (wanted && *wanted && !levels_named(wanted))
-                log_warn("VGPU_LOG: '%.40s' is none of: error, warn, info, debug, detail; '%s' "
-                         "holds",
+                log_warn("VGPU_LOG: invalid value '%.40s' (expected error, warn, info, debug or "
+                         "detail); using '%s'",
                          wanted, level_names[level]);
 }
 

@@ -40,6 +40,6 @@ void log_limit_warn(struct log_limit *limit, uint64_t now_ns, const char *format
                          (unsigned long long)hidden);
         log_warn("%s%s%s", text, missing,
                  limit->shown == LOG_LIMIT_MOST
-                         ? "; more like it are counted, and not logged for a minute"
+                         ? "; similar messages are counted and not logged for a minute"
                          : "");
 }

@@ -84,10 +84,10 @@ char *nearby_choose(enum nearby_piece piece, const char *chosen, struct err *e)
         else
                 path = pieces[piece].is_there(chosen) ? realpath(chosen, NULL) : NULL;
         if (!path && is_chosen)
-                err_set(e, -ENOENT, "%s was not found where %s says: '%.150s'", pieces[piece].name,
-                        pieces[piece].variable, chosen);
+                err_set(e, -ENOENT, "cannot find %s at the path in %s: '%.150s'",
+                        pieces[piece].name, pieces[piece].variable, chosen);
         else if (!path)
-                err_set(e, -ENOENT, "%s was not found next to %s; say where it is with %s",
+                err_set(e, -ENOENT, "cannot find %s next to %s; set its path with %s",
                         pieces[piece].name, program_invocation_short_name, pieces[piece].variable);
         return path;
 }

@@ -15,7 +15,7 @@ struct named_value {
         uint64_t number;
 };
 
-/* "'x' is none of: a, b, c" */
+/* "invalid value 'x' (expected one of: a, b, c)" */
 static int named_value_parse(const struct named_value *names, const char *text,
                              uint64_t *ret_number, struct err *e)
 {
@@ -29,7 +29,7 @@ static int named_value_parse(const struct named_value *names, const char *text,
                 strncat(all, *all ? ", " : "", sizeof all - strlen(all) - 1);
                 strncat(all, names->text, sizeof all - strlen(all) - 1);
         }
-        return err_set(e, -EINVAL, "'%.40s' is none of: %s", text, all);
+        return err_set(e, -EINVAL, "invalid value '%.40s' (expected one of: %s)", text, all);
 }
 
 static int size_parse(const char *name, const char *text, struct setting_value *ret, struct err *e)
@@ -123,7 +123,7 @@ static int compatibility_parse(const char *name, const char *text, struct settin
 
         if (quantity_parse_whole(text, name, 0, 399, &number, NULL) < 0 || number % 100 > 3)
                 return err_set(e, -EINVAL,
-                               "'%.40s' is no mode (0 host, 1 cgroup v1, 2 cgroup v2, 100 open "
+                               "'%.40s' is not a mode (0 host, 1 cgroup v1, 2 cgroup v2, 100 open "
                                "kernel modules, 200 registration, or a sum of these)",
                                text);
         ret->number = number;

@@ -69,7 +69,7 @@ int share_check(const struct share_copy *copy, struct err *e)
             !text_ends(copy->pod_name, sizeof copy->pod_name) ||
             !text_ends(copy->container, sizeof copy->container) ||
             !text_ends(copy->region, sizeof copy->region))
-                return err_set(e, -EPROTO, "a text in the share has no end");
+                return err_set(e, -EPROTO, "a string in the share is not terminated");
         for (unsigned i = 0; i < count; i++) {
                 int r = device_check(&copy->devices[i], i, e);
                 if (r < 0)

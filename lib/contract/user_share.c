@@ -71,7 +71,7 @@ int user_share_read(const struct user_share *share, struct share_copy *ret_copy,
         /* Read, not mapped: what is checked is what is used. */
         if (pread(fd, file, sizeof *file, 0) != (ssize_t)sizeof *file ||
             atomic_load(&file->magic) != SHARE_MAGIC || file->version != SHARE_VERSION)
-                return err_set(e, -EPROTO, "'%s' of %s is no share of this release", share->name,
+                return err_set(e, -EPROTO, "'%s' of %s is not a share of this release", share->name,
                                share->user_name);
         struct share_copy *copy = &file->copies[atomic_load(&file->index) & 1];
         const int r = share_check(copy, e);
@@ -95,7 +95,7 @@ static int mapped_change(struct share_file *file, const struct share_copy *conte
         for (unsigned i = 0; is_same && i < content->device_count; i++)
                 is_same = strcmp(copy->devices[i].uuid, content->devices[i].uuid) == 0;
         if (!is_same)
-                return err_set(e, -EINVAL, "the share is of other GPUs, which cannot change");
+                return err_set(e, -EINVAL, "the GPUs of a share cannot change");
         memcpy((void *)copy->devices, (const void *)content->devices, sizeof copy->devices);
         return share_update(&share, copy, e);
 }

@@ -87,7 +87,7 @@ int allocation_parse(const char *text, struct allocation *ret_allocation, struct
         if (json_is_object(root) && root_take(root, ret_allocation))
                 return 0;
         allocation_done(ret_allocation);
-        return err_set(e, -EPROTO, "'%.60s…' is no allocation of this release", text);
+        return err_set(e, -EPROTO, "'%.60s…' is not an allocation of this release", text);
 }
 
 void allocation_done(struct allocation *allocation)

@@ -52,7 +52,8 @@ static int parse_server(const char *server, struct kube_config *config, struct e
 
         config->is_plain = str_starts_with(server, "http://");
         if (!config->is_plain && !str_starts_with(server, "https://"))
-                return err_set(e, -EINVAL, "the server '%.150s' is no https:// address", server);
+                return err_set(e, -EINVAL, "the server '%.150s' is not an https:// address",
+                               server);
         host = strstr(server, "://") + 3;
         path = host + strcspn(host, "/");
         end = path;
@@ -98,7 +99,7 @@ static int decode(const char *text, const char *what, char **ret_text, struct er
         gnutls_datum_t decoded = { 0 };
 
         if (gnutls_base64_decode2(&encoded, &decoded) < 0)
-                return err_set(e, -EINVAL, "%s is no base64", what);
+                return err_set(e, -EINVAL, "%s is not base64", what);
         *ret_text = strndup((const char *)decoded.data, decoded.size);
         gnutls_free(decoded.data);
         return *ret_text ? 0 : err_set(e, -ENOMEM, "out of memory");
@@ -155,7 +156,7 @@ static int take_user(const json_t *user, const char *folder, struct kube_config 
         if (json_object_get(user, "exec") || json_object_get(user, "auth-provider"))
                 return err_set(e, -ENOTSUP,
                                "the user is authenticated by a program (exec), which is not "
-                               "done here: use a token or a client certificate");
+                               "supported: use a token or a client certificate");
         r = take_pem(user, "client-certificate", folder, &config->certificate, e);
         if (r == 0)
                 r = take_pem(user, "client-key", folder, &config->key, e);
@@ -177,9 +178,9 @@ static int take_all(const json_t *root, const char *folder, struct kube_config *
         int r;
 
         if (!current)
-                return err_set(e, -EINVAL, "this is no kubeconfig: it has no current-context");
+                return err_set(e, -EINVAL, "not a kubeconfig: it has no current-context");
         if (!context)
-                return err_set(e, -EINVAL, "the current context '%.80s' is not there", current);
+                return err_set(e, -EINVAL, "current context '%.80s' not found", current);
         cluster =
                 find_named(root, "clusters", json_read_text_or_null(context, "cluster"), "cluster");
         user = find_named(root, "users", json_read_text_or_null(context, "user"), "user");

@@ -49,7 +49,7 @@ int node_devices_parse(const char *text, struct vec *ret_devices, struct err *e)
         if (is_good)
                 return 0;
         vec_done(ret_devices);
-        return err_set(e, -EPROTO, "'%.60s…' is no registration of GPUs", text);
+        return err_set(e, -EPROTO, "'%.60s…' is not a registration of GPUs", text);
 }
 
 void node_devices_configure(struct vec *devices, const char *text)

@@ -57,5 +57,5 @@ int node_links_parse(const char *text, const struct vec *devices, uint8_t **ret_
                 return 0;
         }
         free(links);
-        return err_set(e, -EPROTO, "'%.60s…' tells of no links between GPUs", text);
+        return err_set(e, -EPROTO, "'%.60s…' is not a list of links between GPUs", text);
 }

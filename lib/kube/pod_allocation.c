@@ -29,5 +29,5 @@ int pod_allocation_read(const json_t *pod, struct allocation *ret_allocation, st
             strcmp(ret_allocation->node, json_read_text_in(pod, "spec", "nodeName")) == 0)
                 return 0;
         allocation_done(ret_allocation);
-        return err_set(e, -EPROTO, "its allocation is another pod's or another node's");
+        return err_set(e, -EPROTO, "its allocation is for another pod or another node");
 }

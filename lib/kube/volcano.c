@@ -101,7 +101,7 @@ static int container_take(const json_t *container, struct span *text, struct vec
         span_next(text, ';', &devices);
         while (span_next(&devices, ':', &device))
                 if (!device_take(device, name, parts))
-                        return err_set(e, -EPROTO, "'%.*s' is no GPU that Volcano allocated",
+                        return err_set(e, -EPROTO, "'%.*s' is not a GPU allocated by Volcano",
                                        (int)(device.length > 100 ? 100 : device.length), device.at);
         if (parts->count - before != request.values[RESOURCE_COUNT])
                 return err_set(e, -EPROTO,
@@ -125,7 +125,8 @@ static int containers_take(json_t *spec, const char *text, struct vec *parts, st
         }
         return remainder.length == 0
                        ? 0
-                       : err_set(e, -EPROTO, "Volcano decided for more containers than there are");
+                       : err_set(e, -EPROTO,
+                                 "Volcano allocated GPUs to more containers than the pod has");
 }
 
 int volcano_decision_read(const json_t *pod, struct allocation *ret_allocation, struct err *e)

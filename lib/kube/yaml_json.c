@@ -82,15 +82,15 @@ static int read_entry(struct reader *reader, const yaml_event_t *key, json_t *ob
         int r;
 
         if (key->type != YAML_SCALAR_EVENT)
-                return complain(reader, key, "a key must be a word");
+                return complain(reader, key, "a key must be a string");
         if (json_object_get(object, (const char *)key->data.scalar.value))
-                return complain(reader, key, "a key stands there twice");
+                return complain(reader, key, "duplicate key");
         r = next(reader, &event);
         if (r < 0)
                 return r;
         r = read_node(reader, &event, &value);
         if (r == 0 && json_object_set_new(object, (const char *)key->data.scalar.value, value) < 0)
-                r = complain(reader, &event, "a key that is no text");
+                r = complain(reader, &event, "a key that is not a string");
         yaml_event_delete(&event);
         return r;
 }
@@ -139,14 +139,14 @@ static int read_node(struct reader *reader, const yaml_event_t *event, json_t **
         switch (event->type) {
         case YAML_SCALAR_EVENT:
                 if (event->data.scalar.anchor || event->data.scalar.tag)
-                        return complain(reader, event, "anchors and tags are not understood");
+                        return complain(reader, event, "anchors and tags are not supported");
                 *ret_json = scalar(event);
-                return *ret_json ? 0 : complain(reader, event, "a value that is no text");
+                return *ret_json ? 0 : complain(reader, event, "a value that is not a string");
         case YAML_SEQUENCE_START_EVENT:
         case YAML_MAPPING_START_EVENT:
                 return read_nested(reader, event, ret_json);
         default:
-                return complain(reader, event, "anchors and tags are not understood");
+                return complain(reader, event, "anchors and tags are not supported");
         }
 }
 
@@ -162,7 +162,7 @@ static int read_document(struct reader *reader, json_t **ret_json)
                         return r;
                 type = event.type;
                 if (type == YAML_STREAM_END_EVENT)
-                        r = err_set(reader->e, -EINVAL, "nothing in it");
+                        r = err_set(reader->e, -EINVAL, "empty document");
                 else if (type != YAML_STREAM_START_EVENT && type != YAML_DOCUMENT_START_EVENT)
                         r = read_node(reader, &event, ret_json);
                 yaml_event_delete(&event);

@@ -76,5 +76,5 @@ int choice_parse(enum choice choice, const char *text, int *ret_value, struct er
                         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                                    length ? ", " : "", values->text);
         }
-        return err_set(e, -EINVAL, "'%.40s' is none of %s", text, list);
+        return err_set(e, -EINVAL, "invalid value '%.40s' (expected one of: %s)", text, list);
 }

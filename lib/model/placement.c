@@ -280,8 +280,7 @@ static int full_say(struct search *search, struct err *e)
                 if (fitting >= need->count)
                         continue;
                 if (need->cores == 100)
-                        return err_set(e, -ENOSPC,
-                                       "too few GPUs that nobody uses: %u of %u, %u needed",
+                        return err_set(e, -ENOSPC, "too few unused GPUs: %u of %u, %u needed",
                                        fitting, node->device_count, need->count);
                 if (need->memory_mib)
                         return err_set(e, -ENOSPC,

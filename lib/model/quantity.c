@@ -68,7 +68,7 @@ int quantity_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *e)
         if (shift < 0)
                 return err_set(e, -EINVAL,
                                "'%.60s' has the unknown unit '%.20s' (units: k m g t, "
-                               "Ki Mi Gi Ti; all count in 1024s)",
+                               "Ki Mi Gi Ti; all are powers of 1024)",
                                text, unit);
         if (shift == 0 && decimal.fraction > 0)
                 return err_set(e, -EINVAL, "'%.60s' is not a whole number of bytes", text);

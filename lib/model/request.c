@@ -88,7 +88,7 @@ static int slices_check(const struct request *request, struct err *e)
         if (!request_has(request, RESOURCE_MIG) || !has_share)
                 return 0;
         return err_set(e, -EINVAL,
-                       "MIG instances and shares of a GPU cannot be asked for by one container");
+                       "one container cannot request both MIG instances and shares of a GPU");
 }
 
 int request_complete(struct request *request, struct err *e)
@@ -111,7 +111,7 @@ int request_complete(struct request *request, struct err *e)
         if (values[RESOURCE_COUNT] == 0) {
                 if (!has_memory && !values[RESOURCE_CORES])
                         return 0;
-                return err_set(e, -EINVAL, "%s is 0, but memory or cores are asked for",
+                return err_set(e, -EINVAL, "%s is 0, but memory or cores are requested",
                                request->names[RESOURCE_COUNT]);
         }
         if (!has_size)

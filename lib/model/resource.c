@@ -48,7 +48,7 @@ static bool is_domain(const char *text)
 int resource_use_domain(const char *domain, struct err *e)
 {
         if (!is_domain(domain))
-                return err_set(e, -EINVAL, "'%.100s' is no domain (example: gpu.example.com)",
+                return err_set(e, -EINVAL, "'%.100s' is not a domain (example: gpu.example.com)",
                                domain);
         for (size_t i = 0; i < resource_row_count; i++) {
                 struct resource_row *row = &resource_rows[i];

@@ -42,7 +42,7 @@ int address_parse(const char *text, struct address *ret_address, struct err *e)
                 return parse_unix(text + strlen("unix:"), ret_address, e);
         if (!colon)
                 return err_set(e, -EINVAL,
-                               "'%.100s' is no address (examples: unix:/run/vgpu/node.sock, "
+                               "'%.100s' is not an address (examples: unix:/run/vgpu/node.sock, "
                                "127.0.0.1:8443, [::1]:8443)",
                                text);
         length = (size_t)(colon - text);

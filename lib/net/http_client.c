@@ -235,9 +235,9 @@ static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t co
         if (!call)
                 return 0;
         if (code == NGHTTP2_REFUSED_STREAM)
-                err_set(&why, -EAGAIN, "the server did not take the request");
+                err_set(&why, -EAGAIN, "the server did not accept the request");
         else if (!call->has_ended || !call->has_head)
-                err_set(&why, -ECONNRESET, "the server broke off: %s",
+                err_set(&why, -ECONNRESET, "the server aborted the response: %s",
                         nghttp2_http2_strerror(code));
         call_end(call, &why);
         return 0;

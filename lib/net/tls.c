@@ -71,7 +71,7 @@ static int keys_fill(struct keys *keys, const struct tls_credentials *from, bool
                 if (r < 0)
                         return tls_error(e, r, "cannot use the authorities' certificates");
                 if (r == 0)
-                        return err_set(e, -EINVAL, "no authority's certificate is there");
+                        return err_set(e, -EINVAL, "there is no CA certificate");
                 keys->asks_clients = is_server;
         } else if (!is_server) {
                 gnutls_certificate_set_x509_system_trust(keys->credentials);
@@ -247,7 +247,7 @@ static int verify_error(const struct tls_session *session, struct err *e)
         gnutls_datum_t text = { 0 };
 
         gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
-        err_set(e, -EKEYREJECTED, "the certificate of '%.80s' is not believed: %s",
+        err_set(e, -EKEYREJECTED, "the certificate of '%.80s' is not trusted: %s",
                 *session->server_name ? session->server_name : "the client",
                 text.data ? (char *)text.data : "");
         gnutls_free(text.data);

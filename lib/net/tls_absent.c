@@ -9,7 +9,7 @@ int tls_session_new(struct tls_context *context, int fd, const char *server_name
                     struct tls_session **ret_session, struct err *e)
 {
         (void)context, (void)fd, (void)server_name, (void)ret_session;
-        return err_set(e, -ENOTSUP, "this program speaks no TLS");
+        return err_set(e, -ENOTSUP, "this program has no TLS");
 }
 
 /* There is no session that these could be called with. */

@@ -150,8 +150,7 @@ static int work_allocate(struct work *work)
         work->result_count = bytes > inputs ? (bytes - inputs) / result_bytes(work) : 0;
         if (work->result_count < 2)
                 return err_set(&work->gpu->error, -ENOMEM,
-                               "%lluMiB of memory are too little: it "
-                               "takes at least %lluMiB",
+                               "%lluMiB of memory are too little: vgpu-burn needs at least %lluMiB",
                                (unsigned long long)(bytes >> 20),
                                (unsigned long long)((2 * inputs >> 20) + 1));
         bytes = work->result_count * result_bytes(work);

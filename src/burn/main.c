@@ -115,7 +115,7 @@ static int options_parse(struct options *options, int argc, char **argv)
                 else if (word[0] == '-')
                         return complain("there is no option '%s'; see vgpu-burn --help", word);
                 else if (options->has_time)
-                        return complain("takes one time in seconds, not '%s' as well", word);
+                        return complain("unexpected argument '%s' (one time in seconds)", word);
                 else
                         r = quantity_parse_whole(word, "the time in seconds", 1, 1000000000,
                                                  &options->seconds, &e);

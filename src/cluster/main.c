@@ -36,7 +36,7 @@ int cluster_name_take(const char *option, const char *text, const char **ret_nam
             strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") != length || *text == '-' ||
             text[length - 1] == '-')
                 return err_set(e, -EINVAL,
-                               "--%s '%.80s' is no name: lower-case letters, digits and dashes",
+                               "--%s '%.80s' is not a name: lower-case letters, digits and dashes",
                                option, text);
         *ret_name = text;
         return 0;

@@ -46,8 +46,7 @@ static int runtime_set(json_t *spec, const struct rules *rules, struct patch *pa
 
         if (name_is_in_list(name, rules->foreign_runtimes))
                 return err_set(e, -EINVAL,
-                               "runtimeClassName '%.60s' hands out GPUs that nobody accounts for; "
-                               "leave it out",
+                               "runtimeClassName '%.60s' hands out GPUs without vgpu; leave it out",
                                name);
         if (has_gpu && !*name && rules->runtime_class)
                 patch_set(patch, spec, "/spec", "runtimeClassName",
@@ -62,7 +61,7 @@ static int scheduler_set(json_t *spec, const struct rules *rules, struct patch *
 
         if (*json_read_text(spec, "nodeName"))
                 return err_set(e, -EINVAL,
-                               "nodeName '%.60s' is set by hand: a GPU is given by the scheduler; "
+                               "nodeName '%.60s' is set: only the scheduler may place GPU pods; "
                                "use a node selector or affinity",
                                json_read_text(spec, "nodeName"));
         if (!*name || strcmp(name, "default-scheduler") == 0)
@@ -121,7 +120,7 @@ static int uuids_set(json_t *pod, const json_t *names, const char *pod_namespace
         if (uuids_are_ours(annotations, names, pod_namespace, rules))
                 return 0;
         if (uuids_make(names, pod_namespace, rules, &uuids, seal) < 0)
-                return err_set(e, -EIO, "no UUIDs could be made");
+                return err_set(e, -EIO, "cannot create UUIDs");
         patch_set(patch, annotations, path, ANNOTATION_CONTAINER_UUIDS, json_string(uuids));
         patch_set(patch, annotations, path, ANNOTATION_SEAL, json_string(seal));
         return 0;

@@ -116,12 +116,11 @@ int validate_pod(json_t *pod, const struct rules *rules, struct err *e)
                                      strcmp(name, ANNOTATION_SEAL) == 0;
 
                 if (annotation_is_reserved(name) && !is_uuid)
-                        return err_set(e, -EINVAL, "annotation %s is not a user's to set", name);
+                        return err_set(e, -EINVAL, "users may not set annotation %s", name);
         }
         if (has_gpu && json_object_get(walk.spec, "nodeName"))
                 return err_set(e, -EINVAL,
-                               "nodeName is set by hand: a GPU is given by the "
-                               "scheduler");
+                               "nodeName is set: only the scheduler may place GPU pods");
         return has_gpu ? sizes_check(pod, rules, e) : 0;
 }
 
@@ -129,7 +128,7 @@ static int annotation_change(const char *name, const char *user, const struct ru
                              struct err *e)
 {
         if (annotation_is_reserved(name) && !user_may_write(user, name, rules))
-                return err_set(e, -EPERM, "annotation %s is not a user's to change", name);
+                return err_set(e, -EPERM, "users may not change annotation %s", name);
         if (annotation_is_ceiling(name) && !user_may_write(user, name, rules))
                 return err_set(e, -EPERM, "annotation %s is fixed when the pod is created", name);
         return 0;
@@ -185,7 +184,8 @@ int validate_binding(const json_t *binding, const char *pod_namespace, const cha
                 if (annotation_is_reserved(name) && !user_may_write(user, name, rules) &&
                     !is_repeated(annotations, name, pod_namespace, user, rules))
                         return err_set(e, -EPERM,
-                                       "annotation %s in a Binding is our scheduler's alone", name);
+                                       "only vgpu-scheduler may set annotation %s in a Binding",
+                                       name);
         }
         return 0;
 }

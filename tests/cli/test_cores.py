@@ -83,7 +83,7 @@ class Cores(ShareCase):
     def test_what_copies_cannot_be(self):
         self.refuses(self.vgpu("set", "train", "--copies=often"), 2, "invalid value 'often' of --copies (expected count or exempt)")
         self.refuses(self.run_sim("--machine", self.machine, "--copies=count", "--", "true"), 125,
-                     "give --cores PERCENT too")
+                     "--copies needs --cores PERCENT")
 
     def test_a_limit_that_cannot_be_means_no_gpu(self):
         environment = {**self.environment, "LD_PRELOAD": LIBRARY, "VGPU_SIM": self.machine,

@@ -88,7 +88,7 @@ class Doctor(Case):
     def test_a_bad_log_level_is_only_noted(self):
         self.assertEqual(self.doctor(LOGGER_LEVEL="9"), {})
         done = vgpu("doctor", environment={"LOGGER_LEVEL": "9"})
-        self.assertIn("LOGGER_LEVEL: '9' is none of: 0, 1, 2, 3, 4, 5; the default holds", done.stdout)
+        self.assertIn("LOGGER_LEVEL: invalid value '9' (expected one of: 0, 1, 2, 3, 4, 5); using the default", done.stdout)
 
     def test_every_variable_that_is_read_is_known(self):
         read = set()

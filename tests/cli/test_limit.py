@@ -315,7 +315,7 @@ class Limit(ShareCase):
         missing = (hooked - held) & {"ipc", "graphmem", "vmm", "pool", "managed", "library", "green"}
         done = self.run_sim("--sim=t4-16gb", "--memory", "1g", "--", "true")
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stderr.count("not held"), 1 if missing else 0, missing)
+        self.assertEqual(done.stderr.count("not limited"), 1 if missing else 0, missing)
         self.assertLessEqual(done.stderr.count("\n"), 1)
         self.nothing_is_left()
 

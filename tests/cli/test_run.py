@@ -159,7 +159,7 @@ class Run(Case):
                             (("--cores", "some"), "1 to 100"), (("--priority", "1"), "(expected high or low)"),
                             (("--memory-ratio", "0.5"), "--memory-ratio"),
                             (("--oversold", "--oversold-host-memory", "0"), "more than 0"),
-                            (("--oversold-host-memory", "1g"), "give --oversold too"),
+                            (("--oversold-host-memory", "1g"), "--oversold-host-memory needs --oversold"),
                             (("--memory", "-1"), "not a size"), (("--memory",), "needs a value"),
                             (("--context-memory", "maybe", "--memory", "1g"), "'maybe'"),
                             (("--context-memory", "count"), "--memory SIZE"),

@@ -80,7 +80,7 @@ class Names(StandaloneCase):
         self.assertEqual((first.ask("info"), second.ask("info")), ("2048 2048", "1024 1024"))
         code, said = self.set(same)
         self.assertEqual(code, 1)
-        for part in ("may mean 2 shares", f"one ({same[:12]})", f"two ({same[:12]})"):
+        for part in ("matches 2 shares", f"one ({same[:12]})", f"two ({same[:12]})"):
             self.assertIn(part, said)
         self.assertEqual((first.ask("info"), second.ask("info")), ("2048 2048", "1024 1024"))
         second.end()

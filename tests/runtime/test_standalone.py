@@ -98,7 +98,7 @@ class Standalone(StandaloneCase):
         told = subprocess.run([VGPU, "doctor"], check=False, capture_output=True, text=True, env={
             **{name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"},
             "VGPU_SIM": self.fixtures.machine}).stdout
-        self.assertIn(f"the driver knows {len(self.fixtures.uuids)} GPUs", told)
+        self.assertIn(f"the driver lists {len(self.fixtures.uuids)} GPUs", told)
 
     def sockets(self):
         return [str(path) for path in pathlib.Path(self.fixtures.folder).rglob("*") if path.is_socket()]

@@ -44,7 +44,7 @@ class Doctor(BoxCase):
         box.ask("mkdir -p /etc/vgpu; cp /run/vgpu/share /etc/vgpu/share")
         self.assertIn("share", self.wrong(box)["container"])
         box = self.box(is_fixed=False)
-        self.assertIn("no mount of its own", self.wrong(box)["container"])
+        self.assertIn("is not a mount", self.wrong(box)["container"])
 
     def test_a_region_that_cannot_be_written(self):
         box = self.box(region="/etc/vgpu/none")
@@ -63,13 +63,13 @@ class Doctor(BoxCase):
         box.ask("mkdir -p /var/lib/kubelet/device-plugins")
         self.assertNotIn("node", self.wrong(box))               # nothing of vgpu's is here: a note
         box.ask("mkdir -p /tmp/containerd; ln -sf /tmp/containerd /etc/containerd || cp -r /tmp/containerd /etc/")
-        for text, sentence in ((runtime.format("/nowhere"), "which is no program"),
-                               (runtime.format("/bin/sh"), "does not tell the runtime which containers")):
+        for text, sentence in ((runtime.format("/nowhere"), "which is not a program"),
+                               (runtime.format("/bin/sh"), "does not pass vgpu.io annotations")):
             box.ask(f"printf '%s' '{text}' >/etc/containerd/config.toml")
             self.assertIn(sentence, self.wrong(box)["node"])
         box.ask("touch /var/lib/kubelet/device-plugins/kubelet.sock")
         box.ask("printf 'container_annotations = 1' >>/etc/containerd/config.toml")
-        self.assertIn("nobody answers", self.wrong(box)["node"])
+        self.assertIn("vgpu-node does not answer", self.wrong(box)["node"])
 
     def test_control_groups_that_are_not_there(self):
         box = self.box()

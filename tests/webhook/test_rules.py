@@ -214,11 +214,11 @@ class Way(Case):
         self.assertEqual(self.mutate(self.pod(self.GPU))["spec"]["runtimeClassName"], "vgpu")
         pod = self.pod(self.GPU, runtimeClassName="kata")
         self.assertEqual(self.mutate(pod)["spec"]["runtimeClassName"], "kata")
-        self.refused("nobody accounts for", self.pod(self.GPU, runtimeClassName="nvidia"))
-        self.refused("nobody accounts for", self.pod({}, runtimeClassName="nvidia"))
+        self.refused("hands out GPUs without vgpu", self.pod(self.GPU, runtimeClassName="nvidia"))
+        self.refused("hands out GPUs without vgpu", self.pod({}, runtimeClassName="nvidia"))
 
     def test_node_by_hand(self):
-        self.refused("set by hand", self.pod(self.GPU, nodeName="n1"))
+        self.refused("only the scheduler may place", self.pod(self.GPU, nodeName="n1"))
         self.assertNotIn("patch", self.ask("mutate", self.pod({"cpu": "1"}, nodeName="n1")))
 
     def test_uuids_of_gpu_containers(self):
@@ -268,10 +268,10 @@ class Way(Case):
                              ("cores-policy", "fixed balance none")):
             for value in values.split():
                 self.mutate(self.pod(self.GPU, annotations={f"vgpu.io/{name}": value}))
-        self.refused("none of binpack", self.pod(self.GPU, annotations={"hami.io/node-scheduler-policy": "big"}))
-        self.refused("none of fixed, balance, none",
+        self.refused("expected one of: binpack", self.pod(self.GPU, annotations={"hami.io/node-scheduler-policy": "big"}))
+        self.refused("expected one of: fixed, balance, none",
                      self.pod(self.GPU, annotations={"nvidia.com/vgpu-compute-policy": "soft"}))
-        self.refused("none of none, numa", self.pod(self.GPU, annotations={"vgpu.io/topology": "ring"}))
+        self.refused("expected one of: none, numa", self.pod(self.GPU, annotations={"vgpu.io/topology": "ring"}))
 
 
 class Change(Case):

@@ -55,9 +55,8 @@ int command_cluster(const struct command *command, int argc, char **argv)
                 return code;
         if (!program_find(path))
                 return complain(EXIT_FAILED,
-                                "'vgpu %s' needs " PROGRAM
-                                ", which is not installed; this vgpu was "
-                                "built without what runs in a cluster",
+                                "'vgpu %s' needs " PROGRAM ", which is not installed; this vgpu "
+                                "was built without the cluster commands",
                                 command->name);
         autofree char **arguments = calloc((size_t)argc + 3, sizeof *arguments);
 

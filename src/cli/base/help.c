@@ -40,7 +40,7 @@ static void print_commands(const char *group)
 void help_print(void)
 {
         printf("Usage: vgpu COMMAND [OPTION]…\n\n"
-               "Share a GPU, or do without one: run GPU programs on a simulated machine.\n\n"
+               "Share a GPU, or run GPU programs on a simulated one.\n\n"
                "Commands:\n");
         print_commands("");
         printf("\nOptions:\n"

@@ -87,11 +87,11 @@ static void check_driver(struct doctor *doctor)
                            "the driver is the simulated one, because of VGPU_SIM");
         else if (r < 0)
                 doctor_say(doctor, VERDICT_WRONG,
-                           "look at 'dmesg' and 'nvidia-smi'; install the driver's own "
+                           "check 'dmesg' and 'nvidia-smi'; install the driver's own "
                            "libnvidia-ml.so.1",
                            "libcuda.so.1 is there, but %s", e.text);
         else
-                doctor_say(doctor, VERDICT_OK, NULL, "the driver knows %u GPU%s", gpus.count,
+                doctor_say(doctor, VERDICT_OK, NULL, "the driver lists %u GPU%s", gpus.count,
                            gpus.count == 1 ? "" : "s");
 }
 
@@ -118,7 +118,7 @@ static void check_library(struct doctor *doctor)
         if (!library) {
                 doctor_say(doctor, VERDICT_WRONG,
                            "set VGPU_LIB to its path, or unset it and install vgpu again",
-                           "%s: limits cannot be held", e.text);
+                           "%s: programs cannot be limited", e.text);
                 return;
         }
         sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
@@ -145,7 +145,7 @@ static void check_space(struct doctor *doctor)
         }
         if (access("/dev/shm", W_OK | X_OK) < 0 || statvfs("/dev/shm", &fs) < 0) {
                 doctor_say(doctor, VERDICT_WRONG, "mount a tmpfs on /dev/shm, mode 1777",
-                           "/dev/shm cannot be written: memory that processes share has no place");
+                           "/dev/shm cannot be written: processes cannot share memory");
                 return;
         }
         const uint64_t free_mib = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;

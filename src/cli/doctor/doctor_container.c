@@ -39,7 +39,7 @@ static bool preloads_check(struct doctor *doctor, char *text, bool *ret_is_right
                         continue;
                 *ret_is_right = false;
                 doctor_say(doctor, VERDICT_WRONG, "install the library, or remove its line",
-                           "%s names '%.200s', which cannot be read: every program says so",
+                           "%s names '%.200s', which cannot be read: every program prints an error",
                            preload_path, path);
         }
         return is_found;
@@ -55,7 +55,7 @@ static bool driver_is_behind(struct doctor *doctor)
         if (!driver || (ours && ours < driver))
                 return true;
         doctor_say(
-                doctor, VERDICT_WRONG, "take the driver out of LD_PRELOAD",
+                doctor, VERDICT_WRONG, "remove the driver from LD_PRELOAD",
                 "LD_PRELOAD names the driver before libvgpu.so: programs that are linked with it "
                 "are not limited");
         return false;
@@ -112,9 +112,7 @@ static bool mounts_are_right(struct doctor *doctor)
                         continue;
                 doctor_say(doctor, VERDICT_WRONG,
                            "mount the folder itself (/etc: onto itself), not only files in it",
-                           "'%s' is no mount of its own: the container can rename it, and its "
-                           "share with it",
-                           *path);
+                           "'%s' is not a mount: the container can rename it and its share", *path);
                 are_right = false;
         }
         return are_right;
@@ -141,13 +139,12 @@ void doctor_container(struct doctor *doctor)
         struct err e = { 0 };
 
         if (access(SHARE_PATH, F_OK) < 0) {
-                doctor_say(doctor, VERDICT_OK, NULL, "there is no '%s': not a container of vgpu's",
-                           SHARE_PATH);
+                doctor_say(doctor, VERDICT_OK, NULL,
+                           "there is no '%s': not a container with a share", SHARE_PATH);
                 return;
         }
         if (share_open(SHARE_PATH, false, &share, &e) < 0) {
-                doctor_say(doctor, VERDICT_WRONG, "let the node make the container again", "%s",
-                           e.text);
+                doctor_say(doctor, VERDICT_WRONG, "recreate the container", "%s", e.text);
                 return;
         }
         bool is_right = mounts_are_right(doctor);
@@ -169,7 +166,7 @@ static bool registry_answers(struct doctor *doctor)
         if (registry_ask(REGISTRY_PATH, &request, &reply, &e) == 0)
                 return true;
         doctor_say(doctor, VERDICT_WRONG,
-                   "start the node's agent again, or take its socket out of the container", "%s",
+                   "restart the node's agent, or remove its socket from the container", "%s",
                    e.text);
         return false;
 }
@@ -186,7 +183,7 @@ static bool group_is_right(struct doctor *doctor)
         if (!group || host_process_of_group(host_process_visible_self(), group))
                 return true;
         doctor_say(doctor, VERDICT_WRONG, "unset VGPU_COMPAT, or choose the other version (1 or 2)",
-                   "mode %d goes by control groups of a version that is not mounted here", group);
+                   "mode %d needs a version of control groups that is not mounted here", group);
         return false;
 }
 

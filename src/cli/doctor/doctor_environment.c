@@ -24,11 +24,11 @@ static bool value_is_right(struct doctor *doctor, enum setting setting, int devi
         if (setting_read(setting, device, &value, &e) >= 0)
                 return true;
         if (setting == SETTING_LOG) {
-                doctor_say(doctor, VERDICT_NOTE, NULL, "%s; the default holds", e.text);
+                doctor_say(doctor, VERDICT_NOTE, NULL, "%s; using the default", e.text);
                 return false;
         }
         snprintf(fix, sizeof fix,
-                 "unset %.*s, or give it a right value: libvgpu.so refuses all GPUs now",
+                 "unset %.*s, or give it a valid value: libvgpu.so refuses all GPUs now",
                  (int)strcspn(e.text, ": "), e.text);
         doctor_say(doctor, VERDICT_WRONG, fix, "%s", e.text);
         return false;
@@ -153,5 +153,5 @@ void doctor_environment(struct doctor *doctor)
         is_right = share_is_right(doctor) && is_right;
         is_right = region_is_right(doctor) && is_right;
         if (is_right)
-                doctor_say(doctor, VERDICT_OK, NULL, "every variable has a value that can be used");
+                doctor_say(doctor, VERDICT_OK, NULL, "every variable has a valid value");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vgpu doctor: a Kubernetes node: do kubelet, vgpu-node and the container engine know each other? */
+/* vgpu doctor: a Kubernetes node: do kubelet, vgpu-node and the container engine reach each other? */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,8 +83,8 @@ static bool agent_is_right(struct doctor *doctor)
 {
         if (agent_answers())
                 return true;
-        doctor_say(doctor, VERDICT_WRONG, "look at the log of vgpu-node",
-                   "nobody answers at " NODE_SOCKET_PATH ": no GPU container can start");
+        doctor_say(doctor, VERDICT_WRONG, "read the log of vgpu-node",
+                   "vgpu-node does not answer at " NODE_SOCKET_PATH ": no GPU container can start");
         return false;
 }
 
@@ -99,22 +99,22 @@ static bool engine_is_right(struct doctor *doctor)
                 sscanf(marker + strlen(engines[engine].marker), "%255[^\"]", path);
         if (!*path) {
                 doctor_say(doctor, VERDICT_WRONG,
-                           "add the runtime to its configuration and start it again: "
-                           "docs/tasks/install.md has the lines",
-                           "the container engine knows no runtime 'vgpu'");
+                           "add the runtime to its configuration and restart it: see "
+                           "docs/tasks/install.md",
+                           "the container engine has no runtime 'vgpu'");
                 return false;
         }
         if (access(path, X_OK) < 0) {
-                doctor_say(doctor, VERDICT_WRONG, "let vgpu-node put it there, or name its place",
-                           "%s names '%.200s', which is no program", engines[engine].path, path);
+                doctor_say(doctor, VERDICT_WRONG, "let vgpu-node install it, or correct the path",
+                           "%s names '%.200s', which is not a program", engines[engine].path, path);
                 return false;
         }
         if (strstr(engines[engine].marker, "BinaryName") &&
             !strstr(part, "container_annotations")) {
                 doctor_say(doctor, VERDICT_WRONG,
                            "add container_annotations = [\"vgpu.io/*\"] to the runtime",
-                           "containerd does not tell the runtime which containers asked for a "
-                           "GPU: they may start without one");
+                           "containerd does not pass vgpu.io annotations to the runtime: "
+                           "containers that request a GPU may start without one");
                 return false;
         }
         return true;
@@ -139,5 +139,5 @@ void doctor_node(struct doctor *doctor)
         is_right = engine_is_right(doctor) && is_right;
         if (is_right)
                 doctor_say(doctor, VERDICT_OK, NULL,
-                           "kubelet, vgpu-node and the container engine know each other");
+                           "kubelet, vgpu-node and the container engine reach each other");
 }

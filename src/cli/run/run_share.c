@@ -35,28 +35,23 @@ int run_share_check(const struct run_limits *limits, struct err *e)
         const char *outer = getenv("VGPU_SHARE");
 
         if (limits->memory.host_bytes && limits->memory.is_oversold != SHARE_YES)
-                return err_set(e, -EINVAL,
-                               "--oversold-host-memory says how far --oversold goes; give "
-                               "--oversold too");
+                return err_set(e, -EINVAL, "--oversold-host-memory needs --oversold");
         if (limits->has_context && !share_memory_is_said(&limits->memory))
-                return err_set(e, -EINVAL,
-                               "--context-memory says what --memory counts; give "
-                               "--memory SIZE too");
+                return err_set(e, -EINVAL, "--context-memory needs --memory SIZE");
         if (limits->compute.copies_count == SHARE_YES && !limits->compute.has_cores &&
             !limits->compute.has_most)
-                return err_set(e, -EINVAL,
-                               "--copies says what --cores counts; give --cores PERCENT too");
+                return err_set(e, -EINVAL, "--copies needs --cores PERCENT");
         if (!run_share_is_wanted(limits))
                 return 0;
         if (access(SHARE_PATH, F_OK) == 0)
                 return err_set(e, -EBUSY,
-                               "the limits of this container are in '%s' and hold "
-                               "already; run the program without vgpu run's",
+                               "this container already has the limits in '%s'; run the program "
+                               "without those of vgpu run",
                                SHARE_PATH);
         if (outer && *outer)
                 return err_set(e, -EBUSY,
-                               "this is under a share already (VGPU_SHARE=%.120s), and "
-                               "shares do not nest",
+                               "this program already has a share (VGPU_SHARE=%.120s), and shares "
+                               "do not nest",
                                outer);
         return 0;
 }
@@ -156,6 +151,6 @@ int run_share_take(const struct run_limits *limits, const char *machine_path, co
         if (setenv("VGPU_SHARE", ret_path, 1) < 0)
                 return err_set(e, -errno, "cannot set the environment: %s", strerror(errno));
         if (UNLIMITED_FUNCTIONS[0])
-                complain(0, "note: not held to the limit: %s", UNLIMITED_FUNCTIONS);
+                complain(0, "note: not limited: %s", UNLIMITED_FUNCTIONS);
         return 0;
 }

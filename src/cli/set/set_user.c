@@ -71,10 +71,10 @@ static int ambiguous(const struct search *search, bool is_own)
 
         if (is_own)
                 user_name_find(geteuid(), own);
-        return complain(EXIT_FAILED,
-                        "several users have a share '%.63s': %s%s%s; say whose: 'vgpu set "
-                        "USER/%.63s', or --user",
-                        search->name, own, is_own ? ", " : "", search->users, search->name);
+        return complain(
+                EXIT_FAILED,
+                "several users have a share '%.63s': %s%s%s; use 'vgpu set USER/%.63s', or --user",
+                search->name, own, is_own ? ", " : "", search->users, search->name);
 }
 
 int set_other_user(const char *name, const char *user, bool is_own,

@@ -199,16 +199,16 @@ int gpus_real(struct gpu_list *ret_list, struct err *e)
 
         if (!nvml_load(&nvml))
                 return err_set(e, -ENOENT,
-                               "the driver's libnvidia-ml.so.1 was not found: the GPUs "
-                               "to be limited cannot be named");
+                               "the driver's libnvidia-ml.so.1 was not found: cannot list the GPUs "
+                               "to limit");
         const nvmlReturn_t started = nvml.init();
         if (started != NVML_SUCCESS)
-                return err_set(e, -EIO, "the driver does not name its GPUs (NVML error %d)",
+                return err_set(e, -EIO, "the driver does not list its GPUs (NVML error %d)",
                                (int)started);
         int r = nvml_read(&nvml, &list);
         nvml.shutdown();
         if (r == -EIO)
-                return err_set(e, r, "the driver does not name its GPUs");
+                return err_set(e, r, "the driver does not list its GPUs");
         r = list_check(&list, r, e);
         if (r < 0)
                 return r;

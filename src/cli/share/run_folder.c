@@ -33,9 +33,11 @@ int run_folder_check_name(const char *name, struct err *e)
 
         if (length == 0 || strspn(name, NAME_LETTERS) != length)
                 return err_set(e, -EINVAL,
-                               "a name has letters, digits, '.', '_' and '-', not '%.60s'", name);
+                               "invalid name '%.60s' (expected letters, digits, '.', '_' and '-')",
+                               name);
         if (name[0] == '.' || name[0] == '-')
-                return err_set(e, -EINVAL, "a name begins with a letter, a digit or '_', not '%c'",
+                return err_set(e, -EINVAL,
+                               "a name must begin with a letter, a digit or '_', not '%c'",
                                name[0]);
         if (length >= sizeof((struct share_copy *)0)->name)
                 return err_set(e, -EINVAL, "the name '%.20s…' is longer than 63 letters", name);

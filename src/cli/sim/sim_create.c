@@ -203,7 +203,8 @@ static int option_take(void *owner, int option, const char *value)
 
         if (option == ARG_PLAIN)
                 return complain(EXIT_USAGE,
-                                "'%s' is not an option; the path goes with --machine PATH", value);
+                                "unexpected argument '%s' (give the path with --machine PATH)",
+                                value);
         if (create_option(owner, option, (char *)value, &e) < 0)
                 return complain(EXIT_USAGE, "%s", e.text);
         return 0;

@@ -141,7 +141,7 @@ static void stat_processes(struct machine *machine)
 
 static void stat_counters(const struct machine *machine)
 {
-        printf("\nsince it was made: ");
+        printf("\nsince its creation: ");
         for (unsigned i = 0; i < COUNTERS_SHOWN; i++)
                 printf("%s%" PRIu64 " %s", i ? ", " : "",
                        atomic_load(&machine->file->header.counters[counters[i].counter]),

@@ -169,9 +169,7 @@ static int devices_compare(const struct share_copy *a, const struct share_copy *
 
         for (unsigned i = 0; is_same && i < a->device_count; i++)
                 is_same = strcmp(a->devices[i].uuid, b->devices[i].uuid) == 0;
-        return is_same ? 0
-                       : err_set(e, -EINVAL, "share '%s' is of other GPUs, which cannot change",
-                                 a->name);
+        return is_same ? 0 : err_set(e, -EINVAL, "the GPUs of share '%s' cannot change", a->name);
 }
 
 int share_book_change(struct share_book *book, struct held_share *held,

@@ -90,7 +90,7 @@ static int memory_put(const struct allocation_part *part, const struct resize *r
         if (limit > most)
                 return err_set(e, -EINVAL,
                                "vgpu.io/memory of %" PRIu64 " MiB is over the ceiling of %" PRIu64
-                               " MiB (vgpu.io/memory-max, or what the pod was given)",
+                               " MiB (vgpu.io/memory-max, or the allocation)",
                                limit / MIB, most / MIB);
         device->limit_bytes = limit;
         device->limit_max_bytes = most;
@@ -111,7 +111,7 @@ static int compute_put(const struct allocation_part *part, const struct resize *
         if (resize->cores > most)
                 return err_set(e, -EINVAL,
                                "vgpu.io/cores of %u is over the ceiling of %u (vgpu.io/cores-max, "
-                               "or what the pod was given)",
+                               "or the allocation)",
                                resize->cores, most);
         device->cores_percent = resize->cores ? resize->cores : part->cores;
         device->cores_ceiling_percent = most;
@@ -133,7 +133,7 @@ static int wishes_put(const struct share_device *wish, const struct share_terms 
         if (!device->cores_percent || device->cores_percent == 100)
                 return 0;
         if (wish->cores_max_percent && wish->cores_max_percent < device->cores_percent)
-                return err_set(e, -EINVAL, "VGPU_CORES_MAX of %u is below the %u that it was given",
+                return err_set(e, -EINVAL, "VGPU_CORES_MAX of %u is below the allocation of %u",
                                wish->cores_max_percent, device->cores_percent);
         device->cores_max_percent = wish->cores_max_percent;
         /* Not to be limited at all is to have what nobody else wants. */

@@ -91,7 +91,7 @@ static int search_end(struct search *search, struct share_match *ret_match, stru
         if (search->count == 0)
                 r = err_set(e, -ENOENT, "there is no share '%.63s' on this node", search->text);
         else if (search->count > 1)
-                r = err_set(e, -ENOTUNIQ, "'%.63s' may mean %u shares: %.140s%s; say which",
+                r = err_set(e, -ENOTUNIQ, "'%.63s' matches %u shares: %.140s%s; give a full name",
                             search->text, search->count, search->names.text ?: "",
                             search->count > NAMED_MOST ? " …" : "");
         str_done(&search->names);

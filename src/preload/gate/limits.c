@@ -46,7 +46,7 @@ static void log_start(void)
 
         log_show((unsigned)value.number);
         if (r < 0)
-                log_warn("%s; the default holds", e.text);
+                log_warn("%s; using the default", e.text);
 }
 
 static int share_start(const char *path, struct err *e)

@@ -89,7 +89,7 @@ def chosen(cluster):
         ask(cluster, "whole", whole)
         expect(placed(cluster, "whole") == [0], placed(cluster, "whole"))
         ask(cluster, "other", whole)
-        refused(cluster, "other", "too few GPUs that nobody uses: 0 of 4, 1 needed")
+        refused(cluster, "other", "too few unused GPUs: 0 of 4, 1 needed")
 
 
 @case("a ResourceQuota on our names holds a namespace to its part of the GPUs", profile="light")

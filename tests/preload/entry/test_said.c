@@ -178,16 +178,17 @@ SIM_TEST(level_5_shows_more_than_4)
         CHECK(strstr(guest_said(start_only), "detail vgpu: "));
 }
 
-#define BAD_LEVEL_TEST(test, variable, value)                                                     \
-        SIM_TEST(test)                                                                            \
-        {                                                                                         \
-                guest_machine(1);                                                                 \
-                setenv("VGPU_MEMORY_LIMIT", "100m", 1);                                           \
-                setenv(variable, value, 1);                                                       \
-                const char *text = guest_said(over_the_limit);                                    \
-                CHECK_EQ(count(text, "\n"), 2);                                                   \
-                CHECK(strstr(text, "warn vgpu: " variable ": '" value "' is none of: ") == text); \
-                CHECK(strstr(text, "; the default holds\n"));                                     \
+#define BAD_LEVEL_TEST(test, variable, value)                                       \
+        SIM_TEST(test)                                                              \
+        {                                                                           \
+                guest_machine(1);                                                   \
+                setenv("VGPU_MEMORY_LIMIT", "100m", 1);                             \
+                setenv(variable, value, 1);                                         \
+                const char *text = guest_said(over_the_limit);                      \
+                CHECK_EQ(count(text, "\n"), 2);                                     \
+                CHECK(strstr(text, "warn vgpu: " variable ": invalid value '" value \
+                                   "' (expected ") == text);                        \
+                CHECK(strstr(text, "; using the default\n"));                       \
         }
 
 BAD_LEVEL_TEST(a_bad_level_is_a_warning, "LOGGER_LEVEL", "6")

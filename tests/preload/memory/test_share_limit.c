@@ -198,7 +198,7 @@ SIM_TEST(why_there_is_no_gpu_is_said_at_every_level)
         setenv("LOGGER_LEVEL", "0", 1);
         setenv("ENV_COMPATIBILITY_MODE", "9", 1);
         const char *text = guest_said(refused_start);
-        CHECK(strstr(text, "ENV_COMPATIBILITY_MODE: '9' is no mode"));
+        CHECK(strstr(text, "ENV_COMPATIBILITY_MODE: '9' is not a mode"));
         CHECK(strstr(text, "the program gets no GPU"));
         CHECK(strchr(text, '\n') == text + strlen(text) - 1);
 }

@@ -95,23 +95,22 @@ TEST(what_is_wrong_is_said)
                 const char *line, *instead, *sentence;
         } rows[] = {
                 { "current-context: two", "current-context: three",
-                  "the current context 'three' is not there" },
+                  "current context 'three' not found" },
                 { "current-context: two", "preferences: {}",
-                  "this is no kubeconfig: it has no current-context" },
+                  "not a kubeconfig: it has no current-context" },
                 { "https://[fd00::1]:6443/k8s/c1", "ftp://x",
-                  "the server 'ftp://x' is no https:// address" },
+                  "the server 'ftp://x' is not an https:// address" },
                 { "https://[fd00::1]:6443/k8s/c1", "https:///x",
                   "the server 'https:///x' has no host" },
                 { "token: \"abc\"", "exec: {command: aws}",
-                  "the user is authenticated by a program (exec), which is not done here: use a "
+                  "the user is authenticated by a program (exec), which is not supported: use a "
                   "token or a client certificate" },
                 { "client-key-data: a2V5", "client-key: key.pem",
                   "cannot read '/nowhere/key.pem': No such file or directory" },
-                { "a2V5", "\"&\"", "client-key-data is no base64" },
-                { "kind: Config", "kind: *x", "line 2: anchors and tags are not understood" },
-                { "kind: Config", "kind: &x Config",
-                  "line 2: anchors and tags are not understood" },
-                { "kind: Config", "apiVersion: v1", "line 2: a key stands there twice" },
+                { "a2V5", "\"&\"", "client-key-data is not base64" },
+                { "kind: Config", "kind: *x", "line 2: anchors and tags are not supported" },
+                { "kind: Config", "kind: &x Config", "line 2: anchors and tags are not supported" },
+                { "kind: Config", "apiVersion: v1", "line 2: duplicate key" },
         };
 
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -118,25 +118,25 @@ TEST(without_annotations_nobody_decided)
 
 TEST(what_is_damaged_is_refused)
 {
-        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000,0,1:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED(",NVIDIA,3000,0:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,-1,0:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,0,0:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,9999999999999999,0:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000,101:"), "no GPU");
-        refused(CONTAINER("a", ONE), DECIDED("::"), "no GPU");
+        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000,0,1:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED(",NVIDIA,3000,0:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,-1,0:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,0,0:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,9999999999999999,0:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000,101:"), "not a GPU");
+        refused(CONTAINER("a", ONE), DECIDED("::"), "not a GPU");
 }
 
 TEST(other_numbers_than_asked_for_are_refused)
 {
         refused(CONTAINER("a", TWO), DECIDED("GPU-1,NVIDIA,1,50:"), "it requests 2");
-        refused(CONTAINER("a", TWO), DECIDED("GPU-1,NVIDIA,1,50:GPU-1,NVIDIA,1,50:"), "no GPU");
+        refused(CONTAINER("a", TWO), DECIDED("GPU-1,NVIDIA,1,50:GPU-1,NVIDIA,1,50:"), "not a GPU");
         refused(CONTAINER("a", ONE) "," CONTAINER("b", ONE), DECIDED("GPU-1,NVIDIA,3000,0:"),
                 "0 GPUs to container 'b'");
         refused(CONTAINER("a", ONE), DECIDED("GPU-1,NVIDIA,3000,0:;GPU-2,NVIDIA,3000,0:"),
-                "more containers than there are");
-        refused(PLAIN, DECIDED("GPU-1,NVIDIA,3000,0:"), "more containers than there are");
+                "more containers than the pod has");
+        refused(PLAIN, DECIDED("GPU-1,NVIDIA,3000,0:"), "more containers than the pod has");
 }
 
 TEST(a_decision_for_another_node_is_none_for_this_one)
@@ -144,7 +144,7 @@ TEST(a_decision_for_another_node_is_none_for_this_one)
         refused(CONTAINER("a", ONE),
                 "\"volcano.sh/vgpu-ids-new\":\"GPU-1,NVIDIA,3000,0:\","
                 "\"volcano.sh/vgpu-node\":\"other\"",
-                "another node's");
+                "another node");
 }
 
 TEST(our_own_decision_comes_first)
@@ -164,7 +164,7 @@ TEST(our_own_decision_comes_first)
         part_is(&allocation, 0, "a", "GPU-9", 7, 1);
         allocation_done(&allocation);
         refused(CONTAINER("a", ONE),
-                DECIDED("GPU-1,NVIDIA,3000,0:") ",\"vgpu.io/allocation\":\"{}\"", "no allocation");
+                DECIDED("GPU-1,NVIDIA,3000,0:") ",\"vgpu.io/allocation\":\"{}\"", "not an allocation");
 }
 
 TEST(what_is_written_for_volcano_reads_back)

@@ -34,9 +34,10 @@ TEST(what_is_no_value_is_refused_with_a_list)
 
         CHECK(!choice_find("vgpu.io/memory", &choice));
         CHECK_EQ(choice_parse(CHOICE_NODE_POLICY, "big", &value, &e), -EINVAL);
-        CHECK_STR(e.text, "'big' is none of binpack, spread, none");
+        CHECK_STR(e.text, "invalid value 'big' (expected one of: binpack, spread, none)");
         CHECK_EQ(choice_parse(CHOICE_TOPOLOGY, "", &value, &e), -EINVAL);
-        CHECK_STR(e.text, "'' is none of none, numa, numa-strict, link, link-strict");
+        CHECK_STR(e.text,
+                  "invalid value '' (expected one of: none, numa, numa-strict, link, link-strict)");
         CHECK_EQ(choice_parse(CHOICE_USE_TYPES, "A100", &value, &e), 0);
         CHECK_EQ(choice_parse(CHOICE_USE_TYPES, "", &value, &e), -EINVAL);
 }

@@ -204,7 +204,7 @@ TEST(a_change_leaves_identity_region_and_devices_alone)
         CHECK_EQ(share_current(&held->share)->generation, 2);
         snprintf(other.devices[0].uuid, sizeof other.devices[0].uuid, "GPU-2");
         CHECK_EQ(share_book_change(book, held, &other, &e), -EINVAL);
-        CHECK_STR(e.text, "share 'train.main' is of other GPUs, which cannot change");
+        CHECK_STR(e.text, "the GPUs of share 'train.main' cannot change");
         share_book_close(book);
         folder_remove(folder);
 }

@@ -228,8 +228,8 @@ TEST(an_annotation_says_how_compute_is_held_where_the_environment_does_not)
         CHECK_EQ(copy.devices[0].policy, SHARE_POLICY_FIXED);
         CHECK_EQ(made("\"vgpu.io/cores-policy\":\"soft\"", "", ONE(200, 30), &plain, &copy, &e),
                  -EINVAL);
-        CHECK_STR(e.text, "container 'c': vgpu.io/cores-policy: 'soft' is none of fixed, balance, "
-                          "none");
+        CHECK_STR(e.text, "container 'c': vgpu.io/cores-policy: invalid value 'soft' (expected one "
+                          "of: fixed, balance, none)");
 }
 
 TEST(a_soft_limit_is_not_below_the_hard_one)
@@ -241,7 +241,7 @@ TEST(a_soft_limit_is_not_below_the_hard_one)
         CHECK_EQ(share_cap_percent(&copy.devices[0]), 60);
         CHECK_EQ(made("", ENV("CUDA_CORE_SOFT_LIMIT", "20"), ONE(200, 30), &plain, &copy, &e),
                  -EINVAL);
-        CHECK_STR(e.text, "container 'c': VGPU_CORES_MAX of 20 is below the 30 that it was given");
+        CHECK_STR(e.text, "container 'c': VGPU_CORES_MAX of 20 is below the allocation of 30");
 }
 
 TEST(urgent_is_priority_zero_by_resource_or_environment)
@@ -267,7 +267,7 @@ TEST(a_misspelled_variable_is_reported)
 
         CHECK_EQ(made("", ENV("CUDA_MEM_OVERSOLD", "ture"), ONE(200, 30), &plain, &copy, &e),
                  -EINVAL);
-        CHECK(strstr(e.text, "container 'c': CUDA_MEM_OVERSOLD: 'ture' is none of"));
+        CHECK(strstr(e.text, "container 'c': CUDA_MEM_OVERSOLD: invalid value 'ture' (expected"));
         CHECK_EQ(made("", ENV("CUDA_MEM_OVERSOLT", "true"), ONE(200, 30), &plain, &copy, &e),
                  -EINVAL);
         CHECK(strstr(e.text, "'CUDA_MEM_OVERSOLT' (did you mean 'CUDA_MEM_OVERSOLD'?)"));
