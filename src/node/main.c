@@ -132,7 +132,7 @@ static void log_health(const struct gpu_set *before, const struct gpu_set *now)
                 if (before->gpus[i].is_healthy != now->gpus[i].is_healthy)
                         log_warn("GPU %u (%s) is %s", now->gpus[i].index, now->gpus[i].uuid,
                                  now->gpus[i].is_healthy ? "healthy again"
-                                                         : "unhealthy: nothing new is put on it");
+                                                         : "unhealthy: it gets no new containers");
 }
 
 static void on_gpus(void *owner, const struct gpu_set *set)
@@ -204,7 +204,7 @@ static void on_evict(void *owner, const struct held_share *held, const char *sen
 {
         struct node *node = owner;
 
-        log_warn("pod %s/%s is evicted: %s", held->pod_namespace, held->pod, sentence);
+        log_warn("evicting pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
         pod_notes_evict(node->client, held);
 }
 
@@ -227,7 +227,7 @@ static int open_shares(struct node *node, struct err *e)
         int r = boot_id_read(boot);
 
         if (r < 0)
-                return err_set(e, r, "cannot tell this boot from another: %s", strerror(-r));
+                return err_set(e, r, "cannot read the boot id: %s", strerror(-r));
         r = share_book_open(node->options.state_folder, boot, &node->shares, e);
         if (r == 0)
                 r = node_services_new(node->loop, node->shares, &options, &node->services, e);

@@ -71,7 +71,7 @@ int args_read(const char *text, size_t count, const char *const *without, struct
         if (r == 0 && json_is_object(ret_args->pod))
                 return 0;
         args_done(ret_args);
-        return err_set(e, -EINVAL, "the body is no JSON object with a Pod and NodeNames");
+        return err_set(e, -EINVAL, "the body is not a JSON object with a Pod and NodeNames");
 }
 
 void args_done(struct args *args)

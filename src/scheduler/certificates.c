@@ -34,7 +34,7 @@ static void on_change(void *owner, const struct err *e)
 {
         (void)owner;
         if (e)
-                log_warn("the certificate stays as it was: %s", e->text);
+                log_warn("cannot renew the certificate, the old one stays in use: %s", e->text);
         else
                 log_info("a new certificate is in use");
 }

@@ -81,7 +81,7 @@ static void on_made(void *owner, const struct kube_answer *answer)
 
         pass->call = NULL;
         if (answer->status != 201 && answer->status != 409)
-                log_warn("the Secret %s cannot be made: %s", pass->name, answer->message);
+                log_warn("cannot create the Secret %s: %s", pass->name, answer->message);
         later(pass, answer->status == 201);
 }
 
@@ -108,7 +108,7 @@ static void on_updated(void *owner, const struct kube_answer *answer)
                 return;
         }
         if (answer->status != 200)
-                log_warn("the Secret %s cannot be kept: %s", pass->name, answer->message);
+                log_warn("cannot update the Secret %s: %s", pass->name, answer->message);
         later(pass, answer->status == 200);
 }
 

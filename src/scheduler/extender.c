@@ -207,7 +207,7 @@ static void verb_run(struct extender *extender, const struct verb *verb,
         if (json_is_object(args))
                 verb->run(extender, args, exchange);
         else
-                reply_text(exchange, 400, "the body is no JSON object\n");
+                reply_text(exchange, 400, "the body is not a JSON object\n");
         json_decref(args);
 }
 
@@ -223,7 +223,7 @@ int extender_print_metrics(const struct extender *extender, struct str *to)
         if (r == 0)
                 r = str_appendf(to,
                                 "# HELP vgpu_scheduler_api_bad_objects_total Nodes and pods that "
-                                "could not be read, or not as they were.\n"
+                                "were invalid, whole or in part.\n"
                                 "# TYPE vgpu_scheduler_api_bad_objects_total counter\n"
                                 "vgpu_scheduler_api_bad_objects_total %llu\n",
                                 (unsigned long long)state_bad_objects(extender->state));
@@ -267,7 +267,7 @@ static bool verb_find(struct extender *extender, const char *path, struct http_e
                 return true;
         }
         if (verb->number != VERB_SIMULATE && !leads(extender)) {
-                reply_text(exchange, 503, "another replica decides, or none does yet\n");
+                reply_text(exchange, 503, "this replica is not the leader\n");
                 return true;
         }
         if (verb->query)

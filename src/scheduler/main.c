@@ -58,7 +58,7 @@ static void on_lead(void *owner, bool leads)
         if (leads)
                 log_info("leads");
         else
-                log_info("leads no more");
+                log_info("leads no longer");
 }
 
 static const char *namespace_of(const struct scheduler *scheduler)
@@ -160,8 +160,7 @@ static int allocations_start(struct scheduler *scheduler, struct err *e)
                 r = allocations_listen(scheduler->allocations, &address,
                                        certificates_of_allocations(scheduler->certificates), e);
         if (r == 0)
-                log_info("tells nodes of allocations on port %u",
-                         allocations_port(scheduler->allocations));
+                log_info("serves allocations on port %u", allocations_port(scheduler->allocations));
         return r;
 }
 

@@ -19,7 +19,7 @@ static void on_written(void *owner, const struct kube_answer *answer)
         struct writing *writing = owner;
 
         if (answer->status != 200 && answer->status != 404)
-                log_warn("pod %s cannot be nominated: %s", writing->pod, answer->message);
+                log_warn("cannot nominate a node for pod %s: %s", writing->pod, answer->message);
         free(writing);
 }
 

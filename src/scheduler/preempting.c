@@ -166,7 +166,7 @@ static void run_begin(struct run *run)
                 str_copy(run->pod_ref.nominated_status, sizeof run->pod_ref.nominated_status,
                          node->name);
                 nomination_write(preempting->client, &run->pod_ref, node->name);
-                log_info("pod %s/%s of priority %d: %u go for it on node %s",
+                log_info("pod %s/%s of priority %d: evicting %u pods on node %s",
                          run->pod_ref.namespace_name, run->pod_ref.name, run->pod_ref.priority,
                          victims->count, node->name);
                 if (victims->count == 0 ||
@@ -266,24 +266,25 @@ void preempting_set_active(struct preempting *preempting, bool is_active)
 
 int preempting_print(const struct preempting *preempting, struct str *to)
 {
-        return str_appendf(
-                to,
-                "# HELP vgpu_scheduler_evictions_total Pods that were evicted for others.\n"
-                "# TYPE vgpu_scheduler_evictions_total counter\n"
-                "vgpu_scheduler_evictions_total %llu\n"
-                "# HELP vgpu_scheduler_evictions_refused_total Evictions that were not allowed.\n"
-                "# TYPE vgpu_scheduler_evictions_refused_total counter\n"
-                "vgpu_scheduler_evictions_refused_total %llu\n"
-                "# HELP vgpu_scheduler_nominations Pods that wait on a nominated node for "
-                "evictions.\n"
-                "# TYPE vgpu_scheduler_nominations gauge\n"
-                "vgpu_scheduler_nominations %llu\n"
-                "# HELP vgpu_scheduler_decides 1: this replica decides.\n"
-                "# TYPE vgpu_scheduler_decides gauge\n"
-                "vgpu_scheduler_decides %d\n",
-                (unsigned long long)preempting->evictions, (unsigned long long)preempting->refusals,
-                (unsigned long long)state_cluster(preempting->state)->nominations.count,
-                preempting->is_active);
+        return str_appendf(to,
+                           "# HELP vgpu_scheduler_evictions_total Pods evicted by preemption.\n"
+                           "# TYPE vgpu_scheduler_evictions_total counter\n"
+                           "vgpu_scheduler_evictions_total %llu\n"
+                           "# HELP vgpu_scheduler_evictions_refused_total Evictions that the API "
+                           "server refused.\n"
+                           "# TYPE vgpu_scheduler_evictions_refused_total counter\n"
+                           "vgpu_scheduler_evictions_refused_total %llu\n"
+                           "# HELP vgpu_scheduler_nominations Pods that wait for evictions on "
+                           "their nominated node.\n"
+                           "# TYPE vgpu_scheduler_nominations gauge\n"
+                           "vgpu_scheduler_nominations %llu\n"
+                           "# HELP vgpu_scheduler_decides 1: this replica is the leader.\n"
+                           "# TYPE vgpu_scheduler_decides gauge\n"
+                           "vgpu_scheduler_decides %d\n",
+                           (unsigned long long)preempting->evictions,
+                           (unsigned long long)preempting->refusals,
+                           (unsigned long long)state_cluster(preempting->state)->nominations.count,
+                           preempting->is_active);
 }
 
 int preempting_new(struct state *state, struct kube_client *client,

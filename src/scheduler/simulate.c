@@ -26,7 +26,7 @@ static int node_add(struct scene *scene, const char *name, struct err *e)
         const struct cluster_node *node = cluster_node_find(&scene->cluster, name);
 
         if (!node)
-                return err_set(e, -ENOENT, "node %.100s has no GPUs that are known", name);
+                return err_set(e, -ENOENT, "the GPUs of node %.100s are unknown", name);
         return vec_push(&scene->nodes, &node) < 0 ? err_set(e, -ENOMEM, "out of memory") : 0;
 }
 
@@ -42,7 +42,7 @@ static int nodes_copy(struct scene *scene, const struct cluster *cluster, const 
                 const struct cluster_node *node = name ? cluster_node_find(cluster, name) : NULL;
 
                 if (!name)
-                        r = err_set(e, -EINVAL, "NodeNames is no list of names");
+                        r = err_set(e, -EINVAL, "NodeNames is not a list of names");
                 else if (!node) /* one without GPUs is no mistake: nothing goes there */
                         continue;
                 else if (cluster_node_copy(&scene->cluster, node) < 0)
@@ -68,7 +68,7 @@ static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
                 if (!name)
                         return err_set(e, -EINVAL, "a node in Nodes has no name");
                 if (cluster_node_find(&scene->cluster, name))
-                        return err_set(e, -EINVAL, "node %.100s is there twice", name);
+                        return err_set(e, -EINVAL, "node %.100s is listed twice", name);
                 r = node_read(&scene->cluster, name, object, e);
                 if (r == 0)
                         r = node_add(scene, name, e);
@@ -193,7 +193,7 @@ json_t *simulate(const struct cluster *cluster, const struct simulate_options *o
         int r = 0;
 
         if (!json_is_array(pods))
-                r = err_set(&e, -EINVAL, "Pods is no list");
+                r = err_set(&e, -EINVAL, "Pods is not a list");
         else if (json_array_size(pods) * (json_array_size(names) + json_array_size(nodes)) >
                  PAIRS_MOST)
                 r = err_set(&e, -E2BIG, "more than %d pairs of a pod and a node: ask in parts",

@@ -59,7 +59,7 @@ static void on_touched(void *owner, const struct kube_answer *answer)
 
         state->touching = NULL;
         if (answer->status != 200 && answer->status != 404) {
-                log_warn("node %s cannot be touched: %s", state->freed_node, answer->message);
+                log_warn("cannot annotate node %s: %s", state->freed_node, answer->message);
                 state->is_touch_due = true; /* or pods would wait for minutes */
         }
         if (state->is_touch_due)
@@ -209,8 +209,7 @@ static void assumed_release(struct state *state, const char *uid)
 
         if (!pod || !pod->is_assumed)
                 return;
-        log_info("a decision for node %s was never written: its reservation is released",
-                 pod->node->name);
+        log_info("an allocation on node %s was never written: it is released", pod->node->name);
         state_ask_again(state, pod->node->name);
         cluster_pod_release(&state->cluster, uid);
 }

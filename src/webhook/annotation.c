@@ -97,12 +97,12 @@ int annotation_check_resize(const json_t *annotations, uint64_t requested_bytes,
         if (size_get(annotations, "vgpu.io/memory", &bytes) && most_bytes && bytes > most_bytes)
                 return err_set(e, -EINVAL,
                                "vgpu.io/memory of %" PRIu64 " MiB is over the ceiling of %" PRIu64
-                               " MiB (vgpu.io/memory-max, or what the pod asked for)",
+                               " MiB (vgpu.io/memory-max, or the request)",
                                bytes >> 20, most_bytes >> 20);
         if (percent_get(annotations, "vgpu.io/cores", &cores) && most_cores && cores > most_cores)
                 return err_set(e, -EINVAL,
                                "vgpu.io/cores of %u is over the ceiling of %u "
-                               "(vgpu.io/cores-max, or what the pod asked for)",
+                               "(vgpu.io/cores-max, or the request)",
                                cores, most_cores);
         return 0;
 }

@@ -116,7 +116,7 @@ static void on_bundle_set(void *owner, const struct kube_answer *answer)
 
         enrolment->update = NULL;
         if (!is_good)
-                log_warn("%s/%s does not name our authority: %s", resources[enrolment->next],
+                log_warn("%s/%s does not contain vgpu-webhook's CA: %s", resources[enrolment->next],
                          enrolment->settings->configuration, answer->message);
         enrolment->next = is_good ? enrolment->next + 1 : 0;
         if (enrolment->next < RESOURCES) {

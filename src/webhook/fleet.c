@@ -96,8 +96,7 @@ static void on_page(void *owner, const struct kube_answer *answer)
         fleet->call = NULL;
         if (answer->status != 200) {
                 if (!fleet->is_troubled)
-                        log_warn("nodes are out of sight, nobody is warned of requests that are "
-                                 "too large: %s",
+                        log_warn("cannot list nodes: no warnings about oversized requests: %s",
                                  answer->message);
                 fleet->is_troubled = true;
                 return pass_later(fleet);

@@ -45,7 +45,7 @@ static void on_certificate(void *owner, const struct err *e)
 {
         (void)owner;
         if (e)
-                log_warn("the certificate stays as it was: %s", e->text);
+                log_warn("cannot renew the certificate, the old one stays in use: %s", e->text);
         else
                 log_info("a new certificate is in use");
 }
@@ -101,13 +101,13 @@ static int seal_key_read(struct webhook *webhook, struct err *e)
                 return getrandom(key, SEAL_KEY_BYTES, 0) == SEAL_KEY_BYTES ? 0 : -errno;
         file = fopen(path, "re");
         if (!file)
-                return err_set(e, -errno, "the seal's key '%s' cannot be read: %s", path,
+                return err_set(e, -errno, "cannot read the seal key '%s': %s", path,
                                strerror(errno));
         count = fread(key, 1, SEAL_KEY_BYTES, file);
         fclose(file);
         return count == SEAL_KEY_BYTES
                        ? 0
-                       : err_set(e, -EINVAL, "the seal's key '%s' has fewer than %d bytes", path,
+                       : err_set(e, -EINVAL, "the seal key '%s' has fewer than %d bytes", path,
                                  SEAL_KEY_BYTES);
 }
 
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
         if (settings_read(argc, argv, &webhook.settings, &code) < 0)
                 return code;
         if (webhook_open(&webhook) < 0) {
-                log_error("the event loop cannot be made: %s", strerror(errno));
+                log_error("cannot create the event loop: %s", strerror(errno));
                 return 1;
         }
         if (webhook.settings.certificate_path)

@@ -30,7 +30,7 @@ static int review_read(const json_t *root, struct review *ret_review, struct err
 
         if (!json_is_object(request) ||
             strcmp(json_read_text(root, "kind"), "AdmissionReview") != 0)
-                return err_set(e, -EINVAL, "the body is no AdmissionReview");
+                return err_set(e, -EINVAL, "the body is not an AdmissionReview");
         if (strcmp(json_read_text(root, "apiVersion"), API) != 0)
                 return err_set(e, -EINVAL, "AdmissionReview of version '%.60s'; it must be " API,
                                json_read_text(root, "apiVersion"));
@@ -230,7 +230,7 @@ int review_answer(const char *body, size_t body_bytes, enum review_side side,
         if (!root)
                 root = json_loadb(body, body_bytes, 0, &error);
         if (!root)
-                return err_set(e, -EINVAL, "the body is no JSON: %.100s (line %d)", error.text,
+                return err_set(e, -EINVAL, "the body is not JSON: %.100s (line %d)", error.text,
                                error.line);
         const int r = root_answer(root, side, rules, ret_answer, ret_outcome, e);
 

@@ -41,7 +41,7 @@ static void reply_review(struct server *server, struct http_exchange *exchange,
         const char *body = http_body(exchange, &count);
 
         if (strcmp(http_method(exchange), "POST") != 0)
-                return reply_text(exchange, 405, "an AdmissionReview is sent by POST\n");
+                return reply_text(exchange, 405, "an AdmissionReview needs the method POST\n");
         if (review_answer(body, count, side, server->rules, &answer, &outcome, &e) < 0)
                 reply_text(exchange, 400, e.text);
         else
@@ -79,7 +79,8 @@ static void on_request(void *owner, struct http_exchange *exchange)
                 reply_metrics(server, exchange);
         else if (strcmp(path, "/readyz") == 0)
                 reply_text(exchange, server->is_ready ? 200 : 503,
-                           server->is_ready ? "ok\n" : "the API server does not know us yet\n");
+                           server->is_ready ? "ok\n"
+                                            : "the webhook configurations have no CA yet\n");
         else
                 reply_text(exchange, 404,
                            "there is /mutate, /validate, /healthz, /readyz and /metrics\n");

@@ -36,8 +36,8 @@ int webhook_metrics_print(const struct webhook_metrics *metrics, struct str *to)
         if (r == 0)
                 r = histogram_print_family(metrics->spent, &spent, to);
         if (r == 0)
-                r = str_appendf(to, "# HELP %s What became of requests.\n# TYPE %s counter\n", name,
-                                name);
+                r = str_appendf(to, "# HELP %s Reviews by side and outcome.\n# TYPE %s counter\n",
+                                name, name);
         for (unsigned side = 0; side < 2; side++)
                 for (unsigned i = 0; i < WEBHOOK_OUTCOMES && r == 0; i++)
                         r = str_appendf(to, "%s{side=\"%s\",outcome=\"%s\"} %" PRIu64 "\n", name,

@@ -178,7 +178,7 @@ def crowd(tap, node, runtime, messages_of):
 
 def refusals(tap, runtime):
     tap.check("a container without an allocation has no share", differs(
-        runtime.ask("uid-crowd-0", "plain"), ("NOT_FOUND", "container 'plain' was given no share")))
+        runtime.ask("uid-crowd-0", "plain"), ("NOT_FOUND", "container 'plain' has no share")))
     tap.check("a pod that was not seen may come yet", differs(runtime.ask("uid-nobody")[0], "UNAVAILABLE"))
     tap.check("an allocation that was copied from another pod gives nothing", differs(
         runtime.ask("uid-copied")[0], "FAILED_PRECONDITION"))

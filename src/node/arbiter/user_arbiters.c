@@ -157,7 +157,7 @@ static void user_arbiter_add(struct user_arbiters *users, int folder, uid_t uid)
         list_append(&users->list, &user->link);
         users->count++;
         arbiter_lock_claim(&user->lock);
-        log_info("the arbiter of user %u's programs is here", uid);
+        log_info("arbitrating the programs of user %u", uid);
         steal(user);
 }
 

@@ -187,9 +187,7 @@ void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *
         const int r = pod_allocation_read(pod, &allocation, &e);
 
         if (r == -ENOENT)
-                err_set(&e, -ENOENT,
-                        "no GPU was chosen for it: it was placed by '%.60s', not by "
-                        "vgpu-scheduler",
+                err_set(&e, -ENOENT, "it has no allocation: '%.60s' placed it, not vgpu-scheduler",
                         json_read_text(walk.spec, "schedulerName"));
         for (unsigned container_index = 0; pod_walk_next(&walk); container_index++) {
                 if (r == 0)

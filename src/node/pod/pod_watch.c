@@ -223,7 +223,7 @@ int pod_watch_explain(const struct pod_watch *watch, const char *pod_uid, const 
         if (!seen || (seen->learned_ns && !why)) /* of an unconfirmed pod, a part is known */
                 return err_set(e, -EAGAIN, "pod %.40s has not been seen on this node yet", pod_uid);
         return why ? err_set(e, -EINVAL, "%s", why)
-                   : err_set(e, -ENOENT, "container '%.60s' was given no share", container);
+                   : err_set(e, -ENOENT, "container '%.60s' has no share", container);
 }
 
 int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **ret_watch)

@@ -244,6 +244,6 @@ void scheduler_fallback_fetch(struct scheduler_fallback *fallback, const char *p
         fetch->fallback = fallback;
         if (scheduler_fallback_ask(fallback, &wanted, on_fetched, fetch, &fetch->question, &e) == 0)
                 return;
-        log_warn("vgpu-scheduler cannot be asked: %s", e.text);
+        log_warn("cannot ask vgpu-scheduler: %s", e.text);
         free(fetch);
 }

@@ -194,7 +194,7 @@ static bool ask_scheduler(const struct allocations_service *service, struct grpc
 
         if (scheduler_fallback_ask(service->fallback, &wanted, on_decided, asking,
                                    &asking->question, &e) < 0) {
-                log_warn("vgpu-scheduler cannot be asked: %s", e.text);
+                log_warn("cannot ask vgpu-scheduler: %s", e.text);
                 free(asking);
                 return false;
         }
@@ -337,7 +337,7 @@ static void serve_get(void *owner, struct grpc_call *call, const ProtobufCMessag
                                    "missing the name of the container, or its pod's uid");
         held = share_book_find(service->shares, container->pod_uid, container->container);
         if (held && held->is_going)
-                grpc_finish(call, GRPC_NOT_FOUND, "its pod is over");
+                grpc_finish(call, GRPC_NOT_FOUND, "its pod has ended");
         else if (held) {
                 share_book_note_id(held, request->container_id);
                 answer_with(service, call, held);

@@ -115,8 +115,8 @@ static int peer_find(const struct connection *connection, const struct registry_
 
         if (pid <= 0) {
                 if (!server->has_warned)
-                        log_warn("a process registers whose pid cannot be seen from here: "
-                                 "vgpu-node needs the host's pid namespace");
+                        log_warn("the pid of a registering process is not visible: vgpu-node needs "
+                                 "the host's pid namespace");
                 server->has_warned = true;
                 return -EACCES;
         }
@@ -139,7 +139,7 @@ static void answer(struct connection *connection, struct registry_request *reque
         reply.host_pid = r == 0 ? (uint32_t)peer.pid : 0;
         reply.raised = raised;
         if (send(connection->watch.fd, &reply, sizeof reply, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-                log_debug("registry: a peer went before it was answered");
+                log_debug("registry: a peer disconnected before the reply");
 }
 
 static void on_packet(struct loop_watch *watch, uint32_t events)

@@ -25,7 +25,7 @@ static bool is_allowed(struct grpc_call *call)
 
         if (grpc_peer(call, &peer) == 0 && (peer.uid == 0 || peer.uid == geteuid()))
                 return true;
-        grpc_finish(call, GRPC_PERMISSION_DENIED, "the node's shares are root's to see and change");
+        grpc_finish(call, GRPC_PERMISSION_DENIED, "only root may see and change the node's shares");
         return false;
 }
 
@@ -185,7 +185,7 @@ static int row_put(const Vgpu__V1__SetShareRequest *request, const Vgpu__V1__Dev
         };
 
         if (row->cores_percent > 100 || row->cores_max_percent > 100)
-                return err_set(e, -EINVAL, "compute is up to 100 percent of a GPU's time");
+                return err_set(e, -EINVAL, "cores must be at most 100 percent of a GPU's time");
         share_memory_put(&memory, device);
         return share_compute_put(&compute, device, e);
 }
@@ -206,7 +206,7 @@ static int request_put(const Vgpu__V1__SetShareRequest *request, struct share_co
                         r = row_put(request, row, &copy->devices[j], e);
                 }
                 if (r == 0 && !is_named)
-                        r = err_set(e, -ENODEV, "the share has nothing of GPU '%.60s'", row->uuid);
+                        r = err_set(e, -ENODEV, "the share does not use GPU '%.60s'", row->uuid);
         }
         return r;
 }

@@ -51,7 +51,7 @@ static bool container_check(struct own_containers *containers, const char *name)
         if (access(path, F_OK) < 0 || access(want, F_OK) < 0)
                 return true;
         if (share_book_adopt(containers->book, path, &held, &e) < 0) {
-                log_warn("cannot take in a container's share: %s", e.text);
+                log_warn("cannot adopt a container's share: %s", e.text);
                 return false;
         }
         share_book_note_id(held, name + HASH_LETTERS);

@@ -45,11 +45,11 @@ static int ceiling_check(const struct share_device *now, const struct share_devi
         if (now->limit_max_bytes && wanted->limit_bytes > now->limit_max_bytes &&
             wanted->limit_bytes > now->limit_bytes) {
                 quantity_format_bytes(now->limit_max_bytes, text);
-                return err_set(e, -ERANGE, "its memory may grow to %s and no further", text);
+                return err_set(e, -ERANGE, "its memory may grow to at most %s", text);
         }
         if (now->cores_ceiling_percent && wanted->cores_percent > now->cores_ceiling_percent &&
             wanted->cores_percent > now->cores_percent)
-                return err_set(e, -ERANGE, "its compute may grow to %u %% and no further",
+                return err_set(e, -ERANGE, "its compute may grow to at most %u %%",
                                now->cores_ceiling_percent);
         return 0;
 }

@@ -61,7 +61,7 @@ def seen(cluster):
         cluster.wait("the scheduler counts it", lambda: allocation(
             cluster.pod("user"))["main"][0]["memory"] == 300, 10)
         done = vgpu("set", "user.main", "--memory", "500Mi", check=False)
-        expect(done.returncode == 1 and "no further" in done.stderr, done.stderr)
+        expect(done.returncode == 1 and "may grow to at most" in done.stderr, done.stderr)
         vgpu("set", "user.main", "--memory", "100Mi")
         expect("cuda 100 nvml 100" in look(cluster, "user"), "it does not shrink")
 

@@ -90,9 +90,9 @@ def requests(cluster):
         refused(cluster, "is not a whole number", pod("half", limits={"nvidia.com/vgpu": "500m"}))
         cluster.apply({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"},
                        "handler": "nvidia"})
-        refused(cluster, "nobody accounts for", pod("foreign", runtimeClassName="nvidia"))
+        refused(cluster, "hands out GPUs without vgpu", pod("foreign", runtimeClassName="nvidia"))
         cluster.delete("node.k8s.io/v1", "RuntimeClass", "nvidia")
-        refused(cluster, "set by hand", pod("placed", nodeName="n", limits={"nvidia.com/vgpu": "1"}))
+        refused(cluster, "only the scheduler may place", pod("placed", nodeName="n", limits={"nvidia.com/vgpu": "1"}))
 
 
 @case("a Job's template gets its memory for queues; pods it makes are left as they are", profile="light")
@@ -125,7 +125,7 @@ def forged(cluster):
                 return ""
             except ApiError as error:
                 return str(error)
-        expect("not a user's to change" in change("vgpu.io/allocation", "{}"), "the allocation was written")
+        expect("users may not change" in change("vgpu.io/allocation", "{}"), "the allocation was written")
         expect(change("vgpu.io/memory", "300Mi") == "", "a resize within its ceiling was refused")
         expect("over the ceiling" in change("vgpu.io/memory", "301Mi"), "a resize over its ceiling was let through")
         expect("fixed when the pod is created" in change("vgpu.io/memory-max", "1Gi"), "the ceiling was raised")
