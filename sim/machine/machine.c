@@ -62,11 +62,11 @@ static int file_check(int fd, const char *path, struct err *e)
         if (version != MACHINE_VERSION)
                 return err_set(e, -EPROTO,
                                "machine '%s' has version %u, this release reads %u; "
-                               "make it anew with 'vgpu sim create'",
+                               "recreate it with 'vgpu sim create'",
                                path, version, MACHINE_VERSION);
         if ((uint64_t)st.st_size < sizeof(struct machine_file))
                 return err_set(e, -EPROTO,
-                               "machine '%s' is cut short (%lld of %zu bytes); make it "
+                               "machine '%s' is truncated (%lld of %zu bytes); make it "
                                "anew with 'vgpu sim create'",
                                path, (long long)st.st_size, sizeof(struct machine_file));
         return 0;

@@ -55,7 +55,7 @@ int machine_view_open(const char *path, struct machine_view *ret_view, struct er
         if (!S_ISREG(st.st_mode) || st.st_size != (off_t)sizeof(struct machine_file) ||
             pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header ||
             atomic_load(&header->magic) != MACHINE_MAGIC || header->version != MACHINE_VERSION)
-                return err_set(e, -EPROTO, "'%s' is no machine of this release", path);
+                return err_set(e, -EPROTO, "'%s' is not a machine of this release", path);
         header_bound(header);
         *ret_view = (struct machine_view){ .fd = steal_fd(fd), .header = steal(header) };
         return 0;

@@ -183,7 +183,7 @@ def refusals(tap, runtime):
     tap.check("an allocation that was copied from another pod gives nothing", differs(
         runtime.ask("uid-copied")[0], "FAILED_PRECONDITION"))
     tap.check("nor one for another node", differs(runtime.ask("uid-elsewhere")[0], "FAILED_PRECONDITION"))
-    tap.check("a misspelled variable of the container is reported", [] if "CUDA_MEM_OVERSOLD: 'ture'" in runtime.ask(
+    tap.check("a misspelled variable of the container is reported", [] if "CUDA_MEM_OVERSOLD: invalid value 'ture'" in runtime.ask(
         "uid-slip")[1] else [str(runtime.ask("uid-slip"))])
     tap.check("a request without a name is refused", differs(runtime.ask("")[0], "INVALID_ARGUMENT"))
 

@@ -207,7 +207,7 @@ static int elf_take(const unsigned char *image, uint64_t length, struct fatbin *
         int r;
 
         if (length && own > length)
-                return err_set(e, -EINVAL, "the ELF image is cut off");
+                return err_set(e, -EINVAL, "the ELF image is truncated");
         r = own ? fatbin_elf_read(image, length ? length : own, fatbin) : -EINVAL;
         if (r < 0)
                 return err_set(e, r, "the ELF image is damaged or not for a GPU");
@@ -246,7 +246,7 @@ static int image_read(const unsigned char *image, size_t length, unsigned device
                 return elf_take(image, length, fatbin, e);
         if (text_is_ptx((const char *)image, length))
                 return text_take((const char *)image, length, fatbin);
-        return err_set(e, -EINVAL, "the image is no fat binary, ELF or PTX");
+        return err_set(e, -EINVAL, "the image is not a fat binary, ELF or PTX");
 }
 
 int fatbin_read(const void *image, size_t length, unsigned device_sm, struct fatbin *ret_fatbin,

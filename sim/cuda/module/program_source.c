@@ -178,7 +178,7 @@ static CUresult image_add(struct program_source *source, const void *image, size
                           const struct machine_gpu *gpu, unsigned depth, struct err *e)
 {
         if (depth > NESTING_MAX) {
-                err_set(e, -EINVAL, "the linked image holds too many others in each other");
+                err_set(e, -EINVAL, "the linked image is nested too deeply");
                 return CUDA_ERROR_INVALID_IMAGE;
         }
         if (image_is_text(image, bytes))

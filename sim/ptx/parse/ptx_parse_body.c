@@ -284,7 +284,7 @@ static void labels_resolve(struct parser *p)
                 }
                 if (!found)
                         return (void)parser_fail(
-                                p, "label '%.*s' of line %u is nowhere",
+                                p, "label '%.*s' of line %u is not defined",
                                 (int)(use->name.length > 60 ? 60 : use->name.length),
                                 use->name.text, use->line);
                 if (use->table)

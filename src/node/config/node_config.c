@@ -74,7 +74,7 @@ static int take_value(const struct taking *taking, const char *key, const json_t
         if (r == 0)
                 r = taking->take(taking->owner, key, text.text ? text.text : "", e);
         else
-                err_set(e, r, "%s of node '%.60s' is neither a text, a number nor a list of them",
+                err_set(e, r, "%s of node '%.60s' is neither a string, a number nor a list of them",
                         key, taking->node);
         str_done(&text);
         return r;
@@ -145,7 +145,7 @@ static const json_t *list_of(json_t *json, struct err *e)
                 list = value;
         }
         if (!json_is_array(list)) {
-                err_set(e, -EINVAL, "it has no list of nodes");
+                err_set(e, -EINVAL, "there is no list 'nodes'");
                 return NULL;
         }
         return list;

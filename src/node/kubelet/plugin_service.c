@@ -219,12 +219,13 @@ static void serve_allocate(void *owner, struct grpc_call *call, const ProtobufCM
         char text[256];
 
         if (id) {
-                snprintf(text, sizeof text, "'%.60s' is no %s of this node", id, service->resource);
+                snprintf(text, sizeof text, "'%.60s' is not a %s of this node", id,
+                         service->resource);
                 return grpc_finish(call, GRPC_INVALID_ARGUMENT, text);
         }
         id = is_claimed ? held_elsewhere(service, request, &holder) : NULL;
         if (id) {
-                snprintf(text, sizeof text, "'%.60s' is held already, as %s", id, holder);
+                snprintf(text, sizeof text, "'%.60s' is in use already, as %s", id, holder);
                 return grpc_finish(call, GRPC_FAILED_PRECONDITION, text);
         }
         if (is_claimed)

@@ -129,15 +129,15 @@ static void on_list(void *owner, const V1__ListPodResourcesResponse *list, const
         if (search.pod)
                 fetch(waiting, search.pod);
         if (!list)
-                snprintf(why, sizeof why, "kubelet does not say whose vGPUs these are: %.120s",
-                         text);
+                snprintf(why, sizeof why,
+                         "cannot ask kubelet which container has these vGPUs: %.120s", text);
         else if (search.pod)
                 snprintf(why, sizeof why,
                          "pod %.60s/%.60s has no share on this node: vgpu-scheduler may "
                          "not have placed it",
                          search.pod->namespace_, search.pod->name);
         else
-                snprintf(why, sizeof why, "kubelet does not list whose %.60s these are",
+                snprintf(why, sizeof why, "kubelet lists no container with these %.60s",
                          waiting->resource);
         wait_or_refuse(waiting, why);
 }

@@ -203,7 +203,7 @@ void pod_notes_event(struct kube_client *client, const struct held_share *held, 
                      enum kube_reason reason, const char *sentence)
 {
         const struct kube_reason_row *row = &kube_reasons[reason];
-        struct note *note = note_new(held, "an event cannot be written", "events");
+        struct note *note = note_new(held, "cannot write an event", "events");
         char now[32], name[96];
         time_t seconds = time(NULL);
         struct tm broken;
@@ -229,7 +229,7 @@ void pod_notes_evict(struct kube_client *client, const struct held_share *held)
         char resource[PATH_BYTES / 2 + 32];
 
         snprintf(resource, sizeof resource, "pods/%.253s/eviction", held->pod);
-        struct note *note = note_new(held, "a pod with a violation is not evicted", resource);
+        struct note *note = note_new(held, "cannot evict a pod with a violation", resource);
         if (note)
                 note_post(client, note,
                           json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",

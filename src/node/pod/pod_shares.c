@@ -29,9 +29,7 @@ static void on_cut(void *owner, const struct share_growth_cut *cut)
         else
                 snprintf(amount, sizeof amount, "%u %%", cut->cores_percent);
         snprintf(sentence, sizeof sentence,
-                 "container '%.63s': %s of GPU %u that it grew by was taken back, for a pod that "
-                 "was "
-                 "placed there",
+                 "container '%.63s': its growth by %s of GPU %u was revoked for another pod",
                  held->container, amount, cut->gpu->index);
         log_warn("pod %s/%s: %s", held->pod_namespace, held->pod, sentence);
         pod_notes_lower(options->client, held, NULL);

@@ -157,7 +157,7 @@ int share_book_make(struct share_book *book, const struct share_copy *content,
         if (r < 0) {
                 share_close(&share);
                 share_folder_remove(path);
-                return err_set(e, r, "cannot keep share '%.100s': %s", path, strerror(-r));
+                return err_set(e, r, "cannot store share '%.100s': %s", path, strerror(-r));
         }
         notify(book, SHARE_MADE, *ret_held);
         return 0;
@@ -205,7 +205,7 @@ int share_book_adopt(struct share_book *book, const char *path, struct held_shar
         r = held_add(book, &share, path, ret_held);
         if (r < 0) {
                 share_close(&share);
-                return err_set(e, r, "cannot keep share '%.100s': %s", path, strerror(-r));
+                return err_set(e, r, "cannot store share '%.100s': %s", path, strerror(-r));
         }
         (*ret_held)->file = file;
         notify(book, SHARE_MADE, *ret_held);
@@ -312,7 +312,7 @@ static void on_folder(void *owner, const char *path)
         if (r == 0) {
                 id_read(held);
         } else {
-                log_warn("cannot keep share '%s': %s", path, strerror(-r));
+                log_warn("cannot store share '%s': %s", path, strerror(-r));
                 share_close(&share);
         }
 }

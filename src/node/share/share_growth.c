@@ -66,7 +66,7 @@ static int cut(const struct share_fit *fit, const struct share_growth_cut *cut)
         const int r = is_throttled ? tenant_keep(cut->held, copy.devices, &e)
                                    : share_book_change(fit->book, cut->held, &copy, &e);
         if (r < 0)
-                log_warn("share '%s' keeps what it grew by: %s", cut->held->name, e.text);
+                log_warn("cannot revoke the growth of share '%s': %s", cut->held->name, e.text);
         return r;
 }
 

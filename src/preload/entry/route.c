@@ -72,5 +72,5 @@ void __gmon_start__(void)
                                                INDEX_NONE };
 
         if (!order_check(lookups, sizeof lookups / sizeof *lookups, &self))
-                log_error("the driver was loaded before libvgpu.so, and calls go past it");
+                log_error("the driver was loaded before libvgpu.so, and calls bypass libvgpu.so");
 }

@@ -94,7 +94,7 @@ static unsigned pid_find(void)
                 if (registry && *registry && registered(registry))
                         return 0; /* shows with the first context */
                 if (!registry || !*registry)
-                        log_warn("registration is asked for, and there is no socket at %s",
+                        log_warn("registration is required, but there is no socket at %s",
                                  REGISTRY_PATH);
         }
         if (!pid && mode % COMPATIBILITY_OPEN_KERNEL)
@@ -182,9 +182,8 @@ uint64_t identity_learn(identity_list_fn *list, int ordinal)
         if (found == 1)
                 atomic_store(own_host_pid(), pid);
         else
-                log_warn("several processes appeared on the device at once: which one is this one "
-                         "is "
-                         "not known, its context counts as the largest, and nvidia-smi will not "
+                log_warn("several processes appeared on the device at once: this process cannot be "
+                         "identified, its context counts as the largest, and nvidia-smi does not "
                          "list it (see VGPU_COMPAT)");
         return most_bytes;
 }

@@ -272,7 +272,7 @@ int limits_region_check(struct err *e)
         if (file_identity_at(limits.region, &found) < 0)
                 return err_set(e, -EUCLEAN, "region '%s' was deleted", limits.region);
         if (found.inode != wanted)
-                return err_set(e, -EUCLEAN, "region '%s' is not the one that the share was given",
+                return err_set(e, -EUCLEAN, "region '%s' is not the region of the share",
                                limits.region);
         return 0;
 }

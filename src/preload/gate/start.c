@@ -88,7 +88,7 @@ int start_deny_cuda(const char *name)
         start_cuda();
         if (!limits_are_set())
                 return CUDA_SUCCESS;
-        log_warn("%s is refused: it would go past the memory limit", name);
+        log_warn("%s is refused: it would bypass the memory limit", name);
         return CUDA_ERROR_NOT_PERMITTED;
 }
 
@@ -97,6 +97,6 @@ int start_deny_nvml(const char *name)
         start_nvml();
         if (!limits_are_set())
                 return NVML_SUCCESS;
-        log_warn("%s is refused: it tells of other containers", name);
+        log_warn("%s is refused: it exposes other containers", name);
         return NVML_ERROR_NO_PERMISSION;
 }

@@ -58,18 +58,18 @@ TEST(what_is_no_such_file_is_refused_with_a_sentence)
         static const struct {
                 const char *text, *sentence;
         } rows[] = {
-                { "nodes: 7\n", "it has no list of nodes" },
+                { "nodes: 7\n", "there is no list 'nodes'" },
                 { "node:\n- name: n1\n", "unknown key 'node' (there is 'nodes')" },
                 { "nodes: []\nextra: 1\n", "unknown key 'extra' (there is 'nodes')" },
                 { "nodes:\n- a: 1\n", "entry 1 of the nodes has no name" },
                 { "nodes:\n- 5\n", "entry 1 of the nodes has no name" },
                 { "nodes:\n- name: n1\n- name: n1\n", "node 'n1' has two entries" },
                 { "nodes:\n- name: n1\n  a: {b: 1}\n",
-                  "a of node 'n1' is neither a text, a number nor a list of them" },
+                  "a of node 'n1' is neither a string, a number nor a list of them" },
                 { "nodes:\n- name: n1\n  a: []\n",
-                  "a of node 'n1' is neither a text, a number nor a list of them" },
+                  "a of node 'n1' is neither a string, a number nor a list of them" },
                 { "nodes:\n- name: n1\n  a: [[1]]\n",
-                  "a of node 'n1' is neither a text, a number nor a list of them" },
+                  "a of node 'n1' is neither a string, a number nor a list of them" },
         };
         struct str out = { 0 };
 
