@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device_list.h"
 #include "scope.h"
 #include "setting.h"
+#include "str.h"
 
 static int memory_read(int device, struct share_device *row, struct err *e)
 {
@@ -295,17 +297,86 @@ int limits_environment_check(const struct share_copy *copy, const struct limits_
         return 0;
 }
 
-int limits_environment_list_check(struct err *e)
+/* The numbers that names have: of limits, which go by the order of devices, or of devices. */
+static uint64_t numbers_find(bool of_devices)
+{
+        uint64_t numbers = 0;
+
+        for (char *const *entry = setting_variables(); entry && *entry; entry++) {
+                enum setting setting;
+                int device;
+
+                if (setting_find(*entry, &setting, &device) && device >= 0 &&
+                    device < SHARE_DEVICES && (setting == SETTING_DEVICES) == of_devices)
+                        numbers |= UINT64_C(1) << device;
+        }
+        return numbers;
+}
+
+/* A list as the sentence may have it: whoever wrote it may have written a line's end. */
+static int list_refuse(const char *name, const char *list, const char *why, struct err *e)
+{
+        char text[61];
+
+        snprintf(text, sizeof text, "%s", list);
+        str_tame(text);
+        return err_set(e, -EINVAL, "%s is '%s': %s", name, text, why);
+}
+
+/* A name with a number has one UUID. */
+static int one_by_one_check(uint64_t numbers, struct err *e)
 {
         char name[64];
+
+        for (int device = 0; device < SHARE_DEVICES; device++)
+                for (unsigned i = 0; numbers >> device & 1 && setting_alias(SETTING_DEVICES, i);
+                     i++) {
+                        const char *one = setting_get_as(SETTING_DEVICES, i, device, name);
+
+                        if (one && (strchr(one, ',') || device_list_kind(one) != DEVICE_LIST_UUIDS))
+                                return list_refuse(name, one, "it takes one UUID", e);
+                }
+        return 0;
+}
+
+/* "all" beside a list of UUIDs under another name: by which order do the numbers go? */
+static int other_lists_check(const char *name, const char *list, struct err *e)
+{
+        char other[64];
+
+        for (unsigned i = 0; setting_alias(SETTING_DEVICES, i); i++) {
+                const char *text = setting_get_as(SETTING_DEVICES, i, -1, other);
+
+                if (text && device_list_kind(text) == DEVICE_LIST_UUIDS)
+                        return err_set(e, -EINVAL,
+                                       "%s is '%s', and %s lists UUIDs: unset one of them", name,
+                                       list, other);
+        }
+        return 0;
+}
+
+int limits_environment_list_check(bool has_runtime, struct err *e)
+{
+        const bool is_numbered = numbers_find(false) != 0;
+        char name[64];
+        const int r = is_numbered || has_runtime ? one_by_one_check(numbers_find(true), e) : 0;
         const char *list = setting_get(SETTING_DEVICES, -1, name);
 
-        /* What NVIDIA's variable chooses by number, its runtime has chosen before we start. */
-        if (!list || strncmp(name, "NVIDIA_", strlen("NVIDIA_")) == 0 || !*list ||
-            list[strspn(list, "0123456789, \t")])
+        if (r < 0 || !list || !is_numbered)
+                return r;
+        const enum device_list kind = device_list_kind(list);
+        if (kind == DEVICE_LIST_WORD)
+                return other_lists_check(name, list, e);
+        if (kind == DEVICE_LIST_UUIDS || has_runtime)
                 return 0;
-        return err_set(e, -EINVAL, "%s is '%.60s': outside a container it takes UUIDs, not numbers",
-                       name, list);
+        if (kind != DEVICE_LIST_NUMBERS)
+                return list_refuse(name, list,
+                                   "beside a limit with a number it takes UUIDs, all, none or void",
+                                   e);
+        /* What NVIDIA's variable chooses by number, its runtime has chosen before we start. */
+        if (strncmp(name, "NVIDIA_", strlen("NVIDIA_")) == 0)
+                return 0;
+        return list_refuse(name, list, "outside a container it takes UUIDs, not numbers", e);
 }
 
 void limits_environment_memory_name(unsigned position, char ret_name[64])

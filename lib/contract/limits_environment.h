@@ -22,9 +22,10 @@ struct limits_gpu {
 int limits_environment_check(const struct share_copy *copy, const struct limits_gpu *gpus,
                              unsigned count, struct err *e);
 
-/* For who has no container runtime behind it: -EINVAL: our list of devices has numbers, which only a runtime
- * acts upon, so that limits with numbers would go by another order than its author meant. */
-int limits_environment_list_check(struct err *e);
+/* -EINVAL: the list of devices is none by whose order limits with numbers can go: it is no list of UUIDs, a
+ * name with a number has something else than one, or "all" stands beside a list. has_runtime: the caller acts
+ * upon lists itself; only a container's runtime acts upon numbers. */
+int limits_environment_list_check(bool has_runtime, struct err *e);
 
 /* The size of the GPU at this position: what a row without a limit, but with a ratio or oversold, may
  * have on it. */

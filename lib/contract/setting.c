@@ -66,20 +66,32 @@ const char *setting_name(enum setting setting)
         return setting_names[setting][0];
 }
 
+/* A limit that is empty is a mistake; a list, a path, a name or a log level that is empty is as if unset. */
+static bool is_text(enum setting setting)
+{
+        return setting >= SETTING_DEVICES && setting != SETTING_COMPATIBILITY;
+}
+
+const char *setting_get_as(enum setting setting, unsigned number, int device, char name[64])
+{
+        const char *alias = setting_alias(setting, number);
+
+        if (device >= 0)
+                snprintf(name, 64, "%s_%d", alias, device);
+        else
+                snprintf(name, 64, "%s", alias);
+        const char *value = variable_get(name);
+        return value && !*value && is_text(setting) ? NULL : value;
+}
+
 const char *setting_get(enum setting setting, int device, char name[64])
 {
-        for (unsigned i = 0; device >= 0 && i < NAMES && setting_names[setting][i]; i++) {
-                snprintf(name, 64, "%s_%d", setting_names[setting][i], device);
-                const char *value = variable_get(name);
-                if (value)
-                        return value;
-        }
-        for (unsigned i = 0; i < NAMES && setting_names[setting][i]; i++) {
-                snprintf(name, 64, "%s", setting_names[setting][i]);
-                const char *value = variable_get(name);
-                if (value)
-                        return value;
-        }
+        for (; device >= -1; device = device >= 0 ? -1 : -2)
+                for (unsigned i = 0; setting_alias(setting, i); i++) {
+                        const char *value = setting_get_as(setting, i, device, name);
+                        if (value)
+                                return value;
+                }
         return NULL;
 }
 

@@ -47,9 +47,11 @@ struct setting_value {
 };
 
 /* The text of a setting for the device at this position (−1: not of a device), and the name under
- * which it was found. NULL: not set. A name with the device's number beats one without; among those,
- * ours beats the others. */
+ * which it was found. NULL: not set, or a list, a path or a name without a letter. A name with the device's
+ * number beats one without; among those, ours beats the others. */
 const char *setting_get(enum setting setting, int device, char name[64]);
+/* The same under one of the setting's names (setting_alias) alone, with this number or, at −1, without. */
+const char *setting_get_as(enum setting setting, unsigned number, int device, char name[64]);
 
 /* From here on settings are read from this list of "NAME=value", which ends with NULL, as if it were the
  * environment; NULL: from the environment again. For programs that read another's; one thread. */

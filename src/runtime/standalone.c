@@ -125,10 +125,12 @@ static int list_read(const struct share_copy *limits, struct str *list, struct e
 {
         char name[64];
         const char *text = setting_get(SETTING_DEVICES, -1, name);
+        const bool is_list = text && strcmp(text, "all") != 0;
         unsigned count = 0;
-        int r = text && *text ? str_appendf(list, "%s", text) : 0;
+        int r = is_list ? str_appendf(list, "%s", text) : 0;
 
-        for (unsigned i = 0; i < SHARE_DEVICES && r == 0 && !(text && *text); i++) {
+        /* CUDA's images say "all" whatever they are started with. */
+        for (unsigned i = 0; i < SHARE_DEVICES && r == 0 && !is_list; i++) {
                 if (!limits->devices[i].uuid[0])
                         continue;
                 if (i != count++) {
@@ -163,6 +165,8 @@ static int share_describe(const struct gpu_names *all, struct share_copy *copy, 
         struct str list = { 0 };
         int r = limits_environment_read(&limits, &names, e);
 
+        if (r == 0)
+                r = limits_environment_list_check(true, e);
         if (r == 0)
                 r = list_read(&limits, &list, e);
         if (r == 0)

@@ -42,6 +42,13 @@ class Closed(ShareCase):
         self.assertEqual((done.stdout, done.stderr), ("started\n", ""))
         self.nothing_is_left()
 
+    def test_lists_that_are_none_start_nothing(self):
+        for variables in ({"VGPU_DEVICES": "1:0"}, {"NVIDIA_VISIBLE_DEVICES": "all,1"}, {"MANAGER_VISIBLE_DEVICE_0": "1"},
+                          {"VGPU_DEVICES": "all", "GPU_DEVICES_UUID": ABSENT},
+                          {"VGPU_DEVICES": "", "GPU_DEVICES_UUID": ABSENT}):
+            done = self.run_with("--sim=t4-16gb:2", "--", "echo", "started", VGPU_MEMORY_0="1g", **variables)
+            self.refuses(done, 125, list(variables)[-1])
+
     def test_other_names_are_warned_of_or_left_alone(self):
         done = self.run_with("--sim=t4-16gb", "--", "echo", "started", VGPU_SIM_LBI="/x",
                              VGPU_CORES_SERVICE_HOST="10.0.0.1", VGPU_MEMORY_PORT_443_TCP="tcp://10.0.0.1:443",

@@ -84,6 +84,9 @@ class Doctor(Case):
         self.says("environment", "VGPU_MEMORY_LIMIT_64", "0 to 63", VGPU_MEMORY_LIMIT_64="1g")
         self.create("--gpus", "2")
         self.says("environment", "VGPU_DEVICES is '1'", VGPU_SIM=self.machine, VGPU_DEVICES="1", VGPU_CORES_0="30")
+        for name, value in (("VGPU_DEVICES", "1:0"), ("NVIDIA_VISIBLE_DEVICES", "all,1"), ("MANAGER_VISIBLE_DEVICE_0", "1")):
+            self.says("environment", f"{name} is '{value}'", VGPU_SIM=self.machine, VGPU_CORES_0="30", **{name: value})
+        self.assertEqual(self.doctor(VGPU_SIM=self.machine, NVIDIA_VISIBLE_DEVICES="0:1", VGPU_CORES="30"), {})
 
     def test_a_bad_log_level_is_only_noted(self):
         self.assertEqual(self.doctor(LOGGER_LEVEL="9"), {})

@@ -123,6 +123,35 @@ TEST(a_number_beats_none_and_ours_beats_others)
         CHECK_STR(setting_get(SETTING_MEMORY_LIMIT, 1, name), "5");
 }
 
+TEST(a_text_that_is_empty_hides_no_other)
+{
+        struct setting_value value;
+        struct err e = { 0 };
+        char name[64];
+
+        setenv("VGPU_DEVICES", "", 1);
+        CHECK(setting_get(SETTING_DEVICES, -1, name) == NULL);
+        setenv("GPU_DEVICES_UUID", "GPU-1", 1);
+        CHECK_STR(setting_get(SETTING_DEVICES, -1, name), "GPU-1");
+        CHECK_STR(name, "GPU_DEVICES_UUID");
+        setenv("VGPU_REGION", "", 1);
+        setenv("CUDA_DEVICE_MEMORY_SHARED_CACHE", "/x", 1);
+        CHECK_STR(setting_get(SETTING_REGION, -1, name), "/x");
+        setenv("VGPU_LOG", "", 1);
+        CHECK_EQ(number(SETTING_LOG, "LOGGER_LEVEL", "0"), 1 << LOG_LEVEL_INFO);
+        /* A limit is never as if unset. */
+        setenv("VGPU_CORES", "", 1);
+        setenv("CUDA_CORE_LIMIT", "30", 1);
+        CHECK_EQ(setting_read(SETTING_CORES, -1, &value, &e), -EINVAL);
+        unsetenv("VGPU_CORES");
+        unsetenv("CUDA_CORE_LIMIT");
+        unsetenv("VGPU_LOG");
+        unsetenv("VGPU_REGION");
+        unsetenv("CUDA_DEVICE_MEMORY_SHARED_CACHE");
+        unsetenv("VGPU_DEVICES");
+        unsetenv("GPU_DEVICES_UUID");
+}
+
 TEST(nonsense_names_the_variable)
 {
         wrong(SETTING_MEMORY_RATIO, "CUDA_MEM_RATIO", "0.9");
@@ -208,7 +237,8 @@ int main(void)
 {
         return RUN(CASE(every_name_is_found), CASE(lists_paths_and_identity_are_found),
                    CASE(a_number_beats_none_and_ours_beats_others),
-                   CASE(nonsense_names_the_variable), CASE(log_levels_keep_their_numbers),
+                   CASE(a_text_that_is_empty_hides_no_other), CASE(nonsense_names_the_variable),
+                   CASE(log_levels_keep_their_numbers),
                    CASE(a_variable_is_recognised_by_any_of_its_names),
                    CASE(an_annotation_takes_the_policies_of_the_variable));
 }

@@ -67,6 +67,18 @@ class Own(FixturesCase):
             f"MANAGER_VISIBLE_DEVICE_0={self.fixtures.uuids[1]}", "VGPU_MEMORY_0=100m"))
         self.assertEqual(done.stdout, f"0\n100 100\n{self.fixtures.uuids[1]}\n", done.stderr)
 
+        done = self.lab.run(ask("info", "uuid"), env=("NVIDIA_VISIBLE_DEVICES=all", f"MANAGER_VISIBLE_DEVICE_0={self.lab.uuids[1]}",
+                                                      "VGPU_MEMORY_0=100m"))
+        self.assertEqual(done.stdout, f"0\n100 100\n{self.lab.uuids[1]}\n", done.stderr)
+        done = self.lab.run(SEE, env=("VGPU_DEVICES=", f"GPU_DEVICES_UUID={self.lab.uuids[1]}", "VGPU_MEMORY_LIMIT_0=1g"))
+        self.assertEqual(done.stdout, self.lab.uuids[1] + "\n", done.stderr)
+
+    def test_lists_that_are_none_start_nothing(self):
+        for env in (("MANAGER_VISIBLE_DEVICE_0=1",), ("VGPU_DEVICES_0=all",), ("VGPU_DEVICES=1:0",), ("VGPU_DEVICES=all,1",),
+                    ("VGPU_DEVICES=all", "GPU_DEVICES_UUID=" + ABSENT), ("VGPU_DEVICES=1\n",)):
+            done = self.lab.run("echo started", env=("VGPU_MEMORY_LIMIT_0=1g", *env))
+            self.assertEqual((done.stdout, done.returncode != 0), ("", True), (env, done.stderr))
+
     def test_names_of_others_pass(self):
         done = self.fixtures.run(ask("info"), env=("VGPU_MEMORY=100m", "VGPU_MEMORY_SERVICE_HOST=10.0.0.1",
                                                    "VGPU_CORES_PORT_443_TCP_ADDR=10.0.0.1", "CUDA_DEVICE_ORDER=PCI_BUS_ID",

@@ -69,7 +69,7 @@ static int numbers_check(const struct share_copy *limits, struct err *e)
         struct gpu_list gpus;
 
         if (access(SHARE_PATH, F_OK) < 0 && !getenv("VGPU_SHARE") &&
-            limits_environment_list_check(e) < 0)
+            limits_environment_list_check(false, e) < 0)
                 return -EINVAL;
         const int r = machine && *machine ? gpus_simulated(machine, &gpus, e) : gpus_real(&gpus, e);
         /* Without GPUs: the check of drivers and machines has said so. */

@@ -32,7 +32,7 @@ int run_environment_check(const struct run_environment *environment, const char 
 
         if (!environment->is_set || !environment->names.numbers)
                 return 0;
-        int r = limits_environment_list_check(e);
+        int r = limits_environment_list_check(false, e);
         if (r == 0)
                 r = machine_path ? gpus_simulated(machine_path, &gpus, e) : gpus_real(&gpus, e);
         return r < 0 ? r

@@ -115,7 +115,7 @@ bool limits_are_numbered(void)
 
 int limits_check(const struct limits_gpu *gpus, unsigned count, struct err *e)
 {
-        const int r = limits.source.share.file ? 0 : limits_environment_list_check(e);
+        const int r = limits.source.share.file ? 0 : limits_environment_list_check(false, e);
 
         return r < 0 ? r : limits_environment_check(&limits.source.environment, gpus, count, e);
 }

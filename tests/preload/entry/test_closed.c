@@ -171,7 +171,50 @@ SIM_TEST(a_list_of_numbers_beside_a_limit_with_a_number_gives_none)
         closed("VGPU_DEVICES=1|VGPU_MEMORY_LIMIT_0=1g", "VGPU_DEVICES is '1'");
         closed("GPU_DEVICES_UUID=1,0|VGPU_CORES_1=30", "GPU_DEVICES_UUID is '1,0'");
         open_silently("NVIDIA_VISIBLE_DEVICES=1|VGPU_MEMORY_LIMIT_0=100m");
+        open_silently("NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=1|VGPU_MEMORY_LIMIT_0=100m");
         open_silently("VGPU_DEVICES=all|VGPU_MEMORY_LIMIT_0=100m");
+        open_silently("VGPU_DEVICES=|VGPU_MEMORY_LIMIT_0=100m");
+}
+
+SIM_TEST(a_list_of_anything_else_beside_a_limit_with_a_number_gives_none)
+{
+        static const char *const lists[] = { "1:0", "gpu1", "all,1", "ALL", "[\"1\"]", "1\n", "0x1",
+                                             "-1",  ",1",   "1;0",   "1 0", "GPU-x,1", " " };
+        static const char *const names[] = { "VGPU_DEVICES", "NVIDIA_VISIBLE_DEVICES" };
+        char variables[256];
+
+        guest_machine(2);
+        for (unsigned i = 0; i < sizeof lists / sizeof lists[0]; i++)
+                for (unsigned name = 0; name < 2; name++) {
+                        snprintf(variables, sizeof variables, "%s=%s|VGPU_MEMORY_LIMIT_0=1g",
+                                 names[name], lists[i]);
+                        closed(variables, names[name]);
+                        /* Without a number the limit holds every GPU, whatever the list says. */
+                        snprintf(variables, sizeof variables, "%s=%s|VGPU_MEMORY_LIMIT=100m",
+                                 names[name], lists[i]);
+                        open_silently(variables);
+                }
+        closed("NVIDIA_VISIBLE_DEVICES=0:1|CUDA_MEM_LIMIT_0=1g", "NVIDIA_VISIBLE_DEVICES is '0:1'");
+        open_silently("NVIDIA_VISIBLE_DEVICES=0:1");
+        closed("MANAGER_VISIBLE_DEVICE_0=1|VGPU_MEMORY_LIMIT_0=1g",
+               "MANAGER_VISIBLE_DEVICE_0 is '1': it takes one UUID");
+        closed("VGPU_DEVICES_0=1|VGPU_MEMORY_LIMIT_0=1g", "VGPU_DEVICES_0 is '1'");
+        open_silently("MANAGER_VISIBLE_DEVICE_0=1");
+}
+
+/* An empty name is as if unset, and "all" says nothing of the order. */
+SIM_TEST(a_list_counts_behind_an_empty_one_and_not_beside_all)
+{
+        guest_machine(2);
+        closed("VGPU_DEVICES=|GPU_DEVICES_UUID=" ABSENT "|VGPU_MEMORY_LIMIT_0=1g",
+               "of GPU_DEVICES_UUID, which is not here");
+        closed("VGPU_DEVICES_0=|MANAGER_VISIBLE_DEVICE_0=" ABSENT "|VGPU_MEMORY_LIMIT_0=1g",
+               "of MANAGER_VISIBLE_DEVICE_0, which is not here");
+        closed("VGPU_DEVICES=all|GPU_DEVICES_UUID=" ABSENT "|VGPU_MEMORY_LIMIT_0=1g",
+               "VGPU_DEVICES is 'all', and GPU_DEVICES_UUID lists UUIDs: unset one of them");
+        open_silently("VGPU_DEVICES=all|GPU_DEVICES_UUID=" ABSENT "|VGPU_MEMORY_LIMIT=100m");
+        closed("GPU_DEVICES_UUID=" ABSENT "|NVIDIA_VISIBLE_DEVICES=all|VGPU_MEMORY_LIMIT_0=1g",
+               "of GPU_DEVICES_UUID, which is not here");
 }
 
 SIM_TEST(what_limits_nothing_or_a_hidden_gpu_is_fine)
@@ -320,6 +363,8 @@ int main(void)
                 CASE(a_list_that_names_fewer_gpus_than_limits_gives_none),
                 CASE(a_number_behind_a_list_is_no_gpu_that_the_list_leaves_out),
                 CASE(a_list_of_numbers_beside_a_limit_with_a_number_gives_none),
+                CASE(a_list_of_anything_else_beside_a_limit_with_a_number_gives_none),
+                CASE(a_list_counts_behind_an_empty_one_and_not_beside_all),
                 CASE(what_limits_nothing_or_a_hidden_gpu_is_fine), CASE(misspelt_limits_give_none),
                 CASE(names_of_others_are_theirs), CASE(the_short_name_is_a_limit_too),
                 CASE(a_limit_on_a_gpu_holds_its_mig_devices), CASE(the_folder_of_a_region_is_made),
