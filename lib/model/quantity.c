@@ -15,6 +15,7 @@ struct decimal {
         double fraction;
         size_t length; /* characters read; 0: no number here */
         int is_too_large;
+        int is_above_zero; /* whatever the fraction has become */
 };
 
 static struct decimal decimal_read(const char *text)
@@ -25,14 +26,17 @@ static struct decimal decimal_read(const char *text)
         const char *p = text;
 
         for (; isdigit((unsigned char)*p); p++, digits++) {
+                decimal.is_above_zero |= *p != '0';
                 if (__builtin_mul_overflow(decimal.whole, 10u, &decimal.whole) ||
                     __builtin_add_overflow(decimal.whole, (uint64_t)(*p - '0'), &decimal.whole))
                         decimal.is_too_large = 1;
         }
         if (*p == '.') {
                 p++;
-                for (; isdigit((unsigned char)*p); p++, digits++, weight /= 10)
+                for (; isdigit((unsigned char)*p); p++, digits++, weight /= 10) {
+                        decimal.is_above_zero |= *p != '0';
                         decimal.fraction += (*p - '0') * weight;
+                }
         }
         decimal.length = digits ? (size_t)(p - text) : 0;
         return decimal;
@@ -59,6 +63,7 @@ int quantity_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *e)
 {
         const struct decimal decimal = decimal_read(text);
         const char *unit = text + decimal.length;
+        uint64_t bytes;
         int shift;
 
         if (decimal.length == 0)
@@ -74,8 +79,12 @@ int quantity_parse_bytes(const char *text, uint64_t *ret_bytes, struct err *e)
                 return err_set(e, -EINVAL, "'%.60s' is not a whole number of bytes", text);
         if (decimal.is_too_large || decimal.whole >= (UINT64_C(1) << (63 - shift)))
                 return err_set(e, -ERANGE, "'%.60s' is too large", text);
-        *ret_bytes = (decimal.whole << shift) +
-                     (uint64_t)(decimal.fraction * (double)(UINT64_C(1) << shift));
+        bytes = (decimal.whole << shift) +
+                (uint64_t)(decimal.fraction * (double)(UINT64_C(1) << shift));
+        /* 0 means no limit to most who ask: nothing else may become it. */
+        if (bytes == 0 && decimal.is_above_zero)
+                return err_set(e, -EINVAL, "'%.60s' is less than one byte", text);
+        *ret_bytes = bytes;
         return 0;
 }
 

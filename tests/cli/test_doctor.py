@@ -55,7 +55,7 @@ class Doctor(Case):
         self.says("machine", "version 99", "--force", VGPU_SIM=self.machine)
 
     def test_values_that_cannot_be(self):
-        for name, value in (("VGPU_MEMORY_LIMIT", "lots"), ("CUDA_DEVICE_MEMORY_LIMIT_0", "1x"),
+        for name, value in (("VGPU_MEMORY_LIMIT", "lots"), ("VGPU_MEMORY_LIMIT", "0.0001k"), ("CUDA_DEVICE_MEMORY_LIMIT_0", "1x"),
                             ("CUDA_MEM_LIMIT_63", "-1"), ("VGPU_MEMORY_RATIO", "0.5"),
                             ("CUDA_OVERSUBSCRIBE", "perhaps"), ("VGPU_CONTEXT_MEMORY_1", "no")):
             self.says("environment", name, value, **{name: value})

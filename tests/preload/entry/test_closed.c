@@ -243,6 +243,7 @@ SIM_TEST(misspelt_limits_give_none)
         closed("vgpu_memory_limit=1g", "did you mean 'VGPU_MEMORY_LIMIT'?");
         closed("VGPU_MEMORY_LIMIT =1g", "'VGPU_MEMORY_LIMIT ' (did you mean 'VGPU_MEMORY_LIMIT'?)");
         closed("VGPU_MEMORY_LIMIT=", "VGPU_MEMORY_LIMIT is set and has no value");
+        closed("VGPU_MEMORY_LIMIT=0.0001k", "'0.0001k' is less than one byte");
         closed("CUDA_CORE_LIMIT_0=", "CUDA_CORE_LIMIT_0 is set and has no value");
 }
 

@@ -3,6 +3,7 @@
 #include "quantity.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "unit.h"
@@ -49,6 +50,25 @@ TEST(fractions_of_a_unit_are_fine)
 {
         CHECK_EQ(bytes_of("1.5g"), UINT64_C(3) << 29);
         CHECK_EQ(bytes_of(".5k"), 512);
+}
+
+/* 0 is no limit: a limit that is too small must not become it. */
+TEST(what_is_less_than_a_byte_is_not_zero)
+{
+        static const char thousand_zeros[] = { [0 ... 999] = '0', '\0' };
+        char text[1100];
+
+        CHECK_EQ(refusal_of("0.0001k", "'0.0001k' is less than one byte"), -EINVAL);
+        CHECK_EQ(refusal_of("0.0000000001g", "less than one byte"), -EINVAL);
+        CHECK_EQ(refusal_of(".0009Ki", "less than one byte"), -EINVAL);
+        CHECK_EQ(bytes_of("0.001k"), 1);
+        CHECK_EQ(bytes_of("0.0g"), 0);
+        CHECK_EQ(bytes_of("0k"), 0);
+        /* So little that it is 0 to a double. */
+        snprintf(text, sizeof text, "0.%s1k", thousand_zeros);
+        CHECK_EQ(refusal_of(text, "less than one byte"), -EINVAL);
+        snprintf(text, sizeof text, "0.%s1", thousand_zeros);
+        CHECK_EQ(refusal_of(text, "less than one byte"), -EINVAL);
 }
 
 TEST(what_is_no_size_is_refused_with_a_sentence)
@@ -123,7 +143,7 @@ TEST(sizes_are_shown_without_loss)
 int main(void)
 {
         return RUN(CASE(plain_numbers_are_bytes), CASE(units_count_in_1024s_in_either_case),
-                   CASE(fractions_of_a_unit_are_fine),
+                   CASE(fractions_of_a_unit_are_fine), CASE(what_is_less_than_a_byte_is_not_zero),
                    CASE(what_is_no_size_is_refused_with_a_sentence),
                    CASE(too_large_is_refused_not_wrapped), CASE(numbers_keep_to_their_bounds),
                    CASE(percentages_may_carry_their_sign), CASE(sizes_are_shown_without_loss));
