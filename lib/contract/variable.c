@@ -12,7 +12,10 @@
 #include "share_layout.h"
 #include "variable_known.h"
 
-/* Few variables begin like ours: all others are passed over at their first letters. */
+/* So long a name with one slip of the pen is no other name. */
+enum { LONG_NAME = 12 };
+
+/* Few variables begin like ours: all others are passed over at their first letters, or for their length. */
 static bool is_candidate(const char *variable)
 {
         switch (*variable | 0x20) {
@@ -23,7 +26,7 @@ static bool is_candidate(const char *variable)
         case 'n': /* NVIDIA_VISIBLE_DEVICES */
                 return true;
         default:
-                return *variable == ' ' || *variable == '\t';
+                return *variable == ' ' || *variable == '\t' || strcspn(variable, "=") >= LONG_NAME;
         }
 }
 
@@ -82,7 +85,15 @@ static unsigned slips_allowed(const char *name)
         return 1 + (strlen(name) > 9);
 }
 
-/* None in its first letter: GPU_CORES and GPU_MEMORY are anybody's. */
+/* In the first letter none: GPU_CORES and GPU_MEMORY are anybody's. A long name may have one there, and that is
+ * all: CPU_MEMORY_LIMIT is anybody's, too. */
+static unsigned farthest(const char *name, const char *alias)
+{
+        if (alias[0] == name[0])
+                return slips_allowed(name);
+        return strlen(name) >= LONG_NAME && strlen(alias) >= LONG_NAME - 1;
+}
+
 static const char *by_distance(const char *name, unsigned settings)
 {
         const size_t length = strlen(name);
@@ -94,11 +105,13 @@ static const char *by_distance(const char *name, unsigned settings)
                         const char *alias = setting_alias(i, j);
                         const size_t own = strlen(alias);
 
-                        if (alias[0] != name[0] || !is_ours(alias) || own > length + 2 ||
-                            length > own + 2 || __builtin_popcount(letters ^ letters_of(alias)) > 4)
+                        const unsigned far = farthest(name, alias);
+
+                        if (!far || !is_ours(alias) || own > length + far || length > own + far ||
+                            __builtin_popcount(letters ^ letters_of(alias)) > 4)
                                 continue;
                         const unsigned distance = nearest_distance(name, alias);
-                        if (distance < nearest.distance)
+                        if (distance <= far && distance < nearest.distance)
                                 nearest = (struct nearest){ alias, distance };
                 }
         return nearest.word;
@@ -129,6 +142,10 @@ static const char *by_beginning(const char *name, size_t written)
                 { "VGPU_CORE", "", "VGPU_CORES" },
                 { "VGPU_DEV", "", "VGPU_DEVICES" },
                 { "VGPU_SM_", "", "VGPU_CORES" },
+                { "VGPU_VRAM", "", "VGPU_MEMORY_LIMIT" },
+                { "VGPU_RAM", "", "VGPU_MEMORY_LIMIT" },
+                { "VGPU_GPU_MEM", "", "VGPU_MEMORY_LIMIT" },
+                { "VGPU_COMPUTE", "", "VGPU_CORES" },
                 { "VGPU_", "CORE", "VGPU_CORES" },
                 { "VGPU_", "MEMORY", "VGPU_MEMORY_LIMIT" },
                 { "VGPU_", "LIMIT", "VGPU_MEMORY_LIMIT" },
@@ -157,11 +174,27 @@ static const char *by_beginning(const char *name, size_t written)
         return NULL;
 }
 
+/* Whole names of CUDA's kind that only a limit can be. */
+static const char *by_name(const char *name)
+{
+        static const char *const rows[][2] = {
+                { "CUDA_MEM", "CUDA_MEM_LIMIT" },
+                { "CUDA_MEMORY", "CUDA_MEM_LIMIT" },
+                { "CUDA_CORE", "CUDA_CORE_LIMIT" },
+                { "CUDA_CORES", "CUDA_CORE_LIMIT" },
+        };
+
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+                if (strcmp(name, rows[i][0]) == 0)
+                        return rows[i][1];
+        return NULL;
+}
+
 /* Of a name that nobody reads: which limit is meant? NULL: none. */
 static const char *limit_meant(const char *name, size_t written)
 {
         const bool is_as_written = written >= strlen(name);
-        const char *near = is_as_written ? NULL : by_distance(name, SETTING_DEVICES + 1);
+        const char *near = is_as_written ? by_name(name) : by_distance(name, SETTING_DEVICES + 1);
         const char *meant = near ? near : by_beginning(name, written);
 
         return meant || !is_as_written ? meant : by_distance(name, SETTING_DEVICES + 1);

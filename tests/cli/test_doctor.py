@@ -64,7 +64,8 @@ class Doctor(Case):
 
     def test_misspelt_names_are_to_be_renamed(self):
         for name, meant in (("VGPU_MEMORY_LIMTI", "VGPU_MEMORY_LIMIT"), ("VGPU_CORE", "VGPU_CORES"),
-                            ("CUDA_MEM_LIMT_0", "CUDA_MEM_LIMIT_0"), ("cuda_mem_limit", "CUDA_MEM_LIMIT")):
+                            ("CUDA_MEM_LIMT_0", "CUDA_MEM_LIMIT_0"), ("cuda_mem_limit", "CUDA_MEM_LIMIT"), ("GVPU_MEMORY_LIMIT", "VGPU_MEMORY_LIMIT"),
+                            ("CUDA_CORES", "CUDA_CORE_LIMIT"), ("VGPU_COMPUTE", "VGPU_CORES")):
             self.says("environment", name, f"did you mean '{meant}'?", f"rename '{name}' to {meant}", **{name: "1"})
 
     def test_limits_on_gpus_that_are_not_here(self):

@@ -82,6 +82,47 @@ TEST(a_beginning_that_only_a_limit_has_is_enough)
         is("cuda_core_count=7", VARIABLE_FOREIGN);
 }
 
+/* The longer the name, the surer the slip; and two slips make it somebody else's. */
+TEST(a_slip_in_the_first_letter_of_a_long_name_counts)
+{
+        misspelt("GVPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("UGPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("UGPU_MEMORY_LIMIT_1=1g", "VGPU_MEMORY_LIMIT_1");
+        misspelt("_VGPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("XCUDA_MEM_LIMIT=1g", "CUDA_MEM_LIMIT");
+        misspelt("UDA_MEM_LIMIT=1g", "CUDA_MEM_LIMIT");
+        misspelt("GPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("ugpu_memory_limit=1g", "VGPU_MEMORY_LIMIT");
+        is("CPU_MEMORY_LIMIT=1g", VARIABLE_FOREIGN);
+        is("MEM_LIMIT=1g", VARIABLE_FOREIGN);
+        is("MEMORY_LIMIT=1g", VARIABLE_FOREIGN);
+        is("TF_GPU_MEMORY_LIMIT=1g", VARIABLE_FOREIGN);
+        is("GPU_CORES_0=30", VARIABLE_FOREIGN);
+        is("UGPU_CORES=30", VARIABLE_FOREIGN);
+        is("NVIDIA_VISIBLE_DEVICE=all", VARIABLE_FOREIGN);
+        is("ROCR_VISIBLE_DEVICES=0", VARIABLE_FOREIGN);
+        is("HIP_VISIBLE_DEVICES=0", VARIABLE_FOREIGN);
+        is("ONEAPI_DEVICE_SELECTOR=x", VARIABLE_FOREIGN);
+        is("GPU_MEMORY_LIMIT_SERVICE_HOST=10.0.0.1", VARIABLE_FOREIGN);
+}
+
+TEST(other_words_for_memory_and_compute_are_misspelt)
+{
+        misspelt("CUDA_MEM=1g", "CUDA_MEM_LIMIT");
+        misspelt("CUDA_MEMORY=1g", "CUDA_MEM_LIMIT");
+        misspelt("CUDA_MEMORY_1=1g", "CUDA_MEM_LIMIT_1");
+        misspelt("CUDA_CORE=30", "CUDA_CORE_LIMIT");
+        misspelt("CUDA_CORES_0=30", "CUDA_CORE_LIMIT_0");
+        misspelt("VGPU_VRAM=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("VGPU_RAM_0=1g", "VGPU_MEMORY_LIMIT_0");
+        misspelt("VGPU_GPU_MEM=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("VGPU_COMPUTE=30", "VGPU_CORES");
+        is("VGPU_COMPAT=200", VARIABLE_READ);
+        is("cuda_cores=3584", VARIABLE_FOREIGN);
+        is("cuda_memory=1", VARIABLE_FOREIGN);
+        is("CUDA_MEMORY_TYPE=x", VARIABLE_FOREIGN);
+}
+
 TEST(the_name_that_is_offered_is_of_the_same_kind)
 {
         misspelt("CUDA_SM_LIMIT=30", "CUDA_DEVICE_SM_LIMIT");
@@ -248,6 +289,8 @@ int main(void)
 {
         return RUN(CASE(names_near_a_limit_are_misspelt), CASE(letters_blanks_and_numbers_count),
                    CASE(a_beginning_that_only_a_limit_has_is_enough),
+                   CASE(a_slip_in_the_first_letter_of_a_long_name_counts),
+                   CASE(other_words_for_memory_and_compute_are_misspelt),
                    CASE(the_name_that_is_offered_is_of_the_same_kind),
                    CASE(every_name_of_a_setting_is_read),
                    CASE(what_kubernetes_makes_for_services_is_not_judged),

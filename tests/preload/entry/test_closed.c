@@ -240,6 +240,10 @@ SIM_TEST(misspelt_limits_give_none)
         closed("VGPU_CORE=30", "'VGPU_CORE' (did you mean 'VGPU_CORES'?)");
         closed("VGPU_MEMORY_LIMTI_0=1g", "did you mean 'VGPU_MEMORY_LIMIT_0'?");
         closed("CUDA_MEM_LIMT=1g", "did you mean 'CUDA_MEM_LIMIT'?");
+        closed("GVPU_MEMORY_LIMIT=1g", "did you mean 'VGPU_MEMORY_LIMIT'?");
+        closed("_VGPU_MEMORY_LIMIT=1g", "did you mean 'VGPU_MEMORY_LIMIT'?");
+        closed("CUDA_MEMORY=1g", "did you mean 'CUDA_MEM_LIMIT'?");
+        closed("VGPU_VRAM_0=1g", "did you mean 'VGPU_MEMORY_LIMIT_0'?");
         closed("vgpu_memory_limit=1g", "did you mean 'VGPU_MEMORY_LIMIT'?");
         closed("VGPU_MEMORY_LIMIT =1g", "'VGPU_MEMORY_LIMIT ' (did you mean 'VGPU_MEMORY_LIMIT'?)");
         closed("VGPU_MEMORY_LIMIT=", "VGPU_MEMORY_LIMIT is set and has no value");
@@ -257,7 +261,7 @@ SIM_TEST(names_of_others_are_theirs)
                       "CUDA_DEVICE_WAITS_ON_EXCEPTION=0|CUDA_MODULE_LOADING=LAZY|CUDA_MEMCHECK=1|"
                       "CUDA_CACHE_MAXSIZE=1|CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1G|"
                       "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT=10");
-        open_silently("GPU_CORES=1|GPU_MEMORY=2|NVIDIA_VISIBLE_DEVICE=all");
+        open_silently("GPU_CORES=1|GPU_MEMORY=2|CPU_MEMORY_LIMIT=3|NVIDIA_VISIBLE_DEVICE=all");
         CHECK_EQ(attempt("VGPU_COLOUR=blue|VGPU_SHAPE=round", ask_now), ALL_OPEN);
         CHECK_EQ(lines(), 1);
         CHECK(strstr(said, "warn") && strstr(said, "VGPU_COLOUR") && strstr(said, "and 1 more"));
