@@ -6,7 +6,8 @@
  *      no GPU is asked for  is given it    as it is             as it is
  *
  * Passing a container that asks for no GPU is safe when nobody answers: what it has of a GPU would have
- * to be in its configuration, and there is nothing. One that the device plugin marked does not
+ * to be in its configuration, and there is nothing. A privileged one has every GPU all the same, so it is as it
+ * is only while its environment sets no limit. One that the device plugin marked does not
  * start without its share in any case. */
 #include "prepare.h"
 
@@ -76,13 +77,13 @@ static int give_from_agent(struct candidate *candidate,
 static int without_share(struct candidate *candidate, struct err *e)
 {
         if (!candidate->request)
-                return 0;
+                return standalone_privileged_check(&candidate->spec, e);
         if (spec_annotation(&candidate->spec, ANNOTATION_REQUESTED))
                 return err_set(e, -ENOENT,
                                "the container asked for a GPU and has no share on this node");
         /* Whoever has all devices of the node cannot be kept from its GPUs. */
         if (spec_is_privileged(&candidate->spec))
-                return 0;
+                return standalone_privileged_check(&candidate->spec, e);
         return spec_inject_nothing(&candidate->spec, e);
 }
 
@@ -101,7 +102,7 @@ static int prepare_pod(struct candidate *candidate, struct err *e)
         else if (r == -ENOENT)
                 r = without_share(candidate, &why);
         else if (!candidate->request)
-                r = 0;
+                r = standalone_privileged_check(&candidate->spec, &why);
         message_free((ProtobufCMessage *)answer);
         if (r < 0)
                 err_set(e, r, "container '%.60s' of pod '%.60s' gets no GPU: %s",
@@ -146,7 +147,7 @@ static int prepare(struct candidate *candidate, struct err *e)
                 break;
         }
         if (!candidate->request || spec_is_privileged(&candidate->spec))
-                return 0;
+                return standalone_privileged_check(&candidate->spec, e);
         return err_set(e, -EINVAL,
                        "the container asks for a GPU (%.80s), but its annotations do not say which "
                        "container of which pod it is; containerd does since 1.6",

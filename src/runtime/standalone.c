@@ -52,7 +52,7 @@ static void environ_return(char **list)
 }
 
 /* With the container's environment in place of ours. A list of none beside a GPU that came another way (by CDI,
- * as a device, by another list) would leave that GPU without the limit. */
+ * as a device, by another list, by privilege) would leave that GPU without the limit. */
 static int limits_are_wanted(const struct share_copy *limits, const char *request, struct err *e)
 {
         char name[64];
@@ -79,6 +79,8 @@ int standalone_is_wanted(struct spec *spec, const char *request, struct err *e)
         if (!lent)
                 return err_set(e, -ENOMEM, "out of memory");
         int r = limits_environment_read(&limits, &names, e);
+        if (!request && spec_is_privileged(spec))
+                request = "it is privileged";
         if (r == 0)
                 r = limits_are_wanted(&limits, request, e);
         environ_return(lent);
@@ -86,6 +88,25 @@ int standalone_is_wanted(struct spec *spec, const char *request, struct err *e)
                 variable_unknown_text(&names, text);
                 str_appendf(&spec->left_out, "%s\n", text);
         }
+        return r;
+}
+
+int standalone_privileged_check(const struct spec *spec, struct err *e)
+{
+        struct share_copy limits = { 0 };
+        struct variable_names names;
+
+        if (!spec_is_privileged(spec))
+                return 0;
+        char **lent = environ_lend(spec);
+        if (!lent)
+                return err_set(e, -ENOMEM, "out of memory");
+        int r = limits_environment_read(&limits, &names, e);
+        if (r == 0 && limits_environment_is_set(&limits))
+                r = err_set(e, -EINVAL,
+                            "the container has a limit and every GPU of the machine (it is "
+                            "privileged), but no share that would hold it to the limit");
+        environ_return(lent);
         return r;
 }
 

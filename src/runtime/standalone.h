@@ -25,6 +25,10 @@ struct standalone {
  * is noted in spec->left_out. */
 int standalone_is_wanted(struct spec *spec, const char *request, struct err *e);
 
+/* For a container that gets no share. -EINVAL: it is privileged, so that nobody keeps it from the GPUs, and its
+ * environment sets a limit, or something that means nothing. */
+int standalone_privileged_check(const struct spec *spec, struct err *e);
+
 /* Makes share and region in the folder. The result points into itself and into the options. */
 int standalone_make(const struct spec *spec, const struct runtime_options *options,
                     const char *folder, const char *name, struct standalone *ret_standalone,

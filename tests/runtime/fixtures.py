@@ -190,6 +190,11 @@ class Fixtures:
         return done
 
 
+def privileged(config, _):
+    """As engines write it; its own root keeps the devices that it has."""
+    config["linux"]["resources"]["devices"].append({"allow": True, "access": "rwm"})
+
+
 def pod(uid, container="main", **more):
     """The annotations of containerd's CRI."""
     prefix = "io.kubernetes.cri."

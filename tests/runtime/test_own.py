@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from cli_case import BURN, VGPU, main
-from fixtures import DRIVER, OUT_OF_MEMORY, RUNTIME, FixturesCase, ask, image_add, output, pod
+from fixtures import DRIVER, OUT_OF_MEMORY, RUNTIME, FixturesCase, ask, image_add, output, pod, privileged
 
 SEE = "printf '%s\\n' \"$NVIDIA_VISIBLE_DEVICES\"; "
 
@@ -67,16 +67,16 @@ class Own(FixturesCase):
             f"MANAGER_VISIBLE_DEVICE_0={self.fixtures.uuids[1]}", "VGPU_MEMORY_0=100m"))
         self.assertEqual(done.stdout, f"0\n100 100\n{self.fixtures.uuids[1]}\n", done.stderr)
 
-        done = self.lab.run(ask("info", "uuid"), env=("NVIDIA_VISIBLE_DEVICES=all", f"MANAGER_VISIBLE_DEVICE_0={self.lab.uuids[1]}",
+        done = self.fixtures.run(ask("info", "uuid"), env=("NVIDIA_VISIBLE_DEVICES=all", f"MANAGER_VISIBLE_DEVICE_0={self.fixtures.uuids[1]}",
                                                       "VGPU_MEMORY_0=100m"))
-        self.assertEqual(done.stdout, f"0\n100 100\n{self.lab.uuids[1]}\n", done.stderr)
-        done = self.lab.run(SEE, env=("VGPU_DEVICES=", f"GPU_DEVICES_UUID={self.lab.uuids[1]}", "VGPU_MEMORY_LIMIT_0=1g"))
-        self.assertEqual(done.stdout, self.lab.uuids[1] + "\n", done.stderr)
+        self.assertEqual(done.stdout, f"0\n100 100\n{self.fixtures.uuids[1]}\n", done.stderr)
+        done = self.fixtures.run(SEE, env=("VGPU_DEVICES=", f"GPU_DEVICES_UUID={self.fixtures.uuids[1]}", "VGPU_MEMORY_LIMIT_0=1g"))
+        self.assertEqual(done.stdout, self.fixtures.uuids[1] + "\n", done.stderr)
 
     def test_lists_that_are_none_start_nothing(self):
         for env in (("MANAGER_VISIBLE_DEVICE_0=1",), ("VGPU_DEVICES_0=all",), ("VGPU_DEVICES=1:0",), ("VGPU_DEVICES=all,1",),
                     ("VGPU_DEVICES=all", "GPU_DEVICES_UUID=" + ABSENT), ("VGPU_DEVICES=1\n",)):
-            done = self.lab.run("echo started", env=("VGPU_MEMORY_LIMIT_0=1g", *env))
+            done = self.fixtures.run("echo started", env=("VGPU_MEMORY_LIMIT_0=1g", *env))
             self.assertEqual((done.stdout, done.returncode != 0), ("", True), (env, done.stderr))
 
     def test_names_of_others_pass(self):
@@ -152,6 +152,7 @@ class Own(FixturesCase):
             config.setdefault("annotations", {})["cdi.k8s.io/x"] = "nvidia.com/gpu=all"
         for change, env in ((device, ("NVIDIA_VISIBLE_DEVICES=void",)), (device, ("NVIDIA_VISIBLE_DEVICES=none",)),
                             (annotate, ("NVIDIA_VISIBLE_DEVICES=void",)),
+                            (privileged, ("NVIDIA_VISIBLE_DEVICES=void",)),
                             (None, ("VGPU_DEVICES=none", "NVIDIA_VISIBLE_DEVICES=all"))):
             done = self.fixtures.run("echo started", env=("VGPU_MEMORY_LIMIT=1g", *env), change=change)
             self.assertEqual(done.stdout, "", env)

@@ -15,7 +15,7 @@ import time
 import grpc
 
 from cli_case import main
-from fixtures import OUT_OF_MEMORY, FixturesCase, ask, pod
+from fixtures import OUT_OF_MEMORY, FixturesCase, ask, pod, privileged
 
 SHOW = "cat /proc/self/environ | busybox tr '\\0' '\\n'; ls /etc/vgpu 2>&1; ls /dev"
 
@@ -156,6 +156,22 @@ class Pod(FixturesCase):
         self.assertEqual([rule["major"] for rule in done.config["linux"]["resources"]["devices"] if "major" in rule], [1])
         self.assertIn("the device '/dev/x0' is left out", "".join(entry["msg"] for entry in self.logged()))
 
+    def test_a_privileged_container_without_a_share_has_no_limit(self):
+        """It has every GPU, and nothing would hold it: a limit, or what was meant to be one, must not be lost."""
+        nameless = {key: value for key, value in pod("nobody").items() if not key.endswith("-name")}
+        for notes in (pod("nobody"), nameless):
+            for env in (("VGPU_MEMORY_LIMIT=1g",), ("VGPU_CORES=30", "NVIDIA_VISIBLE_DEVICES=all"), ("VGPU_CORE=30",)):
+                done = self.fixtures.run("echo started", annotations=notes, env=env, change=privileged)
+                self.assertEqual((done.stdout, done.returncode != 0), ("", True), (notes, env))
+                self.assertRegex(done.stderr, "has a limit and every GPU of the machine|did you mean 'VGPU_CORES'", env)
+            for env in ((), ("NVIDIA_VISIBLE_DEVICES=all",), ("VGPU_MEMORY_LIMIT=0",), ("GPU_MEMORY=1",)):
+                done = self.fixtures.run("echo started", annotations=notes, env=env, change=privileged)
+                self.assertEqual(done.stdout, "started\n", (notes, env, done.stderr))
+        done = self.fixtures.run("echo started", annotations=pod("nobody"), env=("VGPU_MEMORY_LIMIT=1g",))
+        self.assertEqual(done.stdout, "started\n", done.stderr)
+        done = self.fixtures.run(ask("info"), annotations=pod(self.share(80)), env=("VGPU_MEMORY_LIMIT=1g",), change=privileged)
+        self.assertEqual(done.stdout, "0\n80 80\n", done.stderr)
+
     def test_who_was_promised_a_gpu_does_not_start_without(self):
         done = self.fixtures.run("id", annotations=pod("nobody", **{"vgpu.io/requested": "nvidia.com/vgpu"}))
         self.refused(done, "'main'", "'pod-nobody'", "has no share")
@@ -273,6 +289,11 @@ class Down(FixturesCase):
     def test_a_plain_container_does_not_wait(self):
         done = self.fixtures.run("echo plain", annotations=pod("any"))
         self.assertEqual(done.stdout, "plain\n", done.stderr)
+
+    def test_a_privileged_container_with_a_limit_does_not_start(self):
+        done = self.fixtures.run("echo started", annotations=pod("any"), env=("VGPU_MEMORY_LIMIT=1g",), change=privileged)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("has a limit and every GPU of the machine", done.stderr)
 
     def test_an_agent_that_hangs_holds_a_plain_container_a_second_at_most(self):
         with socket.socket(socket.AF_UNIX) as hung:
