@@ -15,6 +15,7 @@
 #include "device_list.h"
 #include "scope.h"
 #include "setting.h"
+#include "setting_rival.h"
 #include "str.h"
 
 static int memory_read(int device, struct share_device *row, struct err *e)
@@ -140,6 +141,13 @@ static void uuids_read(uint64_t numbers, struct share_copy *copy)
         }
 }
 
+static int numbered_read(int device, struct share_device *row, struct err *rivals, struct err *e)
+{
+        const int r = device_read(device, row, e);
+
+        return r < 0 ? r : setting_rival_check(device, rivals, e);
+}
+
 int limits_environment_read(struct share_copy *ret_copy, struct variable_names *ret_names,
                             struct err *e)
 {
@@ -149,13 +157,15 @@ int limits_environment_read(struct share_copy *ret_copy, struct variable_names *
 
         if (r == 0)
                 r = device_read(-1, &plain, e);
+        if (r >= 0)
+                r = setting_rival_check(-1, &ret_names->rivals, e);
         /* Most programs name no device by number, and to ask for every name of every device takes a
          * millisecond. */
         const uint64_t numbers = r < 0 ? 0 : ret_names->numbers;
         ret_copy->device_count = SHARE_DEVICES;
         for (int i = 0; i < SHARE_DEVICES && r >= 0; i++)
                 if (numbers >> i & 1)
-                        r = device_read(i, &ret_copy->devices[i], e);
+                        r = numbered_read(i, &ret_copy->devices[i], &ret_names->rivals, e);
                 else
                         ret_copy->devices[i] = plain;
         uuids_read(numbers, ret_copy);

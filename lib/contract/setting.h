@@ -62,6 +62,9 @@ char *const *setting_variables(void);
 /* What it means. 1: it is set; 0: it is not; -EINVAL: it means nothing, and the sentence has the
  * variable and what would be right. */
 int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e);
+/* What this text of this variable means. */
+int setting_text_read(enum setting setting, const char *name, const char *text,
+                      struct setting_value *ret_value, struct err *e);
 
 /* Is this variable of an environment, "NAME" or "NAME=value", one of the setting's, with a device's
  * number or without? */

@@ -199,16 +199,12 @@ static parse_fn *const setting_parse[SETTING_COUNT] = {
         [SETTING_CONTAINER_NAME] = text_parse,
 };
 
-int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e)
+int setting_text_read(enum setting setting, const char *name, const char *text,
+                      struct setting_value *ret_value, struct err *e)
 {
         struct setting_value value = { 0 };
         struct err why = { 0 };
-        char name[64];
-        const char *text = setting_get(setting, device, name);
 
-        /* A log level is never worth an error. */
-        if (!text || (!*text && setting == SETTING_LOG))
-                return 0;
         if (!*text && setting_parse[setting] != text_parse)
                 return err_set(e, -EINVAL, "%s is set and has no value; give it one, or unset it",
                                name);
@@ -216,4 +212,12 @@ int setting_read(enum setting setting, int device, struct setting_value *ret_val
                 return err_set(e, -EINVAL, "%s: %.190s", name, why.text);
         *ret_value = value;
         return 1;
+}
+
+int setting_read(enum setting setting, int device, struct setting_value *ret_value, struct err *e)
+{
+        char name[64];
+        const char *text = setting_get(setting, device, name);
+
+        return text ? setting_text_read(setting, name, text, ret_value, e) : 0;
 }

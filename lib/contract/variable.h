@@ -24,6 +24,8 @@ struct variable_names {
         unsigned unknown;                  /* variables nobody reads */
         char unknown_first[VARIABLE_NAME]; /* and one of them */
         char unknown_meant[VARIABLE_NAME];
+        struct err
+                rivals; /* two names of one setting that differ (setting_rival.h); no text: none do */
 };
 
 /* -EINVAL: a name is close to a limit's and nobody reads it, or its number is beyond all GPUs. The sentence

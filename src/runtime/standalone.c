@@ -88,6 +88,8 @@ int standalone_is_wanted(struct spec *spec, const char *request, struct err *e)
                 variable_unknown_text(&names, text);
                 str_appendf(&spec->left_out, "%s\n", text);
         }
+        if (r >= 0 && names.rivals.text[0])
+                str_appendf(&spec->left_out, "%s\n", names.rivals.text);
         return r;
 }
 

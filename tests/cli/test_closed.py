@@ -49,6 +49,14 @@ class Closed(ShareCase):
             done = self.run_with("--sim=t4-16gb:2", "--", "echo", "started", VGPU_MEMORY_0="1g", **variables)
             self.refuses(done, 125, list(variables)[-1])
 
+    def test_two_names_of_one_limit(self):
+        done = self.run_with("--sim=t4-16gb", "--", "echo", "started", VGPU_CORES="0", CUDA_CORE_LIMIT="30")
+        self.refuses(done, 125, "VGPU_CORES is 0 (no limit), and CUDA_CORE_LIMIT is '30'")
+        done = self.run_with("--sim=t4-16gb", "--", "echo", "started", VGPU_PRIORITY="1", CUDA_TASK_PRIORITY="0")
+        self.assertEqual((done.stdout, done.stderr),
+                         ("started\n", "vgpu: warning: VGPU_PRIORITY is '1', and CUDA_TASK_PRIORITY is '0': "
+                          "VGPU_PRIORITY counts\n"))
+
     def test_other_names_are_warned_of_or_left_alone(self):
         done = self.run_with("--sim=t4-16gb", "--", "echo", "started", VGPU_SIM_LBI="/x",
                              VGPU_CORES_SERVICE_HOST="10.0.0.1", VGPU_MEMORY_PORT_443_TCP="tcp://10.0.0.1:443",

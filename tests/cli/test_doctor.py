@@ -89,6 +89,14 @@ class Doctor(Case):
             self.says("environment", f"{name} is '{value}'", VGPU_SIM=self.machine, VGPU_CORES_0="30", **{name: value})
         self.assertEqual(self.doctor(VGPU_SIM=self.machine, NVIDIA_VISIBLE_DEVICES="0:1", VGPU_CORES="30"), {})
 
+    def test_two_names_of_one_limit(self):
+        self.says("environment", "VGPU_MEMORY_LIMIT is 0 (no limit), and CUDA_MEM_LIMIT is '1g'",
+                  VGPU_MEMORY_LIMIT="0", CUDA_MEM_LIMIT="1g")
+        environment = {"VGPU_MEMORY_LIMIT": "1g", "CUDA_MEM_LIMIT": "2g"}
+        self.assertEqual(self.doctor(**environment), {})
+        self.assertIn("VGPU_MEMORY_LIMIT is '1g', and CUDA_MEM_LIMIT is '2g': VGPU_MEMORY_LIMIT counts",
+                      vgpu("doctor", environment=environment).stdout)
+
     def test_a_bad_log_level_is_only_noted(self):
         self.assertEqual(self.doctor(LOGGER_LEVEL="9"), {})
         done = vgpu("doctor", environment={"LOGGER_LEVEL": "9"})

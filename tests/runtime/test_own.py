@@ -164,6 +164,15 @@ class Own(FixturesCase):
         self.assertEqual(self.fixtures.call("--log", str(log), "run", "-b", bundle, name).stdout, "plain\n")
         self.assertIn("unknown variable 'VGPU_FOO'", log.read_text(encoding="utf-8"))
 
+    def test_two_names_of_one_limit(self):
+        done = self.lab.run("echo started", env=("CUDA_MEM_LIMIT=1g", "VGPU_MEMORY_LIMIT=0"))
+        self.assertEqual(done.stdout, "")
+        self.assertIn("VGPU_MEMORY_LIMIT is 0 (no limit), and CUDA_MEM_LIMIT is '1g'", done.stderr)
+        open(self.lab.log, "w", encoding="utf-8").close()
+        done = self.lab.run(ask("info"), env=("CUDA_MEM_LIMIT=1g", "VGPU_MEMORY_LIMIT=100m"))
+        self.assertIn("0\n100 100\n", done.stdout, done.stderr)
+        self.assertIn("VGPU_MEMORY_LIMIT counts", "".join(entry["msg"] for entry in self.logged()))
+
     def test_numbers_of_gpus_have_no_gap(self):
         done = self.fixtures.run("echo started", env=(
             f"MANAGER_VISIBLE_DEVICE_1={self.fixtures.uuids[0]}", "CUDA_MEM_LIMIT_1=1g"))

@@ -90,8 +90,10 @@ static bool limits_are_right(struct doctor *doctor, bool is_told)
                                    e.text);
                 return false;
         }
+        if (names.rivals.text[0])
+                doctor_say(doctor, VERDICT_NOTE, NULL, "%s", names.rivals.text);
         if (!names.numbers || numbers_check(&limits, &e) == 0)
-                return true;
+                return !names.rivals.text[0];
         doctor_say(doctor, VERDICT_WRONG,
                    "change the number or the list of devices: libvgpu.so refuses all GPUs now",
                    "%s", e.text);

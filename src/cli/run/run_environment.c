@@ -19,6 +19,8 @@ void run_environment_warn(const struct run_environment *environment)
 {
         char text[VARIABLE_TEXT];
 
+        if (environment->names.rivals.text[0])
+                complain(0, "warning: %s", environment->names.rivals.text);
         if (!environment->names.unknown)
                 return;
         variable_unknown_text(&environment->names, text);

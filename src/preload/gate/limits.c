@@ -77,6 +77,8 @@ static int environment_start(struct err *e)
                 variable_unknown_text(&names, text);
                 log_warn("%s", text);
         }
+        if (r == 0 && names.rivals.text[0])
+                log_warn("%s", names.rivals.text);
         return r;
 }
 

@@ -286,6 +286,24 @@ SIM_TEST(the_short_name_is_a_limit_too)
         CHECK(strstr(said, "VGPU_MEMORY_0"));
 }
 
+SIM_TEST(two_names_of_one_limit_lose_it_to_no_zero)
+{
+        guest_machine(2);
+        closed("VGPU_MEMORY_LIMIT=0|CUDA_MEM_LIMIT=1g",
+               "VGPU_MEMORY_LIMIT is 0 (no limit), and CUDA_MEM_LIMIT is '1g': unset one of them");
+        closed("VGPU_MEMORY_LIMIT=0|VGPU_MEMORY=1g", "and VGPU_MEMORY is '1g'");
+        closed("CUDA_CORE_LIMIT_1=0|CUDA_DEVICE_SM_LIMIT_1=30", "and CUDA_DEVICE_SM_LIMIT_1 is");
+        closed("VGPU_MEMORY_LIMIT=100m|CUDA_MEM_LIMIT=lots", "CUDA_MEM_LIMIT: 'lots'");
+        CHECK_EQ(attempt("CUDA_MEM_LIMIT=1g|VGPU_MEMORY_LIMIT=100m", held_to_100), 0);
+        CHECK(strstr(said, "warn vgpu: VGPU_MEMORY_LIMIT is '100m', and CUDA_MEM_LIMIT is '1g': "
+                           "VGPU_MEMORY_LIMIT counts"));
+        CHECK_EQ(attempt("CUDA_MEM_LIMIT=0|VGPU_MEMORY_LIMIT=100m", held_to_100), 0);
+        /* The same in other words, and a number that beats none. */
+        open_silently(
+                "VGPU_MEMORY_LIMIT=100m|CUDA_MEM_LIMIT=102400k|VGPU_CORES=0|CUDA_CORE_LIMIT=0");
+        open_silently("VGPU_MEMORY_LIMIT=100m|CUDA_MEM_LIMIT_0=0|CUDA_MEM_LIMIT_1=1g");
+}
+
 /* A list with a GPU that is cut means its MIG devices. */
 SIM_TEST(a_limit_on_a_gpu_holds_its_mig_devices)
 {
@@ -372,6 +390,7 @@ int main(void)
                 CASE(a_list_counts_behind_an_empty_one_and_not_beside_all),
                 CASE(what_limits_nothing_or_a_hidden_gpu_is_fine), CASE(misspelt_limits_give_none),
                 CASE(names_of_others_are_theirs), CASE(the_short_name_is_a_limit_too),
+                CASE(two_names_of_one_limit_lose_it_to_no_zero),
                 CASE(a_limit_on_a_gpu_holds_its_mig_devices), CASE(the_folder_of_a_region_is_made),
                 CASE(a_region_that_cannot_be_made_is_elsewhere_and_holds),
                 CASE(a_limit_beyond_the_gpu_is_warned_of));
