@@ -9,11 +9,11 @@ ninja = ninja -C $(1) $(if $(V),-v,$(if $(MAKE_TERMOUT),,--quiet))
 demo: needs = demo
 test: needs = test
 # A warning is an error with WERROR=1 alone: a compiler that is newer than we are finds more of them.
-options = -Dlibdir=lib -Dwerror=$(if $(filter-out 0 no false,$(WERROR)),true,false)
+options = -Dwerror=$(if $(filter-out 0 no false,$(WERROR)),true,false)
 # A folder that was made with other options, or for the demo alone, is brought up to date.
 same = [ "$$(cat $(BUILD)/options 2>&1)" = "$(options)" ]
 configure = $(call setup,$(BUILD),$(1) $(options)) && echo "$(options)" >$(BUILD)/options
-setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
+setup = tools/setup $(needs) && mkdir -p $(1) && { meson setup $(1) -Dlibdir=lib $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log; exit 1; }; }
 
 # Of ARCHES, those that are not this machine's own.
 others = $(filter-out $(shell uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/'),$(ARCHES))

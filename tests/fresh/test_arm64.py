@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/arm64-namespace where arm64 programs cannot run: one sentence says why, and nothing is run."""
+"""tools/arm64: its cross file changes no layout. tools/arm64-namespace where arm64 programs cannot run: one sentence
+says why, and nothing is run."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +14,27 @@ import unit_tap
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NAMESPACE = ["unshare", "--user", "--map-root-user"]
+
+
+class Cross(unittest.TestCase):
+    def test_libraries_are_where_packages_expect_them(self):
+        """What a cross file says of meson's own options beats a project's defaults."""
+        with tempfile.TemporaryDirectory(prefix="vgpu-arm64-") as folder:
+            build = os.path.join(folder, "build")
+            with open(os.path.join(folder, "meson.build"), "w", encoding="ascii") as file:
+                file.write("project('x', default_options : ['libdir=lib'])\n")
+            subprocess.run([os.path.join(TOP, "tools", "arm64"), "cross", folder], check=True)
+            subprocess.run(["meson", "setup", "--cross-file", f"{folder}/cross.ini", build, folder], check=True,
+                           capture_output=True)
+            shown = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", build], check=True,
+                                              capture_output=True, text=True).stdout)
+        self.assertEqual([option["value"] for option in shown if option["name"] == "libdir"], ["lib"])
+
+    def test_every_build_of_the_makefile_has_one_layout(self):
+        with open(os.path.join(TOP, "Makefile"), encoding="utf-8") as file:
+            setups = [line for line in file if "meson setup" in line]
+        self.assertTrue(setups)
+        self.assertEqual([line for line in setups if "-Dlibdir=lib" not in line], [])
 
 
 class Refusal(unittest.TestCase):
