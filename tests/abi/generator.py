@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import generate
+import strict
 from tap import Tap
 
 TABLE = """
@@ -133,7 +134,7 @@ def check_compiles(tap, folder, made):
         (folder / name).write_text(made[view] + "\n", encoding="utf-8")
     source = pathlib.Path(generate.__file__).parent.parent / "sim"
     run = subprocess.run(
-        ["cc", "-std=gnu17", "-Wall", "-Wextra", *(["-Werror"] if os.environ.get("WERROR") else []),
+        ["cc", "-std=gnu17", "-Wall", "-Wextra", *strict.flags(),
          "-Wmissing-prototypes", "-fsyntax-only",
          f"-I{folder}", f"-I{source / 'entry'}", f"-I{source / 'cuda' / 'core'}",
          *(str(folder / n) for n in names.values() if n.endswith(".c"))],

@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """headers SOURCE BUILD: every header compiles alone, has a name of its own, and says what it is for."""
 
-import os
 import pathlib
 import re
 import subprocess
 import sys
 
+import strict
 from tap import Tap
 
 FOLDERS = ("api", "lib", "sim", "src")
-# A warning is an error where it is one for the build.
-STRICT = ["-Werror"] if os.environ.get("WERROR") else []
 # #define EACH(...) for (…
 LOOP = re.compile(r"^#define (\w+)\([^)]*\)(?:\s|\\)*(?:for|while) \(", re.M)
-FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", *STRICT, "-fsyntax-only", "-xc"]
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", *strict.flags(), "-fsyntax-only", "-xc"]
+
+
+def differing(source):
+    """Values of WERROR that mean something else to make than to tests."""
+    def shown(value):
+        return subprocess.run(["make", "-C", source, "--no-print-directory", f"WERROR={value}",
+                               "--eval", "show-options: ; @echo $(options)", "show-options"],
+                              capture_output=True, text=True, check=True).stdout
+    return [f"'{value}'" for value in ("", "0", "no", "false", "1", "yes", "0 1", " no ")
+            if ("-Dwerror=true" in shown(value)) != bool(strict.flags({"WERROR": value}))]
 
 
 def main(source, build):
@@ -51,6 +59,7 @@ def main(source, build):
     layout = re.search(r"^ForEachMacros: \[(.*)\]$", (source / ".clang-format").read_text(encoding="utf-8"), re.M)
     tap.check("the layout knows each macro that is a loop",
               sorted(loops - set(layout[1].split(", "))) if loops and layout else "no loops or no ForEachMacros found")
+    tap.check("WERROR means the same to make and to tests", differing(source))
     tap.done()
 
 

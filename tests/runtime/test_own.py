@@ -165,11 +165,11 @@ class Own(FixturesCase):
         self.assertIn("unknown variable 'VGPU_FOO'", log.read_text(encoding="utf-8"))
 
     def test_two_names_of_one_limit(self):
-        done = self.lab.run("echo started", env=("CUDA_MEM_LIMIT=1g", "VGPU_MEMORY_LIMIT=0"))
+        done = self.fixtures.run("echo started", env=("CUDA_MEM_LIMIT=1g", "VGPU_MEMORY_LIMIT=0"))
         self.assertEqual(done.stdout, "")
         self.assertIn("VGPU_MEMORY_LIMIT is 0 (no limit), and CUDA_MEM_LIMIT is '1g'", done.stderr)
-        open(self.lab.log, "w", encoding="utf-8").close()
-        done = self.lab.run(ask("info"), env=("CUDA_MEM_LIMIT=1g", "VGPU_MEMORY_LIMIT=100m"))
+        open(self.fixtures.log, "w", encoding="utf-8").close()
+        done = self.fixtures.run(ask("info"), env=("CUDA_MEM_LIMIT=1g", "VGPU_MEMORY_LIMIT=100m"))
         self.assertIn("0\n100 100\n", done.stdout, done.stderr)
         self.assertIn("VGPU_MEMORY_LIMIT counts", "".join(entry["msg"] for entry in self.logged()))
 
