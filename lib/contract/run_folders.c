@@ -19,8 +19,7 @@
 
 enum { ENTRIES_MOST = 1 << 16 }; /* of one folder that everybody may fill */
 
-/* A folder of the user's own, that nobody else can write to. */
-static int folder_open(int above, const char *name, uid_t user)
+int run_folder_open_of(int above, const char *name, uid_t user)
 {
         autoclose int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         struct stat status;
@@ -60,9 +59,9 @@ static int entry_open(int above, const char *name, uid_t *ret_user)
                 return -ENOENT;
         *ret_user = (uid_t)user;
         if (is_prefixed)
-                return folder_open(above, name, (uid_t)user);
-        autoclose int home = folder_open(above, name, (uid_t)user);
-        return home < 0 ? home : folder_open(home, "vgpu", (uid_t)user);
+                return run_folder_open_of(above, name, (uid_t)user);
+        autoclose int home = run_folder_open_of(above, name, (uid_t)user);
+        return home < 0 ? home : run_folder_open_of(home, "vgpu", (uid_t)user);
 }
 
 static void root_walk(const char *root, void (*visit)(void *owner, const struct run_folder *folder),
@@ -117,7 +116,7 @@ void run_folder_shares(const struct run_folder *folder,
                 if (!name_is_right(entry->d_name))
                         continue;
                 i++;
-                autoclose int own = folder_open(folder->folder, entry->d_name, folder->user);
+                autoclose int own = run_folder_open_of(folder->folder, entry->d_name, folder->user);
                 if (own < 0)
                         continue;
                 share.folder = own;

@@ -37,6 +37,10 @@ struct user_share {
         int folder;    /* this share's: the files share, region, grant and want are in it */
 };
 
+/* Opens a folder that is the user's own and that nobody else can write to; -EPERM: it is another one. A link
+ * is not followed. */
+int run_folder_open_of(int above, const char *name, uid_t user);
+
 /* Calls it for each folder of a user's shares. The descriptor is the enumeration's: who wants to keep it
  * duplicates it. */
 void run_folders_each(void (*visit)(void *owner, const struct run_folder *folder), void *owner);

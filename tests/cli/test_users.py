@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -145,6 +146,48 @@ class Users(Case):
         for machine in filter(lambda name: name.endswith(".machine"), os.listdir(f"{self.users}/{ALICE}")):
             os.truncate(f"{self.users}/{ALICE}/{machine}", 8192)
         self.assertIn(self.vgpu("ps").returncode, (0, 1))
+
+    def end(self, program, folder):
+        program.kill()
+        program.wait()
+        self.assertTrue(wait_until(lambda: not os.path.exists(folder)))
+
+    def test_a_folder_in_roots_name_that_a_user_made_is_none_of_roots(self):
+        program = self.run_as(ALICE, "--sim=t4-16gb", "--memory", "1g", "--name", "train")
+        self.assertTrue(wait_until(self.shares))
+        train = f"{self.users}/{ALICE}/vgpu/train"
+        evil = f"{self.runtime}/vgpu/train"
+        os.makedirs(evil)
+        shutil.copy(f"{train}/share", evil)
+        for path in (f"{self.runtime}/vgpu", evil, f"{evil}/share"):
+            os.chown(path, ALICE, ALICE)
+        self.assertEqual([share["user"] for share in self.listed()["shares"] if share["name"] == "train"], [str(ALICE)])
+        done = self.vgpu("set", "train", "--memory", "3g")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.shares()[(str(ALICE), "train")]["gpus"][0]["limit_bytes"], 3072 * MIB)
+        # What the share names there is not opened either.
+        self.end(program, train)
+        os.makedirs(train)
+        with open(f"{train}/region", "wb"):
+            pass
+        for words in (("ps",), ("top", "--once", "--interval", "0.1"), ("doctor",), ("set", "train", "--memory", "2g"),
+                      ("completion", "shares")):
+            done = self.vgpu(*words)
+            self.assertIn(done.returncode, (0, 1))
+            self.assertNotIn("train\n", done.stdout)
+        self.assertEqual(os.path.getsize(f"{train}/region"), 0)
+
+    def test_a_users_runtime_folder_that_root_kept_is_that_users(self):
+        self.run_as(ALICE, "--sim=t4-16gb", "--memory", "1g", "--name", "train")
+        self.assertTrue(wait_until(self.shares))
+        self.environment["XDG_RUNTIME_DIR"] = f"{self.users}/{ALICE}"
+        self.assertEqual([share["user"] for share in self.listed()["shares"] if share["name"] == "train"], [str(ALICE)])
+        self.assertEqual(self.vgpu("set", "train", "--memory", "3g").returncode, 0)
+        self.assertEqual(self.shares()[(str(ALICE), "train")]["gpus"][0]["limit_bytes"], 3072 * MIB)
+        # Root's own go where no user can replace them.
+        done = self.vgpu("run", "--sim=t4-16gb", "--", "sh", "-c", "echo $VGPU_SIM")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(done.stdout.startswith(self.users), done.stdout)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,22 @@
 /* The folders for what `vgpu run` makes, and what lies next to this program. */
 #include "paths.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nearby.h"
+
+/* `su` and `sudo -E` keep another user's XDG_RUNTIME_DIR: what root makes there, that user could replace. Of
+ * a folder for everybody, each has its own part. */
+static bool is_ours(const char *folder)
+{
+        struct stat st;
+
+        return stat(folder, &st) == 0 &&
+               (st.st_uid == geteuid() || st.st_uid == 0 || (st.st_mode & S_ISVTX));
+}
 
 size_t paths_run_folders(const char *ret_folders[PATHS_FOLDERS])
 {
@@ -14,7 +26,7 @@ size_t paths_run_folders(const char *ret_folders[PATHS_FOLDERS])
         size_t count = 0;
 
         for (size_t i = 0; i < PATHS_FOLDERS; i++)
-                if (candidates[i] && candidates[i][0] == '/' &&
+                if (candidates[i] && candidates[i][0] == '/' && is_ours(candidates[i]) &&
                     access(candidates[i], W_OK | X_OK) == 0)
                         ret_folders[count++] = candidates[i];
         return count;

@@ -8,8 +8,8 @@
 
 enum { PATHS_FOLDERS = 3 };
 
-/* The folders for shares and machines of `vgpu run`, best first; those that cannot be written are left out.
- * Returns how many. */
+/* The folders for shares and machines of `vgpu run`, best first; those that cannot be written are left out,
+ * and a runtime folder of another user than this one and root. Returns how many. */
 size_t paths_run_folders(const char *ret_folders[PATHS_FOLDERS]);
 
 /* The folder with the simulated libcuda.so.1: VGPU_SIM_LIB, else next to this program. NULL: there is

@@ -20,6 +20,7 @@
 #include "paths.h"
 #include "run_folder.h"
 #include "scope.h"
+#include "share_query.h"
 #include "term.h"
 
 enum { JSON };
@@ -161,17 +162,15 @@ static void check_space(struct doctor *doctor)
 /* False: it was said what is wrong with it. */
 static bool share_is_valid(struct doctor *doctor, const char *path)
 {
-        struct region region = { 0 };
-        struct share share = { 0 };
+        static struct share_query query; /* 17 KiB and more */
         struct err e = { 0 };
         char fix[SHARE_TEXT + 64];
 
-        if (share_open(path, false, &share, &e) == 0) {
-                if (run_folder_region(share_current(&share), &region, &e) == 0)
-                        run_folder_check(share_current(&share), &region, &e);
-                region_close(&region);
+        if (share_query_open(path, &query, &e)) {
+                if (query.region)
+                        run_folder_check(&query.copy, query.region, &e);
+                share_query_close(&query);
         }
-        share_close(&share);
         if (!e.text[0])
                 return true;
         snprintf(fix, sizeof fix, "end its programs, then rm -r '%.*s'",

@@ -9,6 +9,7 @@
 #include "arg_parser.h"
 #include "command.h"
 #include "node_shares.h"
+#include "region_view.h"
 #include "run_folder.h"
 #include "scope.h"
 #include "set_limits.h"
@@ -66,17 +67,18 @@ static int limits_set(const char *path, const struct set_request *request, struc
 
         if (r < 0)
                 return r;
-        memcpy(&copy, share_current(&share), sizeof copy);
-        r = set_limits_put(request, &copy, e);
+        r = share_read(&share, &copy, e);
+        if (r == 0)
+                r = set_limits_put(request, &copy, e);
         if (r == 0)
                 r = share_update(&share, &copy, e);
         if (r == 0) {
                 arbiter_process_ring(
                         path); /* others may have time slices to share now, or none any more */
-                const bool is_open = run_folder_region(&copy, &region, NULL) == 0;
+                const bool is_open = run_folder_region(path, &region, NULL) == 0;
 
                 set_limits_show(request, &copy, is_open ? &region : NULL);
-                region_close(&region);
+                region_view_close(&region);
         }
         share_close(&share);
         return r;

@@ -15,7 +15,6 @@
 #include "futex.h"
 #include "gpu_page.h"
 #include "run_folder.h"
-#include "share.h"
 #include "vec.h"
 
 struct candidate {
@@ -66,14 +65,11 @@ static void *alarm_run(void *argument)
 static int candidate_open(const char *share_path, struct candidate *candidate)
 {
         char path[SHARE_TEXT];
-        struct share share;
         pthread_t thread;
 
-        if (candidate_lock_open(share_path, candidate) < 0 ||
-            share_open(share_path, false, &share, NULL) < 0)
+        if (candidate_lock_open(share_path, candidate) < 0)
                 return -1;
-        gpu_page_want_path(share_current(&share)->region, path);
-        share_close(&share);
+        gpu_page_want_path(share_path, path); /* all lie in one folder */
         if (gpu_want_map(path, &candidate->wants, NULL) < 0)
                 return -1;
         return pthread_create(&thread, NULL, alarm_run, candidate) ? -1 : 0;

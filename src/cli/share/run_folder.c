@@ -18,6 +18,8 @@
 #include "paths.h"
 #include "quantity.h"
 #include "region_check.h"
+#include "region_view.h"
+#include "run_folders.h"
 #include "scope.h"
 #include "share_compute.h"
 #include "share_memory.h"
@@ -72,14 +74,12 @@ static int root_lock(const char *root, bool is_to_be_made)
 
                 if (is_to_be_made && mkdir(root, 0700) < 0 && errno != EEXIST)
                         return -errno;
-                autoclose int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                if (fd < 0 && errno == ENOENT && is_to_be_made)
+                autoclose int fd = run_folder_open_of(AT_FDCWD, root, geteuid());
+                if (fd == -ENOENT && is_to_be_made)
                         continue;
                 if (fd < 0)
-                        return -errno;
-                if (fstat(fd, &held) < 0 || held.st_uid != geteuid() || (held.st_mode & 022))
-                        return -EPERM;
-                if (flock(fd, LOCK_EX) < 0)
+                        return fd;
+                if (fstat(fd, &held) < 0 || flock(fd, LOCK_EX) < 0)
                         return -errno;
                 /* Removed while we waited? */
                 if (stat(root, &named) == 0 && named.st_ino == held.st_ino &&
@@ -119,12 +119,12 @@ static bool region_is_used(const char *region_path)
         struct region region;
         bool is_used = false;
 
-        if (access(region_path, F_OK) < 0 || region_open(region_path, 1, &region, NULL) < 0)
+        if (region_view_open(region_path, &region, NULL) < 0)
                 return false;
-        const uint32_t high = atomic_load(&region.file->slots_high);
-        for (uint32_t i = 1; i <= high && i <= REGION_SLOTS && !is_used; i++)
+        const uint32_t high = region_slots_high(&region);
+        for (uint32_t i = 1; i <= high && !is_used; i++)
                 is_used = region_slot_is_alive(&region, i);
-        region_close(&region);
+        region_view_close(&region);
         return is_used;
 }
 
@@ -185,21 +185,28 @@ bool run_folder_remove(const char *path)
         return true;
 }
 
-int run_folder_region(const struct share_copy *copy, struct region *ret_region, struct err *e)
+int run_folder_region(const char *path, struct region *ret_region, struct err *e)
 {
-        if (access(copy->region, F_OK) < 0)
-                return -errno;
-        return region_open(copy->region, 1, ret_region, e);
+        char region[SHARE_TEXT];
+        struct err why = { 0 };
+
+        path_beside(path, "/region", region);
+        const int r = region_view_open(region, ret_region, &why);
+        if (r < 0 && r != -ENOENT)
+                err_set(e, r, "%s", why.text);
+        return r;
 }
 
+/* Whoever could write to it could name files here that are not the user's. */
 void run_folder_read(const char *root, struct vec *ret_paths)
 {
-        DIR *directory = opendir(root);
+        const int fd = run_folder_open_of(AT_FDCWD, root, geteuid());
+        DIR *directory = fd < 0 ? NULL : fdopendir(fd);
         struct dirent *entry;
 
-        if (!directory)
-                return;
-        while ((entry = readdir(directory))) {
+        if (!directory && fd >= 0)
+                close(fd);
+        while (directory && (entry = readdir(directory))) {
                 char path[SHARE_TEXT] = "";
 
                 if (run_folder_check_name(entry->d_name, NULL) < 0)
@@ -207,7 +214,8 @@ void run_folder_read(const char *root, struct vec *ret_paths)
                 snprintf(path, sizeof path, "%.127s/%.63s/share", root, entry->d_name);
                 vec_push(ret_paths, path);
         }
-        closedir(directory);
+        if (directory)
+                closedir(directory);
 }
 
 static void list_root(const char *root, struct vec *paths)
@@ -239,7 +247,8 @@ bool run_folder_find(const char *name, char ret_path[SHARE_TEXT])
                 char path[SHARE_TEXT];
 
                 snprintf(path, sizeof path, "%.127s/%.63s/share", roots[i], name);
-                if (access(path, F_OK) == 0 && !run_folder_remove(path)) {
+                autoclose int root = run_folder_open_of(AT_FDCWD, roots[i], geteuid());
+                if (root >= 0 && access(path, F_OK) == 0 && !run_folder_remove(path)) {
                         memcpy(ret_path, path, SHARE_TEXT);
                         return true;
                 }

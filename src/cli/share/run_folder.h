@@ -23,7 +23,8 @@ int run_folder_take(const struct share_copy *wanted, const struct gpu_list *gpus
 
 /* The folder that this share and the user's others lie in. */
 void run_folder_root(const char *path, char ret_root[SHARE_TEXT]);
-/* The share files in such a folder, in use or not: a vec of char[SHARE_TEXT]. */
+/* The share files in such a folder, in use or not: a vec of char[SHARE_TEXT]. None if others could write
+ * to it. */
 void run_folder_read(const char *root, struct vec *ret_paths);
 /* The share files of this user: a vec of char[SHARE_TEXT]. Those that nobody uses are removed. */
 void run_folder_list(struct vec *ret_paths);
@@ -37,8 +38,9 @@ void run_folder_name(const char *path, char ret_name[64]);
 /* Removes the share if nobody uses it; false: somebody does. */
 bool run_folder_remove(const char *path);
 
-/* Opens the share's region, if a process has made it. 0, or a negative errno. */
-int run_folder_region(const struct share_copy *copy, struct region *ret_region, struct err *e);
+/* Opens the region beside the share file, to be read (region_view.h). 0, or a negative errno; -ENOENT, of
+ * which `e` says nothing: no process has made it. */
+int run_folder_region(const char *path, struct region *ret_region, struct err *e);
 /* Says what is wrong with a region that was written by hand; 0, or -EUCLEAN. */
 int run_folder_check(const struct share_copy *copy, const struct region *region, struct err *e);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share_query: a share and its region as they are now, for those who show them. */
+/* share_query: a share of this user and its region as they are now, for those who show them. Both are only
+ * read, and the region is the one beside the share file. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +9,7 @@
 #include "share.h"
 
 struct share_query {
-        struct share share;
-        const struct share_copy *copy;
+        struct share_copy copy; /* ours, and checked */
         struct region opened;
         const struct region *region; /* `opened`; NULL: it cannot be read */
 };

@@ -74,7 +74,9 @@ static void limits_read(const struct share_device *device, struct share_gpu *gpu
 void share_gpus_read(const struct share_copy *copy, const struct region *region, bool is_own,
                      struct vec *gpus)
 {
-        for (unsigned i = 0; i < copy->device_count && i < SHARE_DEVICES; i++) {
+        const unsigned count = share_device_count(copy);
+
+        for (unsigned i = 0; i < count; i++) {
                 struct share_gpu gpu = { .throttled_percent = -1 };
 
                 limits_read(&copy->devices[i], &gpu);
@@ -150,8 +152,7 @@ static struct share_view *share_view_read(struct snapshot *snapshot, const struc
 {
         struct share_view *share = snapshot_share_add(snapshot);
         autofree struct gpu_grant_file *grants = grants_read(grant_path);
-        const unsigned count =
-                copy->device_count < SHARE_DEVICES ? copy->device_count : SHARE_DEVICES;
+        const unsigned count = share_device_count(copy);
 
         if (!share)
                 return NULL;
@@ -173,7 +174,7 @@ struct listing {
 
 static void own_read(struct listing *list, const char *path)
 {
-        struct share_query query;
+        static struct share_query query; /* 17 KiB and more */
         struct err e = { 0 };
         struct stat st;
         char grant[SHARE_TEXT];
@@ -183,14 +184,14 @@ static void own_read(struct listing *list, const char *path)
                 return;
         }
         /* A share of `vgpu run` has all its files in one folder. */
-        gpu_page_grant_path(query.copy->region, grant);
+        gpu_page_grant_path(path, grant);
         struct share_view *share =
-                share_view_read(list->snapshot, query.copy, query.region, grant, REGION_SLOTS);
+                share_view_read(list->snapshot, &query.copy, query.region, grant, REGION_SLOTS);
 
         if (share)
                 user_name_find(geteuid(), share->user);
         if (query.region)
-                run_folder_check(query.copy, query.region, &e);
+                run_folder_check(&query.copy, query.region, &e);
         if (share && e.text[0])
                 snprintf(share->fault, sizeof share->fault, "%.250s", e.text);
         if (e.text[0])
