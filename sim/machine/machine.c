@@ -40,7 +40,7 @@ void machine_unlock(pthread_mutex_t *lock)
         pthread_mutex_unlock(lock);
 }
 
-static int file_check(int fd, const char *path, struct err *e)
+int machine_file_check(int fd, const char *path, struct err *e)
 {
         struct stat st;
 
@@ -72,13 +72,29 @@ static int file_check(int fd, const char *path, struct err *e)
         return 0;
 }
 
-int machine_open(const char *path, struct machine *ret_machine, struct err *e)
+/* Root's power is not for what another user can write into. */
+static int owner_check(int fd, const char *path, struct err *e)
+{
+        struct stat st;
+
+        if (geteuid() != 0 || (fstat(fd, &st) == 0 && st.st_uid == 0))
+                return 0;
+        return err_set(e, -EPERM,
+                       "machine '%s' is another user's, who may write anything into it; take part "
+                       "in it as that user",
+                       path);
+}
+
+static int file_open(const char *path, bool is_to_be_own, struct machine *ret_machine,
+                     struct err *e)
 {
         autoclose int fd = open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0)
                 return err_set(e, -errno, "cannot open machine '%s': %s", path, strerror(errno));
 
-        int r = file_check(fd, path, e);
+        int r = machine_file_check(fd, path, e);
+        if (r == 0 && is_to_be_own)
+                r = owner_check(fd, path, e);
         if (r < 0)
                 return r;
 
@@ -92,6 +108,16 @@ int machine_open(const char *path, struct machine *ret_machine, struct err *e)
         machine_boot_check(file, fd);
         *ret_machine = (struct machine){ .file = file, .fd = steal_fd(fd) };
         return 0;
+}
+
+int machine_open(const char *path, struct machine *ret_machine, struct err *e)
+{
+        return file_open(path, false, ret_machine, e);
+}
+
+int machine_open_own(const char *path, struct machine *ret_machine, struct err *e)
+{
+        return file_open(path, true, ret_machine, e);
 }
 
 int machine_open_default(struct machine *ret_machine, struct err *e)

@@ -46,6 +46,11 @@ int machine_create(const char *path, const struct machine_spec *spec, struct err
 
 /* Maps an existing machine. -EPROTO: not a machine file, or another version. The caller closes it. */
 int machine_open(const char *path, struct machine *ret_machine, struct err *e);
+/* The same, of a command that somebody runs on it: root takes part in machines of its own alone. -EPERM: it is
+ * another user's. To look at one: machine_view.h. */
+int machine_open_own(const char *path, struct machine *ret_machine, struct err *e);
+/* Whether the file is a machine of this release: 0, -EPROTO. */
+int machine_file_check(int fd, const char *path, struct err *e);
 /* The machine that the environment names: VGPU_SIM. -ENOENT: it names none. */
 int machine_open_default(struct machine *ret_machine, struct err *e);
 void machine_close(struct machine *machine);

@@ -62,15 +62,20 @@ void machine_boot_reset(struct machine_file *file)
         boot_id_read(header->boot_id);
 }
 
-void machine_boot_check(struct machine_file *file, int fd)
+bool machine_boot_is_current(const struct machine_header *header)
 {
         uint8_t id[16];
 
         boot_id_read(id);
-        if (memcmp(id, file->header.boot_id, sizeof id) == 0)
+        return memcmp(id, header->boot_id, sizeof id) == 0;
+}
+
+void machine_boot_check(struct machine_file *file, int fd)
+{
+        if (machine_boot_is_current(&file->header))
                 return;
         flock(fd, LOCK_EX);
-        if (memcmp(id, file->header.boot_id, sizeof id) != 0)
+        if (!machine_boot_is_current(&file->header))
                 machine_boot_reset(file);
         flock(fd, LOCK_UN);
 }

@@ -9,7 +9,7 @@
 
 struct machine_view {
         int fd;
-        struct machine_header *header; /* a copy; texts end, counts are within bounds */
+        struct machine_header *header; /* a copy: texts can be printed, counts are in bounds */
 };
 
 /* As machine_open() fails. The caller closes it. */
@@ -19,6 +19,9 @@ void machine_view_close(struct machine_view *view);
 /* A copy of the slot; false: no living process has it. */
 bool machine_view_slot(const struct machine_view *view, uint32_t index,
                        struct machine_slot *ret_slot);
+
+/* How many living processes have one. */
+unsigned machine_view_users(const struct machine_view *view);
 
 /* Busy part of a unit's compute engine in the last second, 0…1, as far as its processes moved its clock. */
 double machine_view_load(const struct machine_view *view, unsigned unit);

@@ -189,6 +189,28 @@ class Users(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(done.stdout.startswith(self.users), done.stdout)
 
+    def test_a_machine_of_another_user_is_read_and_never_written(self):
+        path = f"{self.runtime}/lab"
+        self.assertEqual(self.vgpu("sim", "create", "--machine", path, "--preset", "t4-16gb").returncode, 0)
+        with open(path, "r+b") as machine:
+            machine.seek(16)
+            machine.write(b"\xff" * 8192)
+        os.chown(path, ALICE, ALICE)
+        with open(path, "rb") as machine:
+            before = machine.read(1 << 20)
+        for words in (("sim", "list"), ("sim", "list", "--json"), ("sim", "show", path), ("sim", "show", "--json", path),
+                      ("sim", "create", "--if-missing", "--machine", path)):
+            done = self.vgpu(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        for words in (("sim", "stat", path), ("sim", "inject", "--machine", path, "lose", "0")):
+            self.refuses(self.vgpu(*words), 1, "another user")
+        with open(path, "rb") as machine:
+            self.assertEqual(machine.read(1 << 20), before)
+        self.environment["VGPU_SIM"] = path
+        for words in (("sim", "list"), ("doctor",), ("ps",)):
+            self.assertIn(self.vgpu(*words).returncode, (0, 1), words)
+        self.assertEqual(self.vgpu("sim", "destroy", path).returncode, 0)
+
 
 if __name__ == "__main__":
     main("__main__")

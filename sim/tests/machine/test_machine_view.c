@@ -35,10 +35,15 @@ TEST(a_view_has_the_living_and_what_they_hold)
         CHECK_EQ(view.header->units[0].used_bytes, 3 * GRANULE);
         CHECK(machine_view_slot(&view, 0, &slot));
         CHECK_EQ(slot.units[0].device_bytes, 3 * GRANULE);
+        CHECK_EQ(machine_view_users(&view), 1);
+        view.header->boot_id[0] ^= 1; /* nobody lives from before a reboot */
+        CHECK_EQ(machine_view_users(&view), 0);
+        view.header->boot_id[0] ^= 1;
         machine_unlock(&machine_unit(&machine, 0)->memory_lock);
         machine_unlock(&machine.file->header.lock);
         fixture_kill(&a);
         CHECK(!machine_view_slot(&view, 0, &slot));
+        CHECK_EQ(machine_view_users(&view), 0);
         CHECK(!machine_view_slot(&view, UINT32_MAX, &slot));
         machine_view_close(&view);
         machine_close(&machine);
@@ -56,6 +61,9 @@ TEST(what_is_written_into_the_file_is_bounded)
         header->time_scale = 0.0 / 0.0;
         atomic_store(&header->slots_high, UINT32_MAX);
         memset(header->gpus[0].name, 'x', sizeof header->gpus[0].name);
+        strcpy(header->gpus[0].preset, "a\033[2J\n\xff");
+        memset(header->driver_text, 'x', sizeof header->driver_text);
+        memset(header->kernels[MACHINE_KERNELS - 1].name, 'x', sizeof header->kernels[0].name);
         memset(header->gpus[0].uuid, 'x', sizeof header->gpus[0].uuid);
         header->gpus[0].instances[0].is_used = 1;
         header->gpus[0].instances[0].unit = UINT32_MAX;
@@ -65,7 +73,12 @@ TEST(what_is_written_into_the_file_is_bounded)
         CHECK_EQ(view.header->gpu_count, MACHINE_GPUS);
         CHECK_EQ(atomic_load(&view.header->slots_high), MACHINE_SLOTS);
         CHECK_EQ(strlen(view.header->gpus[0].name), sizeof header->gpus[0].name - 1);
+        CHECK_STR(view.header->gpus[0].preset, "a?[2J??");
+        CHECK_EQ(strlen(view.header->driver_text), sizeof header->driver_text - 1);
+        CHECK_EQ(strlen(view.header->kernels[MACHINE_KERNELS - 1].name),
+                 sizeof header->kernels[0].name - 1);
         CHECK_EQ(view.header->gpus[0].instances[0].is_used, 0);
+        CHECK_EQ(machine_view_users(&view), 0);
         CHECK(machine_view_load(&view, 0) >= 0 && machine_view_load(&view, 0) <= 1);
         machine_view_close(&view);
         CHECK_EQ(ftruncate(machine.fd, 4096), 0);

@@ -30,7 +30,7 @@ int machine_option_open(const char *path, struct machine *ret_machine)
         path = machine_option_path(path);
         if (!path)
                 return EXIT_USAGE;
-        if (machine_open(path, ret_machine, &e) < 0)
+        if (machine_open_own(path, ret_machine, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
         return EXIT_OK;
 }
@@ -71,6 +71,21 @@ bool machine_option_begin(const struct command *command, int argc, char **argv, 
         if (!machine_option_parse(command, argc, argv, flags, &path, ret_exit))
                 return false;
         *ret_exit = machine_option_open(path, ret_machine);
+        return *ret_exit == EXIT_OK;
+}
+
+bool machine_option_begin_view(const struct command *command, int argc, char **argv, bool *flags,
+                               struct machine_view *ret_view, int *ret_exit)
+{
+        struct err e = { 0 };
+        const char *path;
+
+        if (!machine_option_parse(command, argc, argv, flags, &path, ret_exit))
+                return false;
+        path = machine_option_path(path);
+        *ret_exit = path ? EXIT_OK : EXIT_USAGE;
+        if (path && machine_view_open(path, ret_view, &e) < 0)
+                *ret_exit = complain(EXIT_FAILED, "%s", e.text);
         return *ret_exit == EXIT_OK;
 }
 

@@ -5,12 +5,13 @@
 #include "command.h"
 #include "err.h"
 #include "machine.h"
+#include "machine_view.h"
 #include "vec.h"
 
 /* The path given, else VGPU_SIM's; NULL after saying that there is none. */
 const char *machine_option_path(const char *path);
 
-/* Opens the machine of machine_option_path(). The exit code: EXIT_OK, another after saying why not. */
+/* Opens the machine of machine_option_path(), as machine_open_own() does. The exit code: EXIT_OK, another after saying why not. */
 int machine_option_open(const char *path, struct machine *ret_machine);
 
 /* The options of a command on one machine: "--machine PATH", or PATH alone, and flags by their rows.
@@ -20,6 +21,10 @@ bool machine_option_parse(const struct command *command, int argc, char **argv, 
 /* The same, and opens it. */
 bool machine_option_begin(const struct command *command, int argc, char **argv, bool *flags,
                           struct machine *ret_machine, int *ret_exit);
+
+/* The same, to be looked at: it may be anybody's. */
+bool machine_option_begin_view(const struct command *command, int argc, char **argv, bool *flags,
+                               struct machine_view *ret_view, int *ret_exit);
 
 /* Adds "NAME=MICROSECONDS" to a vec of struct machine_kernel_time. Cuts the text at the '='. */
 int machine_option_kernel(char *text, struct vec *kernels, struct err *e);

@@ -196,21 +196,20 @@ static void check_shares(struct doctor *doctor)
 static void check_machine(struct doctor *doctor)
 {
         const char *path = getenv("VGPU_SIM");
-        struct machine machine;
+        struct machine_view view;
         struct err e = { 0 };
 
         if (!path || !*path) {
                 doctor_say(doctor, VERDICT_OK, NULL, "VGPU_SIM names no simulated machine");
-        } else if (machine_open(path, &machine, &e) < 0) {
+        } else if (machine_view_open(path, &view, &e) < 0) {
                 doctor_say(doctor, VERDICT_WRONG,
                            "unset VGPU_SIM, or make the machine again: vgpu sim destroy --force; "
                            "vgpu sim create",
                            "VGPU_SIM: %s", e.text);
         } else {
                 doctor_say(doctor, VERDICT_OK, NULL, "VGPU_SIM has %u simulated GPU%s",
-                           machine.file->header.gpu_count,
-                           machine.file->header.gpu_count == 1 ? "" : "s");
-                machine_close(&machine);
+                           view.header->gpu_count, view.header->gpu_count == 1 ? "" : "s");
+                machine_view_close(&view);
         }
 }
 

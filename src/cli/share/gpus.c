@@ -7,7 +7,7 @@
 
 #include "boot_id.h"
 #include "linkage.h"
-#include "machine.h"
+#include "machine_view.h"
 #include "nearby.h"
 #include "nvml_prototypes.h"
 
@@ -41,7 +41,7 @@ static int list_check(const struct gpu_list *list, int result, struct err *e)
         return result;
 }
 
-static int simulated_mig(const struct machine *machine, const struct machine_gpu *gpu,
+static int simulated_mig(const struct machine_header *header, const struct machine_gpu *gpu,
                          struct gpu_list *list)
 {
         unsigned position = 0;
@@ -49,10 +49,8 @@ static int simulated_mig(const struct machine *machine, const struct machine_gpu
 
         for (unsigned i = 0; i < sizeof gpu->instances / sizeof *gpu->instances; i++) {
                 const struct machine_gpu_instance *instance = &gpu->instances[i];
-                const struct gpu_device gpu_device = {
-                        machine_unit(machine, instance->unit)->memory_bytes,
-                        gpu->prefetch_bytes_per_s
-                };
+                const struct gpu_device gpu_device = { header->units[instance->unit].memory_bytes,
+                                                       gpu->prefetch_bytes_per_s };
 
                 for (unsigned k = 0; instance->is_used && k < 7 && r == 0; k++) {
                         if (!instance->compute[k].is_used)
@@ -67,23 +65,23 @@ static int simulated_mig(const struct machine *machine, const struct machine_gpu
 int gpus_simulated(const char *machine_path, struct gpu_list *ret_list, struct err *e)
 {
         struct gpu_list list = { 0 };
-        struct machine machine;
-        int r = machine_open(machine_path, &machine, e);
+        struct machine_view view;
+        int r = machine_view_open(machine_path, &view, e);
 
         if (r < 0)
                 return r;
-        for (unsigned i = 0; i < machine.file->header.gpu_count && r == 0; i++) {
-                const struct machine_gpu *gpu = machine_gpu(&machine, i);
+        for (unsigned i = 0; i < view.header->gpu_count && r == 0; i++) {
+                const struct machine_gpu *gpu = &view.header->gpus[i];
                 const struct gpu_device gpu_device = { gpu->memory_bytes - gpu->reserved_bytes,
                                                        gpu->prefetch_bytes_per_s };
 
                 list_see(&list, gpu->uuid, i);
-                r = gpu->mig_mode ? simulated_mig(&machine, gpu, &list)
+                r = gpu->mig_mode ? simulated_mig(view.header, gpu, &list)
                                   : list_add(&list, gpu->uuid, gpu_device);
         }
-        for (size_t i = 0; i < sizeof machine.file->header.id; i++)
-                snprintf(list.machine + 2 * i, 3, "%02x", machine.file->header.id[i]);
-        machine_close(&machine);
+        for (size_t i = 0; i < sizeof view.header->id; i++)
+                snprintf(list.machine + 2 * i, 3, "%02x", view.header->id[i]);
+        machine_view_close(&view);
         r = list_check(&list, r, e);
         if (r == 0)
                 *ret_list = list;

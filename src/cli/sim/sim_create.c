@@ -166,12 +166,12 @@ static int create_option(struct create_request *request, int option, char *value
 /* A file that is no machine is not left: whoever asked for one would find none. */
 static int machine_keep(const char *path)
 {
-        struct machine machine;
+        struct machine_view view;
         struct err e = { 0 };
 
-        if (machine_open(path, &machine, &e) < 0)
+        if (machine_view_open(path, &view, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
-        machine_close(&machine);
+        machine_view_close(&view);
         printf("%s is there already\n", path);
         return EXIT_OK;
 }

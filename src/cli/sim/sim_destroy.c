@@ -17,15 +17,15 @@ const struct cli_option sim_destroy_options[] = {
 
 static int destroy_machine(const char *path, bool is_forced)
 {
-        struct machine machine;
+        struct machine_view view;
         struct err e = { 0 };
         unsigned users = 0;
 
         /* Only a machine is ever unlinked, whatever path was typed. --force also takes one of
          * another release: nothing else can remove it. */
-        if (machine_open(path, &machine, &e) == 0) {
-                users = machine_option_users(&machine);
-                machine_close(&machine);
+        if (machine_view_open(path, &view, &e) == 0) {
+                users = machine_view_users(&view);
+                machine_view_close(&view);
         } else if (!is_forced || e.code != -EPROTO || !strstr(e.text, "version")) {
                 return complain(EXIT_FAILED, "%s", e.text);
         }

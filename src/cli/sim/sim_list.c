@@ -13,7 +13,7 @@
 #include "arg_parser.h"
 #include "command.h"
 #include "json_out.h"
-#include "machine_option.h"
+#include "machine_view.h"
 #include "paths.h"
 #include "preset.h"
 #include "quantity.h"
@@ -60,14 +60,15 @@ static void list_presets(struct listing *list)
         }
 }
 
+/* Anybody's: read, and not taken part in. */
 static void list_machine(struct listing *list, const char *path)
 {
-        struct machine machine;
+        struct machine_view view;
 
-        if (machine_open(path, &machine, NULL) < 0)
+        if (machine_view_open(path, &view, NULL) < 0)
                 return;
-        const unsigned users = machine_option_users(&machine);
-        const struct machine_header *header = &machine.file->header;
+        const unsigned users = machine_view_users(&view);
+        const struct machine_header *header = view.header;
         const bool is_ephemeral = header->flags & MACHINE_EPHEMERAL;
 
         if (list->is_json) {
@@ -84,7 +85,7 @@ static void list_machine(struct listing *list, const char *path)
                 table_add(&list->table, "%u", users);
                 table_add(&list->table, "%s", is_ephemeral ? "vgpu run" : "sim create");
         }
-        machine_close(&machine);
+        machine_view_close(&view);
 }
 
 /* A machine is known by its size before its magic: other files are not even opened. */

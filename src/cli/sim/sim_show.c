@@ -25,17 +25,15 @@ static unsigned link_count(const struct machine_gpu *gpu, int32_t peer)
 }
 
 /* Links between two GPUs, directly or through the switch. */
-static unsigned link_between(const struct machine *machine, unsigned a, unsigned b)
+static unsigned link_between(const struct machine_header *header, unsigned a, unsigned b)
 {
-        const unsigned direct = link_count(machine_gpu(machine, a), (int32_t)b);
+        const unsigned direct = link_count(&header->gpus[a], (int32_t)b);
 
-        return direct ? direct : link_count(machine_gpu(machine, a), -1);
+        return direct ? direct : link_count(&header->gpus[a], -1);
 }
 
-static void show_settings(const struct machine *machine)
+static void show_settings(const struct machine_header *header)
 {
-        const struct machine_header *header = &machine->file->header;
-
         printf("driver        CUDA %u.%u, %s\n", header->driver_version / 1000,
                header->driver_version % 1000 / 10, header->driver_text);
         printf("seed          %" PRIu64 "\n", header->seed);
@@ -49,7 +47,7 @@ static void show_settings(const struct machine *machine)
         putchar('\n');
 }
 
-static void show_gpus(const struct machine *machine)
+static void show_gpus(const struct machine_header *header)
 {
         static const char *const titles[] = {
                 "GPU", "NAME", "MEMORY", "SMS", "PCI", "NUMA", "UUID"
@@ -57,8 +55,8 @@ static void show_gpus(const struct machine *machine)
         struct table table;
 
         table_init(&table, titles, 7);
-        for (unsigned i = 0; i < machine->file->header.gpu_count; i++) {
-                const struct machine_gpu *gpu = machine_gpu(machine, i);
+        for (unsigned i = 0; i < header->gpu_count; i++) {
+                const struct machine_gpu *gpu = &header->gpus[i];
 
                 table_add(&table, "%u", i);
                 table_add(&table, "%s", gpu->name);
@@ -72,9 +70,9 @@ static void show_gpus(const struct machine *machine)
         table_print(&table);
 }
 
-static void show_topology(const struct machine *machine)
+static void show_topology(const struct machine_header *header)
 {
-        const unsigned count = machine->file->header.gpu_count;
+        const unsigned count = header->gpu_count;
 
         if (count < 2)
                 return;
@@ -85,32 +83,32 @@ static void show_topology(const struct machine *machine)
         for (unsigned i = 0; i < count; i++) {
                 printf("GPU%u", i);
                 for (unsigned j = 0; j < count; j++) {
-                        const unsigned links = i == j ? 0 : link_between(machine, i, j);
+                        const unsigned links = i == j ? 0 : link_between(header, i, j);
 
                         if (i == j)
                                 printf("\tX");
                         else if (links)
                                 printf("\tNV%u", links);
                         else
-                                printf("\t%s", machine_gpu(machine, i)->numa_node ==
-                                                               machine_gpu(machine, j)->numa_node
-                                                       ? "NODE"
-                                                       : "SYS");
+                                printf("\t%s",
+                                       header->gpus[i].numa_node == header->gpus[j].numa_node
+                                               ? "NODE"
+                                               : "SYS");
                 }
                 putchar('\n');
         }
 }
 
-static void show_instances(const struct machine *machine)
+static void show_instances(const struct machine_header *header)
 {
-        for (unsigned i = 0; i < machine->file->header.gpu_count; i++) {
-                const struct machine_gpu *gpu = machine_gpu(machine, i);
+        for (unsigned i = 0; i < header->gpu_count; i++) {
+                const struct machine_gpu *gpu = &header->gpus[i];
 
                 if (gpu->mig_mode)
                         printf("\nGPU %u is in MIG mode\n", i);
                 for (unsigned k = 0; k < 7; k++) {
                         const struct machine_gpu_instance *instance = &gpu->instances[k];
-                        const struct machine_unit *unit = machine_unit(machine, instance->unit);
+                        const struct machine_unit *unit = &header->units[instance->unit];
 
                         if (!instance->is_used)
                                 continue;
@@ -126,7 +124,7 @@ static void show_instances(const struct machine *machine)
         }
 }
 
-static void json_instances(struct json_out *json, const struct machine *machine,
+static void json_instances(struct json_out *json, const struct machine_header *header,
                            const struct machine_gpu *gpu)
 {
         json_out_open(json, "instances", '[');
@@ -138,8 +136,7 @@ static void json_instances(struct json_out *json, const struct machine *machine,
                 json_out_open(json, NULL, '{');
                 json_out_number(json, "id", instance->id);
                 json_out_number(json, "profile", instance->profile);
-                json_out_number(json, "memory_bytes",
-                                machine_unit(machine, instance->unit)->memory_bytes);
+                json_out_number(json, "memory_bytes", header->units[instance->unit].memory_bytes);
                 json_out_open(json, "compute_instances", '[');
                 for (unsigned c = 0; c < 7; c++)
                         if (instance->compute[c].is_used)
@@ -150,9 +147,9 @@ static void json_instances(struct json_out *json, const struct machine *machine,
         json_out_close(json, ']');
 }
 
-static void json_gpu(struct json_out *json, const struct machine *machine, unsigned index)
+static void json_gpu(struct json_out *json, const struct machine_header *header, unsigned index)
 {
-        const struct machine_gpu *gpu = machine_gpu(machine, index);
+        const struct machine_gpu *gpu = &header->gpus[index];
         char address[32];
 
         snprintf(address, sizeof address, "%08x:%02x:%02x.0", gpu->pci_domain, gpu->pci_bus,
@@ -170,16 +167,15 @@ static void json_gpu(struct json_out *json, const struct machine *machine, unsig
         json_out_bool(json, "lost", atomic_load(&gpu->is_lost));
         json_out_bool(json, "mig_mode", gpu->mig_mode);
         json_out_open(json, "links", '[');
-        for (unsigned j = 0; j < machine->file->header.gpu_count; j++)
-                json_out_number(json, NULL, j == index ? 0 : link_between(machine, index, j));
+        for (unsigned j = 0; j < header->gpu_count; j++)
+                json_out_number(json, NULL, j == index ? 0 : link_between(header, index, j));
         json_out_close(json, ']');
-        json_instances(json, machine, gpu);
+        json_instances(json, header, gpu);
         json_out_close(json, '}');
 }
 
-static void show_json(const struct machine *machine)
+static void show_json(const struct machine_header *header)
 {
-        const struct machine_header *header = &machine->file->header;
         struct json_out json = { 0 };
 
         json_out_open(&json, NULL, '{');
@@ -197,7 +193,7 @@ static void show_json(const struct machine *machine)
         json_out_close(&json, '}');
         json_out_open(&json, "gpus", '[');
         for (unsigned i = 0; i < header->gpu_count; i++)
-                json_gpu(&json, machine, i);
+                json_gpu(&json, header, i);
         json_out_close(&json, ']');
         json_out_close(&json, '}');
 }
@@ -205,19 +201,19 @@ static void show_json(const struct machine *machine)
 int command_sim_show(const struct command *command, int argc, char **argv)
 {
         bool flags[ROWS] = { false };
-        struct machine machine;
+        struct machine_view view;
         int code;
 
-        if (!machine_option_begin(command, argc, argv, flags, &machine, &code))
+        if (!machine_option_begin_view(command, argc, argv, flags, &view, &code))
                 return code;
         if (flags[JSON]) {
-                show_json(&machine);
+                show_json(view.header);
         } else {
-                show_settings(&machine);
-                show_gpus(&machine);
-                show_topology(&machine);
-                show_instances(&machine);
+                show_settings(view.header);
+                show_gpus(view.header);
+                show_topology(view.header);
+                show_instances(view.header);
         }
-        machine_close(&machine);
+        machine_view_close(&view);
         return EXIT_OK;
 }

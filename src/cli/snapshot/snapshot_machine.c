@@ -27,7 +27,7 @@ enum { ENVIRONMENT_BYTES = 1 << 20, ENTRIES_MOST = 1 << 16 };
  * in its locks. What was looked at is what is opened, whatever is put in its place meanwhile. */
 static void machine_refresh(const char *path)
 {
-        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        autoclose int fd = open(path, O_PATH | O_CLOEXEC);
         struct machine machine;
         struct stat st;
         char own[64];
