@@ -11,6 +11,7 @@
 
 #include "json_read.h"
 #include "json_text.h"
+#include "kube_object.h"
 #include "mutate.h"
 #include "pod.h"
 #include "pod_request.h"
@@ -210,9 +211,10 @@ static json_t *pod_parse(const char *body, size_t body_bytes)
         struct str thin = { 0 };
         json_t *root = NULL;
         struct review review;
+        bool is_tamed;
 
         if (json_text_without(body, body_bytes, skipped, &thin) == 0)
-                root = json_loadb(thin.text, thin.length, 0, NULL);
+                root = kube_object_load(thin.text, thin.length, &is_tamed, NULL);
         str_done(&thin);
         if (root && review_read(root, &review, NULL) == 0 && strcmp(review.kind, "Pod") == 0)
                 return root;
@@ -225,13 +227,13 @@ int review_answer(const char *body, size_t body_bytes, enum review_side side,
                   struct err *e)
 {
         json_t *root = pod_parse(body, body_bytes);
-        json_error_t error;
+        struct err why = { 0 };
+        bool is_tamed;
 
         if (!root)
-                root = json_loadb(body, body_bytes, 0, &error);
+                root = kube_object_load(body, body_bytes, &is_tamed, &why);
         if (!root)
-                return err_set(e, -EINVAL, "the body is not JSON: %.100s (line %d)", error.text,
-                               error.line);
+                return err_set(e, -EINVAL, "cannot read the body: %s", why.text);
         const int r = root_answer(root, side, rules, ret_answer, ret_outcome, e);
 
         json_decref(root);

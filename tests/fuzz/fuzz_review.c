@@ -59,6 +59,13 @@ static void side_try(const char *body, size_t count, enum review_side side)
 
 void fuzz_one(const uint8_t *bytes, size_t count)
 {
-        side_try((const char *)bytes, count, REVIEW_MUTATE);
-        side_try((const char *)bytes, count, REVIEW_VALIDATE);
+        char *body = malloc(count + 1); /* as http_body() hands it on */
+
+        if (!body)
+                abort();
+        memcpy(body, bytes, count);
+        body[count] = '\0';
+        side_try(body, count, REVIEW_MUTATE);
+        side_try(body, count, REVIEW_VALIDATE);
+        free(body);
 }

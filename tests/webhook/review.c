@@ -23,15 +23,17 @@ static char *input_read(size_t *ret_bytes)
 
         *ret_bytes = 0;
         for (;;) {
-                char *more = realloc(text, capacity + 65536);
+                char *more = realloc(text, capacity + 65536 + 1);
 
                 if (!more)
                         abort();
                 text = more;
                 capacity += 65536;
                 *ret_bytes += fread(text + *ret_bytes, 1, capacity - *ret_bytes, stdin);
-                if (*ret_bytes < capacity)
+                if (*ret_bytes < capacity) {
+                        text[*ret_bytes] = '\0';
                         return text;
+                }
         }
 }
 

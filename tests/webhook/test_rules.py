@@ -257,6 +257,13 @@ class Way(Case):
         self.assertEqual(answer["warnings"], ["container 'c1' waits: it asks for 40961 MiB of one GPU, and the "
                                               "largest here has 40960"])
 
+    def test_a_pod_with_a_nul_is_taken_as_the_scheduler_takes_it(self):
+        pod = self.pod({"nvidia.com/gpumem": "1000"}, annotations={"note": "a\0b\x01"})
+        done = self.mutate_once(pod)
+        self.assertEqual(done["metadata"]["annotations"]["note"], "a\0b\x01")
+        # What is ours means nothing with a NUL, and is no shorter text.
+        self.refused("vgpu.io", self.pod({"nvidia.com/gpumem": "1000"}, annotations={"vgpu.io/memory-max": "1g\0"}))
+
     def test_unknown_fields_stay(self):
         pod = self.pod(self.GPU)
         pod["spec"]["futureField"] = {"a": [1, {"b": 2.50}], "n": 9007199254740993}
