@@ -10,6 +10,7 @@
 #include "nearest.h"
 #include "setting.h"
 #include "share_layout.h"
+#include "str.h"
 #include "variable_known.h"
 
 /* So long a name with one slip of the pen is no other name. */
@@ -297,4 +298,5 @@ void variable_unknown_text(const struct variable_names *names, char text[static 
                 snprintf(meant, sizeof meant, " (did you mean '%s'?)", names->unknown_meant);
         snprintf(text, VARIABLE_TEXT, "unknown variable '%s'%s%s", names->unknown_first, meant,
                  more);
+        str_tame(text); /* names are the user's, and a sentence is a line */
 }

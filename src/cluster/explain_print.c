@@ -2,10 +2,13 @@
 /* An explanation as text. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cell_text.h"
 #include "explain.h"
 #include "json_read.h"
+#include "scope.h"
 #include "table.h"
 
 enum { NAMES_MOST = 5 }; /* of nodes in one line */
@@ -120,22 +123,38 @@ static void nodes_print(const json_t *nodes, const json_t *fitting)
         table_print(&table);
 }
 
+/* What others wrote, such as the scheduler's message, moves no cursor. */
+static void text_print(const char *before, const char *text, const char *after)
+{
+        const size_t size = strlen(text) + 1;
+        autofree char *clean = malloc(size);
+
+        if (!clean)
+                return;
+        cell_text_clean(text, clean, size);
+        printf("%s%s%s", before, clean, after);
+}
+
 void explain_print(const json_t *explanation)
 {
         const json_t *nodes = json_object_get(explanation, "nodes");
         const char *said = json_read_text(explanation, "scheduler_message");
         const char *unknown = json_read_text(explanation, "usage_error");
 
-        printf("pod %s/%s: %s\n", json_read_text(explanation, "namespace"),
-               json_read_text(explanation, "name"), json_read_text(explanation, "sentence"));
+        text_print("pod ", json_read_text(explanation, "namespace"), "/");
+        text_print("", json_read_text(explanation, "name"), ": ");
+        text_print("", json_read_text(explanation, "sentence"), "\n");
         if (json_object_get(explanation, "gpus"))
                 containers_print(json_object_get(explanation, "gpus"), true);
         else if (json_array_size(json_object_get(explanation, "requests")))
                 containers_print(json_object_get(explanation, "requests"), false);
         if (nodes)
                 nodes_print(nodes, json_object_get(explanation, "fitting"));
-        if (*unknown)
-                printf("\n%c%s.\n", toupper((unsigned char)*unknown), unknown + 1);
+        if (*unknown) {
+                const char first[] = { '\n', (char)toupper((unsigned char)*unknown), '\0' };
+
+                text_print(first, unknown + 1, ".\n");
+        }
         if (*said)
-                printf("\nkube-scheduler said: %s\n", said);
+                text_print("\nkube-scheduler said: ", said, "\n");
 }

@@ -113,6 +113,14 @@ class Doctor(Case):
         done = vgpu("doctor", environment={name: "" for name in read if "MEMORY" not in name})
         self.assertNotIn("unknown variable", done.stdout)
 
+    def test_names_move_no_cursor_and_begin_no_line(self):
+        for words in ((), ("--json",)):
+            done = vgpu("doctor", *words, environment={"VGPU_A\033[2J\nforged": "1", "VGPU_MEMORY_LIMI\033\nforged": "1g"})
+            self.assertIn("VGPU_A?[2J?forged", done.stdout)
+            self.assertIn("VGPU_MEMORY_LIMI??forged", done.stdout)
+            self.assertNotIn("\033", done.stdout)
+            self.assertNotIn("\nforged", done.stdout)
+
     def test_a_file_that_is_no_region(self):
         path = os.path.join(self.folder, "region")
         with open(path, "w", encoding="utf-8") as file:

@@ -269,6 +269,7 @@ TEST(one_walk_finds_numbers_and_strangers)
                                             "HOME_5=1",
                                             NULL };
         static const char *const bad[] = { "VGPU_BLUE=1", "VGPU_CORE_1=3", NULL };
+        static const char *const lines[] = { "VGPU_A\nerror forged\033[2J=1", NULL };
         static const char *const far[] = { "VGPU_CORES_64=3", NULL };
         struct variable_names names = { 0 };
         char text[VARIABLE_TEXT];
@@ -279,6 +280,9 @@ TEST(one_walk_finds_numbers_and_strangers)
         CHECK_EQ(names.unknown, 2);
         variable_unknown_text(&names, text);
         CHECK(strstr(text, "unknown variable 'VGPU_BLUE'") == text && strstr(text, "and 1 more"));
+        CHECK_EQ(walk(lines, &names, &e), 0);
+        variable_unknown_text(&names, text);
+        CHECK_STR(text, "unknown variable 'VGPU_A?error forged?[2J'");
         CHECK_EQ(walk(bad, &names, &e), -EINVAL);
         CHECK_STR(e.text, "unknown variable 'VGPU_CORE_1' (did you mean 'VGPU_CORES_1'?)");
         CHECK_EQ(walk(far, &names, &e), -EINVAL);

@@ -97,6 +97,11 @@ def pending(tap, bin_dir):
     code, text = stage.explain("--json")
     tap.check("of a pod that waits nothing is asked that it does not need", differs(
         (code, "usage_error" in json.loads(text), stage.api.count("GET", "/api/v1/nodes") > 0), (3, False, True)))
+    waiting = pod("runs", 10000)
+    waiting["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "message": "0/1\033[2J\nnodes \u00e9"}]
+    text = Stage(bin_dir, waiting).explain()[1]
+    tap.check("what kube-scheduler said moves no cursor", differs(
+        ("\033" in text, text.splitlines()[-1]), (False, "kube-scheduler said: 0/1?[2J?nodes \u00e9")))
 
 
 def main(bin_dir):

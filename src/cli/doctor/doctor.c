@@ -21,6 +21,7 @@
 #include "run_folder.h"
 #include "scope.h"
 #include "share_query.h"
+#include "str.h"
 #include "term.h"
 
 enum { JSON };
@@ -48,12 +49,17 @@ void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, co
                 ...)
 {
         static const char *const labels[] = { "ok", "note", "wrong" };
-        char text[512];
+        char text[512], advice[512];
         va_list arguments;
 
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
+        /* Names in them are anybody's. */
+        str_tame(text);
+        str_copy(advice, sizeof advice, fix ? fix : "");
+        str_tame(advice);
+        fix = fix ? advice : NULL;
         doctor->wrong += verdict == VERDICT_WRONG;
         if (!doctor->is_json) {
                 finding_print(doctor, verdict, fix, text);
