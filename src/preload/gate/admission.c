@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "devices.h"
@@ -40,7 +39,7 @@ static void gpu_add(struct gpus *gpus, nvmlDevice_t device, unsigned position)
             real_nvml.nvmlDeviceGetUUID(device, uuid, sizeof uuid) != NVML_SUCCESS)
                 return;
         struct limits_gpu *gpu = &gpus->list[gpus->count++];
-        snprintf(gpu->uuid, sizeof gpu->uuid, "%.47s", uuid);
+        admission_gpu_name(uuid, gpu->uuid);
         gpu->position = position;
 }
 
