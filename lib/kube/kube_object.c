@@ -44,10 +44,11 @@ json_t *kube_object_load(const char *text, size_t count, bool *ret_is_tamed, str
 static const char *member_find(const char *object, const char *end, const char *name)
 {
         struct json_span key, value = { NULL, NULL };
-        const char *at = object + 1;
+        const char *at;
 
         if (!object || object >= end || *object != '{')
                 return NULL;
+        at = object + 1;
         while (json_text_member(&at, end, &key, &value) != 0) {
                 if (value.begin && value.begin < end && json_span_is(&key, name))
                         return value.begin;
