@@ -177,6 +177,18 @@ class Users(Case):
             self.assertNotIn("train\n", done.stdout)
         self.assertEqual(os.path.getsize(f"{train}/region"), 0)
 
+    def test_the_doctor_leaves_the_regions_of_others_as_they_are(self):
+        region = f"{self.folder}/region"
+        with open(region, "wb"):
+            pass
+        os.chown(region, ALICE, ALICE)
+        self.environment["VGPU_REGION"] = region
+        self.assertIn("every variable has a value", self.vgpu("doctor").stdout)
+        self.assertEqual(os.path.getsize(region), 0)
+        os.truncate(region, 4096)
+        self.assertIn("not a region", self.vgpu("doctor").stdout)
+        self.assertEqual(os.path.getsize(region), 4096)
+
     def test_a_users_runtime_folder_that_root_kept_is_that_users(self):
         self.run_as(ALICE, "--sim=t4-16gb", "--memory", "1g", "--name", "train")
         self.assertTrue(wait_until(self.shares))

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "err.h"
 #include "json_out.h"
 
 enum verdict { VERDICT_OK, VERDICT_NOTE, VERDICT_WRONG };
@@ -23,6 +24,9 @@ void doctor_say(struct doctor *doctor, enum verdict verdict, const char *fix, co
 void doctor_preload(struct doctor *doctor);
 void doctor_container(struct doctor *doctor);
 void doctor_processes(struct doctor *doctor);
+
+/* Could libvgpu.so use this region? It is left as it is: who may write to it may be somebody else. */
+int doctor_region_try(const char *path, struct err *e);
 
 /* kubelet, vgpu-node and the container engine of a Kubernetes node. */
 void doctor_node(struct doctor *doctor);

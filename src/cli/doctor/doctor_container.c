@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vgpu doctor: what a container is given, and how the library gets into programs. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 #include "doctor.h"
 #include "file.h"
 #include "host_process.h"
-#include "region.h"
+#include "region_view.h"
 #include "registry.h"
 #include "scope.h"
 #include "setting.h"
@@ -118,15 +120,28 @@ static bool mounts_are_right(struct doctor *doctor)
         return are_right;
 }
 
+int doctor_region_try(const char *path, struct err *e)
+{
+        /* As region_open() opens it: kernels refuse that in /tmp if it is another user's. */
+        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        struct region region;
+
+        if (fd < 0)
+                return err_set(e, -errno, "cannot open region '%s': %s", path, strerror(errno));
+        if (lseek(fd, 0, SEEK_END) == 0)
+                return 0; /* the first program makes it */
+        const int r = region_view_open(path, &region, e);
+        if (r == 0)
+                region_view_close(&region);
+        return r;
+}
+
 static bool region_is_right(struct doctor *doctor, const struct share_copy *copy)
 {
-        struct region region = { 0 };
         struct err e = { 0 };
 
-        if (region_open(copy->region, 1, &region, &e) == 0) {
-                region_close(&region);
+        if (doctor_region_try(copy->region, &e) == 0)
                 return true;
-        }
         doctor_say(doctor, VERDICT_WRONG,
                    "mount the region's file into the container, writable by its users",
                    "the share's region: %s", e.text);

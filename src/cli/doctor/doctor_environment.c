@@ -122,7 +122,6 @@ static bool region_is_right(struct doctor *doctor)
 {
         char name[64], path[64], fix[160];
         const char *chosen = setting_get(SETTING_REGION, -1, name);
-        struct region region = { 0 };
         struct err e = { 0 };
 
         snprintf(path, sizeof path, "/tmp/vgpu-region-%u", getuid());
@@ -130,10 +129,8 @@ static bool region_is_right(struct doctor *doctor)
                 chosen = path;
                 snprintf(name, sizeof name, "%s", setting_name(SETTING_REGION));
         }
-        if (access(chosen, F_OK) < 0 || region_open(chosen, 1, &region, &e) == 0) {
-                region_close(&region);
+        if (access(chosen, F_OK) < 0 || doctor_region_try(chosen, &e) == 0)
                 return true;
-        }
         snprintf(fix, sizeof fix, "remove the file, or let %s name another", name);
         doctor_say(doctor, VERDICT_WRONG, fix, "%s", e.text);
         return false;
