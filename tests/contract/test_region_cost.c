@@ -13,7 +13,7 @@ static uint64_t key_of(uint64_t number)
         return (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-TEST(what_one_learned_another_finds)
+TEST(costs_are_shared_between_processes)
 {
         struct region_file *file = calloc(1, sizeof *file);
         unsigned found = 0;
@@ -48,5 +48,5 @@ TEST(nonsense_is_bounded)
 
 int main(void)
 {
-        return RUN(CASE(what_one_learned_another_finds), CASE(nonsense_is_bounded));
+        return RUN(CASE(costs_are_shared_between_processes), CASE(nonsense_is_bounded));
 }

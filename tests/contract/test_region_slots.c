@@ -48,7 +48,7 @@ TEST(two_thousand_processes_have_a_slot_each)
 }
 
 /* Whoever leaves moves nobody: what the others hold is theirs and nothing wraps round. */
-TEST(those_who_leave_move_nobody)
+TEST(processes_that_leave_move_no_other_slot)
 {
         enum { COUNT = 64 };
         struct region *regions = open_many(COUNT);
@@ -77,5 +77,5 @@ TEST(those_who_leave_move_nobody)
 int main(void)
 {
         return RUN(CASE(two_thousand_processes_have_a_slot_each),
-                   CASE(those_who_leave_move_nobody));
+                   CASE(processes_that_leave_move_no_other_slot));
 }

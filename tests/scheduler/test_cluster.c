@@ -148,7 +148,7 @@ TEST(fuller_nodes_come_first)
         cluster_done(&cluster);
 }
 
-TEST(what_is_held_is_gone_until_released)
+TEST(held_memory_is_unavailable_until_released)
 {
         struct cluster cluster = { 0 };
         const struct gpu_request gpu_request = gpu_request_of("{\"nvidia.com/gpumem\":\"600\"}");
@@ -329,7 +329,7 @@ int main(void)
 {
         return RUN(CASE(a_node_whose_kubelet_has_lost_vgpu_node_gets_no_pod),
                    CASE(filter_says_who_and_why_not), CASE(fuller_nodes_come_first),
-                   CASE(what_is_held_is_gone_until_released), CASE(a_pod_before_its_node),
+                   CASE(held_memory_is_unavailable_until_released), CASE(a_pod_before_its_node),
                    CASE(an_allocation_survives_its_text), CASE(selectors),
                    CASE(a_storm_keeps_the_sums));
 }

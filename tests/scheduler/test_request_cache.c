@@ -116,7 +116,7 @@ TEST(what_is_remembered_is_what_would_be_found)
         cluster_done(&cluster);
 }
 
-TEST(classes_that_nobody_holds_go)
+TEST(unused_classes_are_evicted)
 {
         struct request_cache cache;
         struct gpu_request gpu_request = gpu_request_of(1, 1);
@@ -191,5 +191,5 @@ TEST(arguments_are_cut)
 int main(void)
 {
         return RUN(CASE(what_is_remembered_is_what_would_be_found),
-                   CASE(classes_that_nobody_holds_go), CASE(arguments_are_cut));
+                   CASE(unused_classes_are_evicted), CASE(arguments_are_cut));
 }

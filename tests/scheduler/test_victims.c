@@ -110,7 +110,7 @@ TEST(only_lower_priorities_go_and_only_those_that_help)
         CHECK_STR(found.pods[0]->names + 3, "pod-b");
 }
 
-TEST(who_leaves_anyway_is_waited_for)
+TEST(a_pod_that_is_terminating_is_waited_for)
 {
         struct pod_ref pod_ref = pod_ref_of("b", 1);
         struct victims found;
@@ -225,7 +225,8 @@ int main(void)
                                                 before, after),
                 cmocka_unit_test_setup_teardown(only_lower_priorities_go_and_only_those_that_help,
                                                 before, after),
-                cmocka_unit_test_setup_teardown(who_leaves_anyway_is_waited_for, before, after),
+                cmocka_unit_test_setup_teardown(a_pod_that_is_terminating_is_waited_for, before,
+                                                after),
                 cmocka_unit_test_setup_teardown(
                         a_nomination_holds_against_the_same_and_lower_priorities, before, after),
                 cmocka_unit_test_setup_teardown(a_guarded_pod_is_not_evicted, before, after),

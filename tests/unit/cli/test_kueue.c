@@ -216,7 +216,7 @@ TEST(neither_mode_counts_nothing)
         finds(audited(EXCLUDED, 0, 0, GOOD_QUEUE, LED, FLAVOR), 1, "is not counted");
 }
 
-TEST(what_else_goes_wrong)
+TEST(other_faults_of_kueue_are_found)
 {
         finds(audited(TRANSFORMED("4"), 0, 0, GOOD_QUEUE, LED, FLAVOR), 1, "makes 4 GB");
         finds(audited("{}", 5, 5, GOOD_QUEUE, LED, FLAVOR), 1, "never admitted");
@@ -239,5 +239,5 @@ int main(void)
                    CASE(shares_count_in_total_whatever_their_family),
                    CASE(without_a_cluster_quotas_come_from_arguments),
                    CASE(each_mode_alone_is_well), CASE(both_modes_count_twice),
-                   CASE(neither_mode_counts_nothing), CASE(what_else_goes_wrong));
+                   CASE(neither_mode_counts_nothing), CASE(other_faults_of_kueue_are_found));
 }

@@ -97,7 +97,7 @@ TEST(a_gpu_is_the_sum_of_its_shares)
         bench_close(&bench);
 }
 
-TEST(what_is_gone_vanishes)
+TEST(rows_of_gone_gpus_and_programs_vanish)
 {
         struct bench bench;
 
@@ -202,6 +202,7 @@ int main(void)
 {
         return RUN(CASE(a_rate_is_gpu_time_per_time), CASE(a_share_made_anew_has_no_negative_rate),
                    CASE(history_keeps_the_newest), CASE(a_gpu_is_the_sum_of_its_shares),
-                   CASE(what_is_gone_vanishes), CASE(two_users_with_one_name_are_two_rows),
-                   CASE(trouble_is_not_full_use), CASE(order_and_filter));
+                   CASE(rows_of_gone_gpus_and_programs_vanish),
+                   CASE(two_users_with_one_name_are_two_rows), CASE(trouble_is_not_full_use),
+                   CASE(order_and_filter));
 }

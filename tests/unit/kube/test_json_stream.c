@@ -129,7 +129,7 @@ TEST(one_that_has_no_end_in_sight_is_not_waited_for)
         json_stream_done(&stream);
 }
 
-TEST(what_is_cut_short_is_not_whole)
+TEST(truncated_json_is_not_complete)
 {
         static const char *const rows[] = { "{", "{\"a", "{\"items\":[{}]", "{\"items\":[{" };
 
@@ -151,5 +151,5 @@ int main(void)
                    CASE(what_is_too_long_or_no_such_json_is_refused),
                    CASE(one_that_is_too_long_is_passed_over_alone),
                    CASE(one_that_has_no_end_in_sight_is_not_waited_for),
-                   CASE(what_is_cut_short_is_not_whole));
+                   CASE(truncated_json_is_not_complete));
 }

@@ -30,7 +30,7 @@ TEST(every_spelling)
            (struct mig_profile){ .slices = 2, .memory_gb = 35, .attributes = MIG_NO_ME });
 }
 
-TEST(what_is_none)
+TEST(invalid_mig_profiles_are_refused)
 {
         static const char *const texts[] = { "",           "1g",         "1g.5g",      "g.5gb",
                                              "0g.5gb",     "1g.0gb",     "1g.5gbx",    "x1g.5gb",
@@ -59,5 +59,6 @@ TEST(printed_as_asked)
 
 int main(void)
 {
-        return RUN(CASE(every_spelling), CASE(what_is_none), CASE(printed_as_asked));
+        return RUN(CASE(every_spelling), CASE(invalid_mig_profiles_are_refused),
+                   CASE(printed_as_asked));
 }

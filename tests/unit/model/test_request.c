@@ -109,7 +109,7 @@ TEST(profiles_add_up)
         CHECK_EQ(request.values[RESOURCE_COUNT], 0);
 }
 
-TEST(what_cannot_be)
+TEST(contradictory_requests_are_refused)
 {
         fails(PAIRS({ "nvidia.com/vgpu", 1 }, { "volcano.sh/vgpu-number", 2 }),
               "nvidia.com/vgpu says 1 and volcano.sh/vgpu-number says 2");
@@ -138,5 +138,6 @@ int main(void)
 {
         return RUN(CASE(a_number_alone_is_whole_gpus), CASE(memory_or_cores_alone_are_one_gpu),
                    CASE(cores_of_zero_are_no_limit), CASE(aliases_that_agree_are_one),
-                   CASE(profiles_add_up), CASE(what_cannot_be), CASE(names_that_are_not_ours));
+                   CASE(profiles_add_up), CASE(contradictory_requests_are_refused),
+                   CASE(names_that_are_not_ours));
 }

@@ -104,7 +104,7 @@ TEST(a_holder_without_a_heartbeat_is_given_up_before_its_deadline)
         assert_true(timeslices_grant(&timeslices, a).is_free);
 }
 
-TEST(a_timeslice_that_nobody_takes_up_passes_on)
+TEST(an_unused_time_slice_passes_on)
 {
         int a, b;
 
@@ -314,7 +314,7 @@ int main(void)
                    CASE(an_idle_holder_gives_it_up_at_once),
                    CASE(a_holder_that_does_not_drain_is_left_to_the_driver),
                    CASE(a_holder_without_a_heartbeat_is_given_up_before_its_deadline),
-                   CASE(a_timeslice_that_nobody_takes_up_passes_on),
+                   CASE(an_unused_time_slice_passes_on),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
                    CASE(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant),
                    CASE(an_idle_tenant_saves_at_most_two_quanta),

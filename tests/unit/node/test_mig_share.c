@@ -43,7 +43,7 @@ TEST(a_container_has_all_of_the_device_that_kubelet_chose)
         CHECK_EQ(share_check(&copy, &e), 0);
 }
 
-TEST(who_holds_none_has_no_such_share)
+TEST(a_container_without_mig_devices_has_no_mig_share)
 {
         static const struct mig_share_owner others[] = { { "u", "other", "pod", "main" },
                                                          { "u", "space", "other", "main" },
@@ -145,5 +145,6 @@ int main(void)
         return RUN(CASE(an_init_container_has_what_it_is_started_with),
                    CASE(an_init_container_may_have_more_than_those_that_follow),
                    CASE(a_container_has_all_of_the_device_that_kubelet_chose),
-                   CASE(who_holds_none_has_no_such_share), CASE(a_device_that_is_gone_is_an_error));
+                   CASE(a_container_without_mig_devices_has_no_mig_share),
+                   CASE(a_device_that_is_gone_is_an_error));
 }

@@ -132,7 +132,7 @@ static json_t *annotations_make(unsigned mib, const char *memory, const char *co
 }
 
 /* Between the change of a share and what is noted of it a user may have changed the pod again. */
-TEST(what_was_asked_for_meanwhile_stays)
+TEST(a_request_made_meanwhile_is_kept)
 {
         struct share_copy copy = { .device_count = 1 };
         json_t *annotations = annotations_make(500, "450Mi", "40");
@@ -190,7 +190,7 @@ TEST(a_share_below_its_allocation_keeps_its_limits_when_the_allocation_is_cut)
         json_decref(annotations);
 }
 
-TEST(what_an_agent_before_held_back_is_over_after_a_clean_minute_too)
+TEST(throttling_by_an_earlier_agent_ends_after_a_clean_minute)
 {
         struct violation_record record = { .is_held_back = true };
         unsigned over = 0;
@@ -220,7 +220,7 @@ TEST(a_throttled_share_gets_back_what_it_had_after_a_reboot_too)
 }
 
 /* Killed between keeping and throttling, or given new limits since. */
-TEST(what_was_kept_once_does_not_keep_a_share_from_being_throttled)
+TEST(a_changed_share_can_be_throttled_again)
 {
         struct share_copy copy;
         struct book_bench bench;
@@ -242,11 +242,11 @@ int main(void)
         return RUN(CASE(figures_of_two_moments_may_differ_a_little),
                    CASE(only_what_shows_several_times_in_a_row_is_certain),
                    CASE(it_is_over_after_a_clean_minute_and_may_begin_anew),
-                   CASE(what_an_agent_before_held_back_is_over_after_a_clean_minute_too),
+                   CASE(throttling_by_an_earlier_agent_ends_after_a_clean_minute),
                    CASE(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too),
                    CASE(a_throttled_share_gets_back_what_it_had_after_a_reboot_too),
-                   CASE(what_was_kept_once_does_not_keep_a_share_from_being_throttled),
-                   CASE(what_was_asked_for_meanwhile_stays),
+                   CASE(a_changed_share_can_be_throttled_again),
+                   CASE(a_request_made_meanwhile_is_kept),
                    CASE(a_decision_is_cut_to_what_the_share_has_and_never_raised),
                    CASE(a_share_below_its_allocation_keeps_its_limits_when_the_allocation_is_cut),
                    CASE(a_decision_is_raised_to_what_the_share_has_and_never_lowered));

@@ -48,7 +48,7 @@ TEST(an_average_follows_and_jumps_where_it_is_far_too_low)
         CHECK_EQ(cost_of(key), COST_UNKNOWN_NS - 1);
 }
 
-TEST(what_others_held_up_teaches_only_downwards)
+TEST(a_delayed_measurement_only_lowers_a_cost)
 {
         const uint64_t key = cost_key_graph("e");
 
@@ -81,7 +81,7 @@ int main(void)
         return RUN(CASE(what_was_never_seen_is_unknown_and_never_fits),
                    CASE(grid_and_block_and_function_make_the_work),
                    CASE(an_average_follows_and_jumps_where_it_is_far_too_low),
-                   CASE(what_others_held_up_teaches_only_downwards),
+                   CASE(a_delayed_measurement_only_lowers_a_cost),
                    CASE(a_handle_that_is_gone_is_forgotten),
                    CASE(a_full_table_forgets_and_goes_on));
 }

@@ -21,7 +21,7 @@ TEST(variables_of_a_module)
         CHECK_EQ(image_need(HEAD ".global .b8 text[3] = \"a;\"; .global .b16 c;"), 5);
 }
 
-TEST(what_is_elsewhere_does_not_count)
+TEST(memory_outside_the_image_does_not_count)
 {
         CHECK_EQ(image_need(HEAD ".extern .global .b8 table[100];\n"), 0);
         CHECK_EQ(image_need(HEAD ".global .attribute(.managed) .align 4 .b8 table[100];\n"), 0);
@@ -169,7 +169,7 @@ TEST(a_fat_binary_takes_what_its_smallest_entry_takes)
 
 int main(void)
 {
-        return RUN(CASE(variables_of_a_module), CASE(what_is_elsewhere_does_not_count),
+        return RUN(CASE(variables_of_a_module), CASE(memory_outside_the_image_does_not_count),
                    CASE(functions_are_passed_over), CASE(nonsense_says_nothing),
                    CASE(variables_of_machine_code), CASE(names_of_variables_that_may_be_managed),
                    CASE(a_fat_binary_takes_what_its_smallest_entry_takes));

@@ -35,7 +35,7 @@ TEST(a_name_in_a_text_or_deeper_is_no_member)
             ",\"env\":4}}");
 }
 
-TEST(what_is_missing_is_made)
+TEST(missing_members_are_made)
 {
         put("{}", env, "[]", "{\"process\":{\"env\":[]}}");
         put("{\"a\":1 }", env, "[]", "{\"a\":1 ,\"process\":{\"env\":[]}}");
@@ -65,7 +65,7 @@ TEST(only_whole_numbers_that_are_too_large_are_tamed)
 int main(void)
 {
         return RUN(CASE(a_value_is_replaced_and_nothing_else),
-                   CASE(a_name_in_a_text_or_deeper_is_no_member), CASE(what_is_missing_is_made),
+                   CASE(a_name_in_a_text_or_deeper_is_no_member), CASE(missing_members_are_made),
                    CASE(what_is_no_object_has_no_members),
                    CASE(only_whole_numbers_that_are_too_large_are_tamed));
 }
