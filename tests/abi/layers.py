@@ -131,10 +131,10 @@ def drawing(page):
     entries = re.sub(r"\n\s+", " ", block).splitlines()    # a line that is indented goes on
     drawn = {}
     for line in entries:
-        lefts, rest = re.split(r"\s+→\s+", line, maxsplit=1)
+        lefts, remainder = re.split(r"\s+→\s+", line, maxsplit=1)
         for left in lefts.split(", "):
             edges = {}
-            for number, chain in enumerate(rest.split(";")):
+            for number, chain in enumerate(remainder.split(";")):
                 groups = [[f"{left}/{name}" if f"{left}/{name}" in MAY_SEE else name for name in group.strip().split(", ")]
                           for group in chain.split("→")]
                 groups = [[left], *groups] if number == 0 else groups
