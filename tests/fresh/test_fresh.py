@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -243,6 +244,18 @@ class Steps(unittest.TestCase):
         for bad in ("e2e 40 true", "e2e 40 false", "e2e 40 echo 0 passed, 0 failed, 2 skipped"):
             status, line, _ = self.run_steps(bad, good)
             self.assertEqual((status, line.split(" skipped")[0][:-2]), (1, "1 passed, 1 failed,"))
+
+    def test_a_forge_judges_a_step_as_the_run_does(self):
+        with open(os.path.join(TOP, ".github", "workflows", "ci.yml"), encoding="utf-8") as file:
+            script = re.search(r"^ +set -o pipefail\n(?: {10}.*\n)+", file.read(), re.M)[0]
+        for name in ("fresh", "e2e"):
+            for said in ("3 passed, 0 failed, 1 skipped", "0 passed, 0 failed, 4 skipped", "3 passed, 1 failed, 0 skipped"):
+                run = self.run_steps(f"{name} 10 echo {said}")[0]
+                with tempfile.TemporaryDirectory() as folder:
+                    lines = script.replace("${{ matrix.step.command }}", f"echo '{said}'").replace("/tmp/output", f"{folder}/output")
+                    done = subprocess.run(["bash", "-e", "-c", lines], env={**os.environ, "STEP": name},
+                                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+                self.assertEqual((name, said, done.returncode), (name, said, run))
 
     def test_without_a_bare_root_the_tests_run_on_the_machine(self):
         status, line, _ = self.run_steps("test 15 echo 0 passed, 0 failed, 1 skipped")
