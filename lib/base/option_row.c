@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { LIST_BYTES = 128 };
+
 int option_row_take(void *options, const struct option_row *row, const char *value, struct err *e)
 {
         if (!row->take)
@@ -33,12 +35,28 @@ int option_take_flag(void *options, const struct option_row *row, const char *va
         return 0;
 }
 
+/* "none, single or mixed" */
+static const char *words_list(const char *words, char text[static LIST_BYTES])
+{
+        const char *last = strrchr(words, ' ');
+        char *end = text;
+
+        for (; *words && end < text + LIST_BYTES - sizeof " or "; words++)
+                if (*words == ' ')
+                        end = stpcpy(end, words == last ? " or " : ", ");
+                else
+                        *end++ = *words;
+        *end = '\0';
+        return text;
+}
+
 /* The index of the value among the words that the row offers. */
 static int word_find(const struct option_row *row, const char *value, unsigned *ret_index,
                      struct err *e)
 {
         const char *words = row->option.completion;
         unsigned index = 0;
+        char list[LIST_BYTES];
 
         for (const char *at = words; *at; index++) {
                 const size_t length = strcspn(at, " ");
@@ -49,8 +67,8 @@ static int word_find(const struct option_row *row, const char *value, unsigned *
                 }
                 at += length + strspn(at + length, " ");
         }
-        return err_set(e, -EINVAL, "--%s: invalid value '%.60s' (expected one of: %s)",
-                       row->option.name, value, words);
+        return err_set(e, -EINVAL, "invalid value '%.60s' of --%s (expected %s)", value,
+                       row->option.name, words_list(words, list));
 }
 
 int option_take_truth(void *options, const struct option_row *row, const char *value, struct err *e)

@@ -24,7 +24,9 @@ static int take_patience(void *owner, const struct option_row *row, const char *
         (void)row;
         if (*value < '0' || *value > '9' || *end || seconds < 1 || seconds > PATIENCE_MOST_S)
                 return err_set(e, -EINVAL,
-                               "invalid value of --assume-for (expected seconds from 1 to 3600)");
+                               "invalid value '%.60s' of --assume-for (expected seconds from 1 to "
+                               "3600)",
+                               value);
         settings->patience_s = (unsigned)seconds;
         return 0;
 }

@@ -148,7 +148,7 @@ def configured(tap, bench):
     node.wait(20)
     rows = [("deviceSplitCont: 3", "unknown key 'deviceSplitCont' (did you mean 'device-split-count'?)"),
             ("kubeconfig: /x", "unknown key 'kubeconfig'"),
-            ("deviceSplitCount: 0", "device-split-count"), ("migStrategy: all", "--mig-strategy: invalid value 'all'"),
+            ("deviceSplitCount: 0", "device-split-count"), ("migStrategy: all", "invalid value 'all' of --mig-strategy"),
             ("excludeDevices: x", "'x' names no device to exclude")]
     wrong = []
     for line, sentence in rows:

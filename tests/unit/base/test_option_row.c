@@ -58,8 +58,9 @@ TEST(a_word_that_the_row_does_not_offer_changes_nothing)
         struct err e = { 0 };
 
         CHECK_EQ(option_row_take(&settings, &rows[MODE], "mix", &e), -EINVAL);
-        CHECK(strstr(e.text, "--mode") && strstr(e.text, "'mix'"));
+        CHECK_STR(e.text, "invalid value 'mix' of --mode (expected none, single or mixed)");
         CHECK_EQ(option_row_take(&settings, &rows[FAST], "", &e), -EINVAL);
+        CHECK_STR(e.text, "invalid value '' of --fast (expected yes or no)");
         CHECK_EQ(settings.mode, 1);
         CHECK(settings.is_fast);
 }
