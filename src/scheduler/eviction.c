@@ -47,8 +47,8 @@ static void event_post(const struct eviction *eviction, enum kube_reason reason,
 static void preemptor_tell(const struct eviction *eviction, enum kube_reason reason,
                            const char *message)
 {
-        event_post(eviction, reason, eviction->preemptor.namespace_name,
-                   eviction->preemptor.name, eviction->preemptor.uid, message);
+        event_post(eviction, reason, eviction->preemptor.namespace_name, eviction->preemptor.name,
+                   eviction->preemptor.uid, message);
 }
 
 static void gone_tell(const struct eviction *eviction, const struct pdb_subject *target)
