@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -122,6 +123,17 @@ class Counting(Case):
         every_change = tool.chosen(tool.EVERY_CHANGE)
         self.assertEqual([row for row in tool.ROWS if row not in every_change], tool.chosen(["nightly"]))
         self.assertEqual([row.name for row in tool.chosen(["debian-12"])], ["debian-12"])
+
+
+class Packages(unittest.TestCase):
+    def test_programs_without_which_cases_are_skipped_are_installed(self):
+        """A case that a bare root skips is one that no change is tried with."""
+        wanted = set()
+        for path in pathlib.Path(TOP, "tests").rglob("*.py"):
+            wanted |= set(re.findall(r'skipUnless\(shutil\.which\("([^"]+)"\)', path.read_text(encoding="utf-8")))
+        sets = pathlib.Path(TOP, "tools", "setup").read_text(encoding="utf-8")
+        self.assertIn("tmux", wanted)
+        self.assertEqual(wanted - set(re.search(r'^test="(.*)"$', sets, re.M)[1].split()), set())
 
 
 class Roots(Case):
