@@ -201,6 +201,12 @@ static const char *limit_meant(const char *name, size_t written)
         return meant || !is_as_written ? meant : by_distance(name, SETTING_DEVICES + 1);
 }
 
+/* Applications have a GPU_MEMORY_LIMIT of their own. */
+static bool is_anybodys(const char *name, const char *meant)
+{
+        return strncmp(name, "GPU_", 4) == 0 && strncmp(meant, "GPU_", 4) != 0;
+}
+
 static bool is_read(const char *variable)
 {
         enum setting setting;
@@ -229,7 +235,7 @@ enum variable_kind variable_judge(const char *variable, char ret_meant[VARIABLE_
         const char *meant = limit_meant(base, written);
         if (meant) {
                 snprintf(ret_meant, VARIABLE_NAME, "%.54s%s", meant, number);
-                return VARIABLE_MISSPELT;
+                return is_anybodys(name, meant) ? VARIABLE_UNKNOWN : VARIABLE_MISSPELT;
         }
         if (written < 5 || strncmp(name, "VGPU_", 5) != 0)
                 return VARIABLE_FOREIGN;

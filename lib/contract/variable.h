@@ -9,7 +9,7 @@
 enum variable_kind {
         VARIABLE_FOREIGN,  /* not ours, or injected for a Service of Kubernetes */
         VARIABLE_READ,     /* a setting, or read by one of our programs */
-        VARIABLE_UNKNOWN,  /* begins with VGPU_, and nobody reads it */
+        VARIABLE_UNKNOWN,  /* begins with VGPU_, or would but for its first letter, and nobody reads it */
         VARIABLE_MISSPELT, /* close to a limit's name, and nobody reads it */
 };
 

@@ -68,6 +68,11 @@ class Doctor(Case):
                             ("CUDA_CORES", "CUDA_CORE_LIMIT"), ("VGPU_COMPUTE", "VGPU_CORES")):
             self.says("environment", name, f"did you mean '{meant}'?", f"rename '{name}' to {meant}", **{name: "1"})
 
+    def test_a_name_that_may_be_an_applications_is_noted(self):
+        self.assertEqual(self.doctor(GPU_MEMORY_LIMIT="4096"), {})
+        self.assertIn("'GPU_MEMORY_LIMIT' (did you mean 'VGPU_MEMORY_LIMIT'?)",
+                      vgpu("doctor", environment={"GPU_MEMORY_LIMIT": "4096"}).stdout)
+
     def test_limits_on_gpus_that_are_not_here(self):
         self.create("--gpus", "2")
         absent = "GPU-00000000-0000-0000-0000-000000000000"

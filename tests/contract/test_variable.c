@@ -91,7 +91,11 @@ TEST(a_slip_in_the_first_letter_of_a_long_name_counts)
         misspelt("_VGPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
         misspelt("XCUDA_MEM_LIMIT=1g", "CUDA_MEM_LIMIT");
         misspelt("UDA_MEM_LIMIT=1g", "CUDA_MEM_LIMIT");
-        misspelt("GPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
+        /* Applications have that one: it may be theirs. */
+        is("GPU_MEMORY_LIMIT=1g", VARIABLE_UNKNOWN);
+        is("GPU_MEMORY_LIMIT_0=1g", VARIABLE_UNKNOWN);
+        is("GPU_MEMORY_LIMIT_MB=1024", VARIABLE_FOREIGN);
+        misspelt("GPU_DEVICES_UIUD=GPU-1", "GPU_DEVICES_UUID");
         misspelt("ugpu_memory_limit=1g", "VGPU_MEMORY_LIMIT");
         is("CPU_MEMORY_LIMIT=1g", VARIABLE_FOREIGN);
         is("MEM_LIMIT=1g", VARIABLE_FOREIGN);

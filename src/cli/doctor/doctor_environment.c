@@ -46,6 +46,12 @@ static bool name_is_right(struct doctor *doctor, const char *variable)
                 doctor_say(doctor, VERDICT_NOTE, NULL, "unknown variable '%.*s'", length, variable);
                 return false;
         }
+        /* It may be an application's own. */
+        if (kind == VARIABLE_UNKNOWN && strncmp(variable, "VGPU_", 5) != 0) {
+                doctor_say(doctor, VERDICT_NOTE, NULL,
+                           "unknown variable '%.*s' (did you mean '%s'?)", length, variable, meant);
+                return false;
+        }
         snprintf(fix, sizeof fix, "rename '%.*s' to %s%s", length < 63 ? length : 63, variable,
                  meant, kind == VARIABLE_MISSPELT ? ": libvgpu.so refuses all GPUs now" : "");
         doctor_say(doctor, VERDICT_WRONG, fix, "unknown variable '%.*s' (did you mean '%s'?)",

@@ -265,6 +265,8 @@ SIM_TEST(names_of_others_are_theirs)
         CHECK_EQ(attempt("VGPU_COLOUR=blue|VGPU_SHAPE=round", ask_now), ALL_OPEN);
         CHECK_EQ(lines(), 1);
         CHECK(strstr(said, "warn") && strstr(said, "VGPU_COLOUR") && strstr(said, "and 1 more"));
+        CHECK_EQ(attempt("GPU_MEMORY_LIMIT=4096", ask_now), ALL_OPEN);
+        CHECK(strstr(said, "'GPU_MEMORY_LIMIT' (did you mean 'VGPU_MEMORY_LIMIT'?)"));
 }
 
 static int held_to_100(void)
