@@ -16,7 +16,22 @@
 /* So long a name with one slip of the pen is no other name. */
 enum { LONG_NAME = 12 };
 
-/* Few variables begin like ours: all others are passed over at their first letters, or for their length. */
+/* Has it what a slip in the first letter leaves of VGPU_, CUDA_ and MANAGER_? */
+static bool has_rest_of_ours(const char *variable)
+{
+        if (!variable[0] || !variable[1])
+                return false;
+        for (const char *p = variable + 2; *p && p < variable + 9; p++)
+                if (*p == '_' || *p == '-' || *p == '.') {
+                        const char before = p[-2] | 0x20, last = p[-1] | 0x20;
+
+                        return (before == 'p' && last == 'u') || (before == 'd' && last == 'a') ||
+                               (before == 'e' && last == 'r');
+                }
+        return false;
+}
+
+/* Few variables begin like ours: all others are passed over at their first letters. */
 static bool is_candidate(const char *variable)
 {
         switch (*variable | 0x20) {
@@ -27,7 +42,8 @@ static bool is_candidate(const char *variable)
         case 'n': /* NVIDIA_VISIBLE_DEVICES */
                 return true;
         default:
-                return *variable == ' ' || *variable == '\t' || strcspn(variable, "=") >= LONG_NAME;
+                return *variable == ' ' || *variable == '\t' ||
+                       (has_rest_of_ours(variable) && strcspn(variable, "=") >= LONG_NAME);
         }
 }
 
@@ -88,25 +104,19 @@ static unsigned slips_allowed(const char *name)
 
 /* In the first letter none: GPU_CORES and GPU_MEMORY are anybody's. A long name may have one there, and that is
  * all: CPU_MEMORY_LIMIT is anybody's, too. */
-static unsigned farthest(const char *name, const char *alias)
-{
-        if (alias[0] == name[0])
-                return slips_allowed(name);
-        return strlen(name) >= LONG_NAME && strlen(alias) >= LONG_NAME - 1;
-}
-
 static const char *by_distance(const char *name, unsigned settings)
 {
         const size_t length = strlen(name);
         const uint32_t letters = letters_of(name);
-        struct nearest nearest = { .distance = slips_allowed(name) + 1 };
+        const unsigned slips = slips_allowed(name),
+                       first = length >= LONG_NAME && has_rest_of_ours(name) ? 1 : 0;
+        struct nearest nearest = { .distance = slips + 1 };
 
         for (enum setting i = 0; i < settings; i++)
                 for (unsigned j = 0; setting_alias(i, j); j++) {
                         const char *alias = setting_alias(i, j);
+                        const unsigned far = alias[0] == name[0] ? slips : first;
                         const size_t own = strlen(alias);
-
-                        const unsigned far = farthest(name, alias);
 
                         if (!far || !is_ours(alias) || own > length + far || length > own + far ||
                             __builtin_popcount(letters ^ letters_of(alias)) > 4)

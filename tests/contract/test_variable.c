@@ -91,6 +91,8 @@ TEST(a_slip_in_the_first_letter_of_a_long_name_counts)
         misspelt("_VGPU_MEMORY_LIMIT=1g", "VGPU_MEMORY_LIMIT");
         misspelt("XCUDA_MEM_LIMIT=1g", "CUDA_MEM_LIMIT");
         misspelt("UDA_MEM_LIMIT=1g", "CUDA_MEM_LIMIT");
+        misspelt("WANAGER_VISIBLE_DEVICES=GPU-1", "MANAGER_VISIBLE_DEVICES");
+        misspelt("ANAGER_VISIBLE_DEVICES=GPU-1", "MANAGER_VISIBLE_DEVICES");
         /* Applications have that one: it may be theirs. */
         is("GPU_MEMORY_LIMIT=1g", VARIABLE_UNKNOWN);
         is("GPU_MEMORY_LIMIT_0=1g", VARIABLE_UNKNOWN);
