@@ -213,7 +213,7 @@ class Limit(ShareCase):
         self.nothing_is_left()
         done = vgpu("run", "--sim=t4-16gb", "--memory", "1g", "--", "true",
                     environment={"XDG_RUNTIME_DIR": self.runtime, "VGPU_LIB": "/nowhere"})
-        self.refuses(done, 125, "libvgpu.so was not found where VGPU_LIB says: '/nowhere'")
+        self.refuses(done, 125, "cannot find libvgpu.so at the path in VGPU_LIB: '/nowhere'")
         self.nothing_is_left()
 
     def test_names(self):

@@ -192,7 +192,7 @@ class Run(Case):
     def test_the_libraries_may_be_elsewhere(self):
         done = vgpu("run", "--sim=t4-16gb", "--", "true",
                     environment={"VGPU_SIM_LIB": self.folder, "XDG_RUNTIME_DIR": self.runtime})
-        self.refuses(done, 125, f"was not found where VGPU_SIM_LIB says: '{self.folder}'")
+        self.refuses(done, 125, f"at the path in VGPU_SIM_LIB: '{self.folder}'")
         self.vanishes()
 
 

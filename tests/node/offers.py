@@ -100,7 +100,7 @@ def profiles(tap, bench):
               bench.becomes("mig.das.com/1g.5gb", 0) + bench.becomes("nvidia.com/mig-1g.5gb", 2))
     tap.check("… nor given", differs(
         refusal(bench.kubelet.endpoints["mig.das.com/1g.5gb"], ids[:1]),
-        ("FAILED_PRECONDITION", f"'{ids[0]}' is held already, as nvidia.com/mig-1g.5gb")))
+        ("FAILED_PRECONDITION", f"'{ids[0]}' is in use already, as nvidia.com/mig-1g.5gb")))
     bench.sim("inject", "lose", "0")
     tap.check("devices of a lost GPU are unhealthy", bench.becomes("nvidia.com/mig-1g.5gb", 0))
     tap.check("… and still listed", differs(sorted(bench.listed("nvidia.com/mig-1g.5gb")), ids))
