@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard: files that somebody else may cut short while we have them mapped. Looking beyond the end of
- * one would end the process (SIGBUS); under guard it is a page of zeroes instead. */
+/* guard: mapped files that another process may truncate. A read beyond the end would end the process
+ * (SIGBUS); under guard it reads a page of zeroes instead. */
 #pragma once
 
 #include <stddef.h>

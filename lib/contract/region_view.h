@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* region_view: a container's region, mapped by somebody else on the host to be read as a whole.
- * Nothing is written, nothing is made; the container may write anything into it, and cut it short, at any
- * moment. */
+/* region_view: a container's region, mapped read-only by another process of the host. It neither writes nor
+ * creates a region. The container may write anything into it, or truncate it, at any moment. */
 #pragma once
 
 #include "region.h"

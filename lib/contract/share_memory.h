@@ -22,12 +22,12 @@ int share_memory_size(const char *text, struct share_memory *memory, struct err 
 int share_memory_ratio(const char *text, struct share_memory *memory, struct err *e);
 int share_memory_host(const char *text, struct share_memory *memory, struct err *e);
 
-/* Is anything asked for? */
+/* True: an option sets memory. */
 bool share_memory_is_said(const struct share_memory *memory);
 
-/* Puts it into a device of a share; what is not said stays as it is there. A new device has
- * SHARE_UNLIMITED of everything. The GPU's size, if the device has it, is what a share without a limit
- * of its own may have there, and how far it is oversold if nobody says. */
+/* Writes it into a device of a share; values without an option stay unchanged. A new device has
+ * SHARE_UNLIMITED of everything. If the device has the GPU's size, this is the limit of a share
+ * without one, and the default of the host memory of an oversold share. */
 void share_memory_put(const struct share_memory *memory, struct share_device *device);
 
 /* All that the device may hold, on the GPU and on the host. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube_secret: a Secret that replicas share: whoever comes first makes it, everybody takes what is there. */
+/* kube_secret: a Secret that replicas share: the first replica creates it, the others read it. */
 #pragma once
 
 #include "kube_client.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was decided for a pod that is on its node, whoever decided it. */
+/* The allocation of a pod that is on its node, by vgpu-scheduler or Volcano. */
 #pragma once
 
 #include <jansson.h>

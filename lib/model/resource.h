@@ -45,10 +45,10 @@ struct resource_row {
 extern struct resource_row resource_rows[]; /* read them; see resource_use_domain() */
 extern const size_t resource_row_count;
 
-/* false: the name is none of ours. `with_optional` takes nvidia.com/gpu as ours too. */
+/* false: the name is not one of vgpu's. `with_optional` includes nvidia.com/gpu. */
 bool resource_find(const char *name, bool with_optional, struct resource *ret_resource);
-/* Names of ours begin with this domain from now on, in the place of nvidia.com. Once, before anything else
- * is asked. -EINVAL: no domain's name. */
+/* Resource names begin with this domain from now on, instead of nvidia.com. Call it once, before all other
+ * functions. -EINVAL: not a domain. */
 int resource_use_domain(const char *domain, struct err *e);
 
 /* The family's name for a kind; NULL: it has none. */

@@ -148,8 +148,8 @@ void timeslice_cost_begin(struct timeslices_tenant *tenant)
         tenant->busy_when_settled_ns = busy_said_ns(tenant);
 }
 
-/* What it says it used, but not more than the time that passed. While it has the token nobody else
- * runs, so that its virtual time moves by half of that at least, whatever it says. */
+/* The time that the tenant reports, but at most the time that passed. While it has the token no other
+ * tenant runs, so its virtual time grows by at least half of the elapsed time, whatever it reports. */
 void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
         const uint64_t span_ns = timeslices->clock_ns > tenant->settled_ns

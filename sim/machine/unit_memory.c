@@ -13,8 +13,8 @@ static void memory_lock(struct machine *machine, unsigned unit)
                 slot_sum_unit(machine, unit);
 }
 
-/* On hardware the memory of a process is freed before the process is gone. So whoever counts or takes does
- * it without the gone, whoever cleans up after them, and when. The caller holds the lock. */
+/* On hardware the memory of a process is freed before the process is gone. So processes that are gone never
+ * count, even if nobody has cleaned up after them yet. The caller holds the lock. */
 static void gone_leave(struct machine *machine, unsigned index)
 {
         struct machine_unit *unit = machine_unit(machine, index);

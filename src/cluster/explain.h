@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explain: where a pod is on its way to its GPUs, and why it is not further. Pure: facts in, JSON out. */
+/* Explain: the station of a pod on its way to its GPUs, and the reason why it waits. Pure: facts in, JSON out. */
 #pragma once
 
 #include "cluster.h"
@@ -8,7 +8,7 @@ struct explain_facts {
         const json_t *pod;
         const json_t *nodes;           /* names of all nodes, an array */
         const struct cluster *cluster; /* what nodes have and pods hold */
-        bool with_gpu;                 /* nvidia.com/gpu is ours too */
+        bool with_gpu;                 /* also share nvidia.com/gpu */
 };
 
 enum explain_verdict { EXPLAIN_PLACED, EXPLAIN_WAITS, EXPLAIN_NOTHING };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vgpu explain pod: why a pod waits, or where it runs. Reckons with what the API server has, as vgpu-scheduler
- * does; asks vgpu-scheduler nothing, so that it explains its absence too. */
+/* vgpu explain pod: why a pod waits, or where it runs. Computes from the API server's objects, as vgpu-scheduler
+ * does, and does not call vgpu-scheduler, so it works without it, too. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

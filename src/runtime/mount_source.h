@@ -6,6 +6,6 @@
  * container cannot write to. 0 or a negative errno. */
 int mount_source_make(const char *folder, const char *path, const char *source);
 
-/* ld.so.preload: our library first, so that whoever stands behind it is reached through it; then
- * what the image has, which may be NULL. */
+/* ld.so.preload: libvgpu.so first, so that calls of the libraries after it pass through it; then the
+ * image's own lines, which may be NULL. */
 int mount_source_preload(const char *folder, const char *image_text);

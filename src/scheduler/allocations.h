@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations: vgpu.v1.Allocations/Get over gRPC, to clients with a certificate of ours: what was decided for
- * a container, for nodes whose own watch has not told them yet. */
+/* Allocations: serves vgpu.v1.Allocations/Get over gRPC, to clients with a certificate of ours. Nodes fetch the
+ * allocation of a container here when their own watch lags. */
 #pragma once
 
 #include "address.h"

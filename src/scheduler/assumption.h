@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assumptions: decisions that are written, or may be, and that the watch has not told of yet. One that it does
- * not tell of in time is looked up: what the pod says then is what holds. */
+/* Assumptions: allocations that are written, or may be, and that the watch has not confirmed yet. If it does not
+ * confirm one in time, the scheduler GETs the pod: the pod's annotation counts. */
 #pragma once
 
 #include "kube_client.h"

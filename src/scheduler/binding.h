@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binding: the decision is made, set aside, and written with the pod's node in one request. */
+/* Binding: makes an allocation, assumes it, and writes it with the pod's node in one request. */
 #pragma once
 
 #include "http_server.h"

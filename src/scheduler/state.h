@@ -9,8 +9,8 @@
 
 struct state;
 
-/* Watches nodes and pods from now on. `with_gpu`: nvidia.com/gpu is ours too. `patience_ns`: how long the
- * watch may take to tell of a decision that is awaited. */
+/* Watches nodes and pods from now on. `with_gpu`: also share nvidia.com/gpu. `patience_ns`: how long the
+ * watch may take to confirm an allocation. */
 int state_new(struct kube_client *client, bool with_gpu, uint64_t patience_ns,
               struct state **ret_state);
 void state_free(struct state *state); /* NULL is fine */
@@ -30,8 +30,8 @@ void state_note_request(struct state *state, const char *pod_uid, struct request
 /* A pod as the API server has it now, from elsewhere than the watch. */
 void state_note_pod(struct state *state, const json_t *pod);
 
-/* The pod's Binding is written, or nobody knows: if the watch does not tell of it, the pod is looked up, and
- * what it does not have is given back. */
+/* The pod's Binding is written, or its outcome is unknown. If the watch does not confirm the allocation in time, the
+ * scheduler GETs the pod and releases what it does not have. */
 void state_await(struct state *state, const char *uid, const char *namespace_name, const char *pod);
 void state_await_not(struct state *state, const char *uid); /* it is decided anew */
 

@@ -4,11 +4,11 @@
 
 #include "rules.h"
 
-/* A pod at CREATE: whoever came after us has left it as we would. */
+/* A pod at CREATE: no later webhook undid its completion. */
 int validate_pod(json_t *pod, const struct rules *rules, struct err *e);
 /* A change: reserved annotations by our programs only, ceilings by nobody, sizes within ceilings. */
 int validate_change(json_t *pod, const json_t *old, const char *user, const struct rules *rules,
                     struct err *e);
-/* A Binding: the decision it carries must be our scheduler's. */
+/* A Binding: only vgpu-scheduler may write the allocation that it carries. */
 int validate_binding(const json_t *binding, const char *pod_namespace, const char *user,
                      const struct rules *rules, struct err *e);

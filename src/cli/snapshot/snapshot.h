@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot: GPUs, shares and programs of this machine at one moment, whoever told of them: the driver, the
+/* snapshot: GPUs, shares and programs of this machine at one moment, from all sources: the driver, the
  * share files of users, vgpu-node. `vgpu ps` and `vgpu top` print it. */
 #pragma once
 

@@ -8,5 +8,5 @@
 /* Containers that were to have a share and cannot are noted with the pod, and logged once. */
 void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
                       const json_t *pod);
-/* The watch is in sync: where shares that grew leave too little for what was decided, they are cut. */
+/* The watch is in sync: revokes growth of shares where it leaves too little for the allocations. */
 void pod_shares_settle(const struct pod_watch_options *options);

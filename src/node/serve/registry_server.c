@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One packet in, one out, and the connection is over. Peers are tenants: whoever says nothing is sent
- * away after a while or when its slot is needed, and the requests of each are limited in rate, so
- * that a flood takes a part of one core at most, and nobody else's time. All wait in one queue of the kernel's:
- * it is short, and who asks too much is sent away at the door, so that it moves. */
+/* One packet in, one out, then the connection closes. Peers are tenants: the server drops a silent peer
+ * after a while, or when it needs the peer's slot. Each peer's requests are limited in rate, so a flood
+ * takes a part of one core at most and delays no other peer. All connections wait in one short queue of
+ * the kernel; clients over the limit are refused on accept, so the queue moves. */
 #include "registry_server.h"
 
 #include <errno.h>

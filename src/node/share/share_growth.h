@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share_growth: what shares have beyond what was decided for them (`vgpu set`, annotations, environments). It
- * gives way to pods that are placed: the scheduler may have decided before it heard of the growth. */
+/* share_growth: what shares have beyond their allocation (`vgpu set`, annotations, environments). It is revoked
+ * when a new pod needs it: the scheduler may have placed the pod before it knew of the growth. */
 #pragma once
 
 #include "share_fit.h"

@@ -148,7 +148,7 @@ void gate_memory_give_back(struct charge *charge, CUresult result)
 {
         const int device_index = (int)charge->device_index;
         const uint64_t bytes = charge->bytes;
-        /* Whoever has another way is told of at its end. */
+        /* A charge with a fallback is reported only when the fallback fails. */
         const bool is_told = charge->has_fallback || result != CUDA_ERROR_OUT_OF_MEMORY;
 
         ledger_give_back(charge);

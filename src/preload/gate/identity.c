@@ -146,7 +146,7 @@ static bool was_there(unsigned pid)
         return false;
 }
 
-/* Under the pid that the agent told, or under our own: who was told looks for nobody else. */
+/* By the pid from the agent, or by our own. Without a pid from the agent it finds nothing. */
 static bool self_find(const struct identity_entry *entries, unsigned count, uint64_t *ret_bytes)
 {
         const unsigned pids[] = { identity.told, (unsigned)getpid() };
