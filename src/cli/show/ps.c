@@ -14,8 +14,9 @@ enum { JSON, WIDE, COLUMNS, COLOUR, ALL, USER };
 
 const struct cli_option ps_options[] = {
         [JSON] = { "json", NULL, "print JSON; docs/reference/json.md has the names", NULL },
-        [WIDE] = { "wide", NULL, "all columns, and nothing cut", NULL },
-        [COLUMNS] = { "columns", "LIST", "these, in this order: share,pid,held,…", "column" },
+        [WIDE] = { "wide", NULL, "show all columns, and cut none", NULL },
+        [COLUMNS] = { "columns", "LIST", "show these columns in this order: share,pid,held,…",
+                      "column" },
         [COLOUR] = TERM_COLOUR_OPTION,
         [ALL] = SCOPE_OPTION_ALL,
         [USER] = SCOPE_OPTION_USER,

@@ -4,13 +4,13 @@
 
 #include "snapshot.h"
 
-#define SCOPE_OPTION_ALL                                                                    \
-        {                                                                                   \
-                "all", NULL, "shares and programs of all users; the default for root", NULL \
+#define SCOPE_OPTION_ALL                                                                         \
+        {                                                                                        \
+                "all", NULL, "show shares and programs of all users; the default for root", NULL \
         }
-#define SCOPE_OPTION_USER                                                     \
-        {                                                                     \
-                "user", "NAME", "only shares and programs of this user", NULL \
+#define SCOPE_OPTION_USER                                                          \
+        {                                                                          \
+                "user", "NAME", "show only shares and programs of this user", NULL \
         }
 
 /* Everybody's for root, one's own for others. */

@@ -154,7 +154,7 @@ static void help_lines(struct body *body)
                 { "  space", "pause" },
                 { "  up down", "scroll; also page up, page down, home, end" },
                 { "", "" },
-                { "  MEMORY", "what a share holds, of its limit; of a GPU: | shares, + others" },
+                { "  MEMORY", "memory and limit of a share; of a GPU: | shares, + others" },
                 { "  CORES", "GPU time of the last second; ':' is the limit of a share" },
                 { "  !", "memory refused, at or over its limit; cores over limit; region damaged; "
                          "or the GPU is unhealthy" },

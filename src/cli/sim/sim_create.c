@@ -33,20 +33,20 @@ enum {
 static const uint64_t GPU_MEMORY_MOST_BYTES = UINT64_C(1) << 40;
 
 const struct cli_option sim_create_options[] = {
-        [MACHINE] = { "machine", "PATH", "the file to make; default: VGPU_SIM", "file" },
+        [MACHINE] = { "machine", "PATH", "the file to create; default: VGPU_SIM", "file" },
         [PRESET] = { "preset", "NAME", "the GPU model (vgpu sim list); default a100-40gb",
                      "preset" },
-        [GPUS] = { "gpus", "N", "how many, 1 to 16; default 1", NULL },
+        [GPUS] = { "gpus", "N", "number of GPUs, 1 to 16; default 1", NULL },
         [SEED] = { "seed", "N", "fixes the UUIDs; default: random", NULL },
-        [GPU_MEMORY] = { "gpu-memory", "SIZE", "memory that programs can have per GPU", NULL },
-        [CONTEXT_MEMORY] = { "context-memory", "SIZE", "memory that a context takes; 0 is fine",
+        [GPU_MEMORY] = { "gpu-memory", "SIZE", "memory that programs can allocate per GPU", NULL },
+        [CONTEXT_MEMORY] = { "context-memory", "SIZE", "memory that a context takes, 0 or more",
                              NULL },
         [TIME_SCALE] = { "time-scale", "X", "simulated seconds per second; default 1", NULL },
         [NOISE] = { "noise", "SIGMA", "log-normal noise of kernel times, e.g. 0.1; default 0",
                     NULL },
         [SLICE] = { "slice", "MICROSECONDS", "time slice of a process; default 2000", NULL },
-        [LAUNCH_LATENCY] = { "launch-latency", "MICROSECONDS", "from launch to start; default 2.5",
-                             NULL },
+        [LAUNCH_LATENCY] = { "launch-latency", "MICROSECONDS",
+                             "time from launch to start; default 2.5", NULL },
         [CONTENT_BUDGET] = { "content-budget", "SIZE", "host memory for contents; default 2Gi",
                              NULL },
         [INSTRUCTION_BUDGET] = { "instruction-budget", "N",
@@ -54,8 +54,8 @@ const struct cli_option sim_create_options[] = {
         [DRIVER_VERSION] = { "driver-version", "VERSION", "CUDA version, e.g. 12.4; default 13.0",
                              "11.8 12.0 12.2 12.4 12.8 13.0" },
         [KERNEL] = { "kernel", "NAME=MICROSECONDS",
-                     "this kernel takes exactly so long (repeatable)", NULL },
-        [IF_MISSING] = { "if-missing", NULL, "leave a machine that is there as it is", NULL },
+                     "this kernel takes exactly this long (repeatable)", NULL },
+        [IF_MISSING] = { "if-missing", NULL, "leave an existing machine unchanged", NULL },
         { 0 },
 };
 
