@@ -24,12 +24,13 @@ const struct cli_option kueue_config_options[] = {
                                          "the ClusterQueue; default: gpu-cluster-queue", NULL },
         [KUEUE_CONFIG_LOCAL_QUEUE] = { "local-queue", "NAME", "the LocalQueue; default: gpu-queue",
                                        NULL },
-        [KUEUE_CONFIG_NAMESPACE] = { "namespace", "NAME", "of the LocalQueue; default: default",
-                                     NULL },
-        [KUEUE_CONFIG_API] = { "api", "VERSION", "of Kueue's objects: v1beta2 (default), v1beta1",
+        [KUEUE_CONFIG_NAMESPACE] = { "namespace", "NAME",
+                                     "namespace of the LocalQueue; default: default", NULL },
+        [KUEUE_CONFIG_API] = { "api", "VERSION",
+                               "API version of Kueue's objects: v1beta2 (default), v1beta1",
                                "v1beta2 v1beta1" },
-        [KUEUE_CONFIG_DOMAIN] = { "domain", "NAME", "of resource names, instead of nvidia.com",
-                                  NULL },
+        [KUEUE_CONFIG_DOMAIN] = { "domain", "NAME",
+                                  "domain of resource names, instead of nvidia.com", NULL },
         [KUEUE_CONFIG_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };
@@ -42,8 +43,8 @@ const struct cli_option kueue_check_options[] = {
                                     "default: "
                                     "default",
                                     NULL },
-        [KUEUE_CHECK_DOMAIN] = { "domain", "NAME", "of resource names, instead of nvidia.com",
-                                 NULL },
+        [KUEUE_CHECK_DOMAIN] = { "domain", "NAME",
+                                 "domain of resource names, instead of nvidia.com", NULL },
         [KUEUE_CHECK_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };
@@ -57,8 +58,8 @@ const struct cli_option explain_pod_options[] = {
                                      "also explain nvidia.com/gpu, if vgpu-scheduler has "
                                      "--nvidia-gpu",
                                      NULL },
-        [EXPLAIN_POD_DOMAIN] = { "domain", "NAME", "of resource names, instead of nvidia.com",
-                                 NULL },
+        [EXPLAIN_POD_DOMAIN] = { "domain", "NAME",
+                                 "domain of resource names, instead of nvidia.com", NULL },
         [EXPLAIN_POD_KUBECONFIG] = { "kubeconfig", "FILE", "how to reach the API server", "file" },
         { 0 },
 };

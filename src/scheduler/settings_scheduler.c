@@ -148,7 +148,8 @@ static const struct option_row rows[] = {
           .take = take_patience },
         { .option = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL }, FLAG(with_gpu) },
         { .option = { "domain", "NAME",
-                      "of resource names, instead of nvidia.com; set it for all programs", NULL },
+                      "domain of resource names, instead of nvidia.com; set it for all programs",
+                      NULL },
           .take = take_domain },
         { .option = { "version", NULL, "print the version", NULL }, .take = take_version },
 };

@@ -68,7 +68,7 @@ static int take_version(void *owner, const struct option_row *row, const char *v
         .take = take_name, .target = OPTION_FIELD(struct settings, const char *, field[0])
 
 static const struct option_row rows[] = {
-        { .option = { "listen", "ADDRESS", "where to serve; default: [::]:8443", NULL },
+        { .option = { "listen", "ADDRESS", "serve the API server there; default: [::]:8443", NULL },
           TEXT(listen) },
         { .option = { "certificate", "FILE", "mounted certificate, read again when it changes",
                       "file" },
@@ -119,7 +119,8 @@ static const struct option_row rows[] = {
         { .option = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL },
           FLAG(rules.container.with_gpu) },
         { .option = { "domain", "NAME",
-                      "of resource names, instead of nvidia.com; set it for all programs", NULL },
+                      "domain of resource names, instead of nvidia.com; set it for all programs",
+                      NULL },
           .take = take_domain },
         { .option = { "fix-memory-units", NULL,
                       "correct a wrong gpu.das.com/mem instead of refusing it", NULL },
