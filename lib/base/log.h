@@ -6,7 +6,7 @@
 
 enum log_level {
         LOG_LEVEL_ERROR, /* someone must act */
-        LOG_LEVEL_WARN,  /* degraded, we go on */
+        LOG_LEVEL_WARN,  /* degraded, but running */
         LOG_LEVEL_INFO,  /* rare: a state changed */
         LOG_LEVEL_DEBUG,
         LOG_LEVEL_FATAL,  /* an error after which there is nothing to see: shown at any level */

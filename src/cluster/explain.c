@@ -180,7 +180,7 @@ static json_t *gpus_of(const struct allocation *allocation)
         return gpus;
 }
 
-/* Why a container of a placed pod does not run yet; "": nothing is said. */
+/* Why a container of a bound pod does not run yet; "": no reason is known. */
 static const char *container_message(const json_t *pod)
 {
         const json_t *status = json_object_get(pod, "status"), *entry;

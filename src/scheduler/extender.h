@@ -16,7 +16,7 @@ struct extender_options {
         struct preempting *preempting;
         struct lease *lease; /* NULL: there is no other replica */
         bool with_gpu;
-        enum placement_policy node_policy; /* where a pod does not say */
+        enum placement_policy node_policy; /* for pods without a policy */
 };
 
 /* State and client live longer. */

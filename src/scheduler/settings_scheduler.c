@@ -174,7 +174,7 @@ static void help(const struct cli_option *options)
         printf("  %-26s %s\n", "--help", "print this text");
 }
 
-/* Told at once, not when the cluster has been read. −1: it is one, or none is asked for. */
+/* Checked at once, not when the cluster has been read. −1: valid, or not set. */
 static int address_check(const char *option, const char *text)
 {
         struct address address;

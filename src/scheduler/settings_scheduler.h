@@ -16,9 +16,9 @@ struct scheduler_settings { /* texts point into argv or are constants; NULL: not
         const char *identity, *lease;
         unsigned patience_s; /* with the watch, for decisions */
         bool is_plain, with_gpu, elects;
-        enum placement_policy node_policy; /* where a pod does not say; binpack or spread */
+        enum placement_policy node_policy; /* for pods without a policy: binpack or spread */
 };
 
-/* 0: go on. < 0: that was all (help, version, a mistake), *ret_code is the program's. */
+/* 0: continue. < 0: end (help, version, a mistake), *ret_code is the program's. */
 int scheduler_settings_read(int argc, char **argv, struct scheduler_settings *ret_settings,
                             int *ret_code);

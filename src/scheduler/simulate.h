@@ -9,7 +9,7 @@
 
 struct simulate_options {
         bool with_gpu;
-        enum placement_policy node_policy; /* where a pod does not say */
+        enum placement_policy node_policy; /* for pods without a policy */
 };
 
 /* {"Pods":[Pod…],"NodeNames":[NAME…],"Nodes":[Node…]}: pods are placed one after another, on the named nodes

@@ -9,7 +9,7 @@
 
 struct verbs {
         const struct cluster *cluster;
-        enum placement_policy node_policy; /* where a pod does not say */
+        enum placement_policy node_policy; /* for pods without a policy */
         const struct cluster_nomination
                 *nomination; /* of the pod that is asked about; NULL: none */
 };

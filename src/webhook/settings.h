@@ -18,5 +18,5 @@ struct settings {
         struct rules rules; /* but for the seal's key */
 };
 
-/* 0: go on; else exit with *ret_exit, the sentence or the help was printed. */
+/* 0: continue; else exit with *ret_exit, the sentence or the help was printed. */
 int settings_read(int argc, char **argv, struct settings *ret_settings, int *ret_exit);

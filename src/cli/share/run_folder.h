@@ -35,7 +35,7 @@ bool run_folder_limits(const struct share_copy *wanted);
 /* The name in a share file's path, into a buffer of the copy's size. */
 void run_folder_name(const char *path, char ret_name[64]);
 
-/* Removes the share if nobody uses it; false: somebody does. */
+/* Removes the share unless it is in use (false). */
 bool run_folder_remove(const char *path);
 
 /* Opens the region beside the share file, to be read (region_view.h). 0, or a negative errno; -ENOENT, of

@@ -13,7 +13,7 @@
 
 struct watch {
         const char *path; /* the file whose lock is held */
-        /* Removes the thing if nobody uses it; false: somebody does. */
+        /* Removes the thing unless it is in use (false). */
         bool (*remove)(const char *path);
 };
 

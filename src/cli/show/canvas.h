@@ -12,7 +12,7 @@ enum canvas_style {
         STYLE_BANNER,  /* the line at the top */
         STYLE_SHARES,  /* what shares use */
         STYLE_OTHERS,  /* what others use */
-        STYLE_TROUBLE, /* somebody must act */
+        STYLE_TROUBLE, /* needs an operator */
         STYLES,
 };
 

@@ -89,7 +89,7 @@ void share_book_trim(struct share_book *book);
 
 enum share_change { SHARE_MADE, SHARE_CHANGED, SHARE_GONE };
 
-/* Embedded by whoever wants to know. */
+/* Embedded by its observers. */
 struct share_listener {
         /* SHARE_GONE comes while all is still there. */
         void (*on_share)(struct share_listener *listener, enum share_change change,
