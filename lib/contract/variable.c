@@ -17,7 +17,7 @@
 enum { LONG_NAME = 12 };
 
 /* Has it what a slip in the first letter leaves of VGPU_, CUDA_ and MANAGER_? */
-static bool has_rest_of_ours(const char *variable)
+static bool has_our_tail(const char *variable)
 {
         if (!variable[0] || !variable[1])
                 return false;
@@ -43,7 +43,7 @@ static bool is_candidate(const char *variable)
                 return true;
         default:
                 return *variable == ' ' || *variable == '\t' ||
-                       (has_rest_of_ours(variable) && strcspn(variable, "=") >= LONG_NAME);
+                       (has_our_tail(variable) && strcspn(variable, "=") >= LONG_NAME);
         }
 }
 
@@ -109,7 +109,7 @@ static const char *by_distance(const char *name, unsigned settings)
         const size_t length = strlen(name);
         const uint32_t letters = letters_of(name);
         const unsigned slips = slips_allowed(name),
-                       first = length >= LONG_NAME && has_rest_of_ours(name) ? 1 : 0;
+                       first = length >= LONG_NAME && has_our_tail(name) ? 1 : 0;
         struct nearest nearest = { .distance = slips + 1 };
 
         for (enum setting i = 0; i < settings; i++)

@@ -162,7 +162,7 @@ TEST(other_bytes_are_refused_with_a_sentence)
         struct err e = { 0 };
 
         CHECK_EQ(fatbin_read("nothing that a driver knows", 0, 80, &fatbin, &e), -EINVAL);
-        CHECK_STR(e.text, "the image is no fat binary, ELF or PTX");
+        CHECK_STR(e.text, "the image is not a fat binary, ELF or PTX");
         CHECK_EQ(fatbin_read("ab", 2, 80, &fatbin, &e), -EINVAL);
 }
 

@@ -287,7 +287,7 @@ TEST(bad_text_gets_one_sentence_with_its_line)
                 { ".version 7.0\n.entry k() { .reg .b32 %r<3>;\n",
                   "PTX line 3: the text ends where '}' was expected" },
                 { ".version 7.0\n.entry k() {\n bra nowhere; }",
-                  "PTX line 3: label 'nowhere' of line 3 is nowhere" },
+                  "PTX line 3: label 'nowhere' of line 3 is not defined" },
                 { ".version 7.0\n.global .u32 a[2] = { 1, 2, 3 };",
                   "PTX line 2: 'a' has more initial values than elements" },
                 { ".version 7.0\n.entry k() { .reg .b32 %r<99999999>; }",
