@@ -73,7 +73,7 @@ def first(tap, kubelet, node, memory):
     except grpc.RpcError as error:
         refusal = (error.code().name, error.details())
     tap.check("an id that is not ours is refused with a sentence", differs(
-        refusal, ("INVALID_ARGUMENT", "'vgpu-80' is no nvidia.com/vgpu of this node")))
+        refusal, ("INVALID_ARGUMENT", "'vgpu-80' is not a nvidia.com/vgpu of this node")))
     before = node.cpu_s()
     time.sleep(3)
     used = node.cpu_s() - before
