@@ -183,7 +183,7 @@ class Users(Case):
             pass
         os.chown(region, ALICE, ALICE)
         self.environment["VGPU_REGION"] = region
-        self.assertIn("every variable has a value", self.vgpu("doctor").stdout)
+        self.assertIn("every variable has a valid value", self.vgpu("doctor").stdout)
         self.assertEqual(os.path.getsize(region), 0)
         os.truncate(region, 4096)
         self.assertIn("not a region", self.vgpu("doctor").stdout)
