@@ -24,8 +24,9 @@ CUresult context_charge_begin(struct measure *measure, CUdevice device)
                 measure_watch(measure, device);
                 return CUDA_SUCCESS;
         }
+        static const _Atomic uint64_t unknown;
         return measure_begin_context(measure, device,
-                                     device_index < 0 ? 0 : atomic_load(last_bytes(device_index)));
+                                     device_index < 0 ? &unknown : last_bytes(device_index));
 }
 
 CUresult context_charge_end(struct measure *measure, CUresult result, CUcontext context,

@@ -22,8 +22,25 @@ static bool context_watch(const struct measure *measure)
                               atomic_load(&own->kinds[REGION_CONTEXT]) == 0);
 }
 
-static CUresult begin(struct measure *measure, bool is_context)
+/* A limit, and what is known of contexts, may have changed while another process measured. */
+static int remainder_reserve(struct measure *measure)
 {
+        const unsigned device_index = (unsigned)measure->device_index;
+
+        ledger_measure(device_index);
+        if (measure->context_bytes)
+                measure->least_bytes = atomic_load(measure->context_bytes);
+        int r = ledger_reserve_remainder(device_index, measure->least_bytes,
+                                         limits_physical_bytes(device_index), &measure->charge);
+        if (r < 0)
+                ledger_measured(device_index);
+        return r;
+}
+
+static CUresult begin(struct measure *measure)
+{
+        const bool is_context = measure->context_bytes;
+
         if (!limits_are_set() || !ledger_is_open())
                 return CUDA_SUCCESS;
         if (measure->device_index < 0)
@@ -39,19 +56,17 @@ static CUresult begin(struct measure *measure, bool is_context)
                 presence_unlock();
                 return CUDA_SUCCESS;
         }
-        unsigned device_index = (unsigned)measure->device_index;
-        uint64_t limit = limits_physical_bytes(device_index), least = measure->least_bytes;
-        int r = ledger_reserve_remainder(device_index, least, limit, &measure->charge);
+        int r = remainder_reserve(measure);
         if (r < 0 && region_reap(ledger_region()))
-                r = ledger_reserve_remainder(device_index, least, limit, &measure->charge);
+                r = remainder_reserve(measure);
         while (r < 0 && ledger_wait_driver())
-                r = ledger_reserve_remainder(device_index, least, limit, &measure->charge);
+                r = remainder_reserve(measure);
         measure->is_active = r == 0;
         if (r == 0)
                 return CUDA_SUCCESS;
         measure->is_watched = false;
         presence_unlock();
-        refusal_tell(measure->device_index, least, REFUSAL_LIMIT);
+        refusal_tell(measure->device_index, measure->least_bytes, REFUSAL_LIMIT);
         return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -60,15 +75,17 @@ CUresult measure_begin(struct measure *measure, int ordinal, uint64_t least_byte
         *measure = (struct measure){ .ordinal = ordinal,
                                      .device_index = devices_index(ordinal),
                                      .least_bytes = least_bytes };
-        return begin(measure, false);
+        return begin(measure);
 }
 
-CUresult measure_begin_context(struct measure *measure, int ordinal, uint64_t least_bytes)
+CUresult measure_begin_context(struct measure *measure, int ordinal,
+                               const _Atomic uint64_t *context_bytes)
 {
         *measure = (struct measure){ .ordinal = ordinal,
                                      .device_index = devices_index(ordinal),
-                                     .least_bytes = least_bytes };
-        return begin(measure, true);
+                                     .least_bytes = atomic_load(context_bytes),
+                                     .context_bytes = context_bytes };
+        return begin(measure);
 }
 
 void measure_watch(struct measure *measure, int ordinal)

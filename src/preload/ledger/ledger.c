@@ -303,8 +303,7 @@ static bool measuring_await(unsigned device_index)
         return false;
 }
 
-int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64_t limit_bytes,
-                             struct charge *ret_charge)
+void ledger_measure(unsigned device_index)
 {
         _Atomic uint64_t *measuring = &ledger.file->devices[device_index].measuring;
         uint64_t nobody = 0;
@@ -314,22 +313,22 @@ int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64
                         atomic_compare_exchange_strong(measuring, &nobody, 0);
                 nobody = 0;
         }
+}
+
+int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64_t limit_bytes,
+                             struct charge *ret_charge)
+{
         for (;;) {
                 uint64_t used = region_used_bytes(&ledger, device_index);
                 uint64_t remainder =
                         limit_bytes > used ? (limit_bytes - used) & ~(REGION_UNIT_BYTES - 1) : 0;
                 if (limit_bytes == UINT64_MAX)
                         remainder = least_bytes; /* no limit: nothing to hold others off from */
-                if (remainder < least_bytes) {
-                        ledger_measured(device_index);
+                if (remainder < least_bytes)
                         return -ENOMEM;
-                }
                 int r = ledger_reserve(device_index, remainder, limit_bytes, ret_charge);
-                if (r == -ENOMEM)
-                        continue; /* somebody was quicker */
-                if (r < 0)
-                        ledger_measured(device_index);
-                return r;
+                if (r != -ENOMEM) /* else somebody was quicker */
+                        return r;
         }
 }
 

@@ -58,11 +58,14 @@ void ledger_put_back(const struct holding *taken);
 /* Gives back all that is held in a context that is gone. */
 void ledger_release_context(uint64_t context);
 
-/* Sets all that is left aside (at least `least_bytes`) while the driver is asked for something whose
- * size only it knows. Others of the container wait meanwhile instead of being refused. -ENOMEM. */
+/* While the driver is asked for something whose size only it knows: waits until no other process of the
+ * container does. What others learned meanwhile is known afterwards. */
+void ledger_measure(unsigned device_index);
+void ledger_measured(unsigned device_index);
+/* Between the two: sets all that is left aside, at least `least_bytes`. Others of the container wait
+ * meanwhile instead of being refused. -ENOMEM. */
 int ledger_reserve_remainder(unsigned device_index, uint64_t least_bytes, uint64_t limit_bytes,
                              struct charge *ret_charge);
-void ledger_measured(unsigned device_index);
 /* Takes back what dead processes held, before somebody is refused for it. It checks every process, and
  * a program may ask in a loop: what was done a moment ago is not done again. True: it was done, what is
  * used may be less. */

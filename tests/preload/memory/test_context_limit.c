@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "region.h"
 
 static uint64_t free_now(void)
 {
@@ -140,6 +141,42 @@ SIM_TEST(contexts_of_many_processes_fit_side_by_side)
         CHECK_EQ(bad, 0);
 }
 
+/* Waits for a process that measures, to learn that contexts are larger than the remainder. */
+static CUresult context_after(struct region *region, uint64_t context_bytes)
+{
+        enum { STARTED_US = 300000 };
+        _Atomic uint64_t *measuring = &region->file->devices[0].measuring;
+        CUcontext context;
+        int status = -1;
+
+        atomic_store(measuring, region->slot);
+        pid_t pid = fork();
+        if (pid == 0)
+                _exit((int)(cuInit(0) ? CUDA_ERROR_UNKNOWN : cuCtxCreate_v2(&context, 0, 0)));
+        usleep(STARTED_US);
+        CHECK_EQ(region_charge(region, 0, REGION_DEVICE, 150 * MIB, 200 * MIB), 0);
+        atomic_store(&region->file->devices[0].context_bytes, context_bytes);
+        atomic_store(measuring, 0); /* it looks again by itself after 10 ms */
+        waitpid(pid, &status, 0);
+        CHECK(WIFEXITED(status));
+        return (CUresult)WEXITSTATUS(status);
+}
+
+/* The first contexts of a container: what the one before took is known when it is a process's turn. */
+SIM_TEST(a_context_that_waited_for_another_knows_what_that_one_took)
+{
+        struct region region = { 0 };
+
+        guest_machine_with(1, 70 * MIB);
+        setenv("VGPU_MEMORY_LIMIT", "200m", 1);
+        assert_int_equal(region_open(getenv("VGPU_REGION"), REGION_DEVICES, &region, NULL), 0);
+        assert_int_equal(region_join(&region), 0);
+        CHECK_EQ(context_after(&region, 60 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        /* The driver was not asked: it would have taken 70. */
+        CHECK_EQ(atomic_load(&region.file->devices[0].context_bytes), 60 * MIB);
+        region_close(&region);
+}
+
 int main(void)
 {
         return RUN(CASE(a_context_is_part_of_what_is_held),
@@ -149,5 +186,6 @@ int main(void)
                    CASE(a_detached_context_gives_back_all_that_was_held_in_it),
                    CASE(a_primary_context_counts_while_somebody_retains_it),
                    CASE(heaps_of_a_context_count),
-                   CASE(contexts_of_many_processes_fit_side_by_side));
+                   CASE(contexts_of_many_processes_fit_side_by_side),
+                   CASE(a_context_that_waited_for_another_knows_what_that_one_took));
 }

@@ -55,11 +55,14 @@ static bool measure_once(uint64_t base)
 
         presence_lock();
         before = ledger_used_bytes(0);
+        ledger_measure(0);
         int r = ledger_reserve_remainder(0, 0, LIMIT_BLOCKS * BLOCK, &charge);
         if (r == 0) {
                 ledger_adjust(&charge, BLOCK);
                 ledger_settle_more(&charge, base | UINT64_C(1) << 60, HOLDING_CONTEXT);
-                ledger_measured(0);
+        }
+        ledger_measured(0);
+        if (r == 0) {
                 ledger_shrink(base | UINT64_C(1) << 60, BLOCK);
         }
         after = ledger_used_bytes(0);
