@@ -52,6 +52,15 @@ bool gate_memory_relieve(void)
                gate_relieve();
 }
 
+/* After a wait: the limit may be lower by now. */
+static int reserve_again(unsigned device_index, uint64_t bytes, uint64_t limit,
+                         struct charge *ret_charge)
+{
+        const uint64_t physical = limits_physical_bytes(device_index);
+
+        return ledger_reserve(device_index, bytes, limit < physical ? limit : physical, ret_charge);
+}
+
 int gate_memory_reserve(unsigned device_index, uint64_t bytes, uint64_t limit,
                         struct charge *ret_charge)
 {
@@ -62,9 +71,9 @@ int gate_memory_reserve(unsigned device_index, uint64_t bytes, uint64_t limit,
         if (r < 0 && gate_memory_relieve())
                 r = ledger_reserve(device_index, bytes, limit, ret_charge);
         while (r < 0 && bytes <= limit && ledger_wait_driver())
-                r = ledger_reserve(device_index, bytes, limit, ret_charge);
+                r = reserve_again(device_index, bytes, limit, ret_charge);
         while (r < 0 && bytes <= limit && ledger_wait_measured(device_index))
-                r = ledger_reserve(device_index, bytes, limit, ret_charge);
+                r = reserve_again(device_index, bytes, limit, ret_charge);
         return r;
 }
 

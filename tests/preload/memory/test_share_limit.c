@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits by a share file: it is the authority, and the environment may only take away. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -113,6 +115,56 @@ SIM_TEST(what_the_environment_tightened_the_owner_can_tighten_further)
         CHECK_EQ(share_update(&owner, &copy, &e), 0);
         CHECK_EQ(cuMemAlloc_v2(&address, 62 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
         CHECK_EQ(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
+}
+
+static pid_t killed_after_it_held(uint64_t bytes)
+{
+        CUdeviceptr address;
+        int ready[2];
+        char byte;
+
+        assert_int_equal(pipe(ready), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+                guest_start(NULL);
+                if (cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS || write(ready[1], "x", 1) != 1)
+                        _exit(1);
+                pause();
+        }
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        return pid;
+}
+
+static pid_t lowered_after(unsigned milliseconds, uint64_t limit_bytes)
+{
+        struct share_copy copy = *share_current(&owner);
+        pid_t pid = fork();
+
+        if (pid)
+                return pid;
+        usleep(milliseconds * 1000);
+        copy.devices[0].limit_bytes = copy.devices[0].physical_bytes = limit_bytes;
+        _exit(share_update(&owner, &copy, NULL) < 0);
+}
+
+SIM_TEST(an_allocation_that_waits_for_the_dead_keeps_to_a_limit_lowered_meanwhile)
+{
+        CUdeviceptr address;
+        int status = -1;
+
+        guest_machine(1);
+        share_make(1, 200 * MIB);
+        pid_t holder = killed_after_it_held(150 * MIB);
+        begin();
+        sim_machine_open()->file->header.release_us = 500 * 1000;
+        kill(holder, SIGKILL);
+        waitpid(holder, NULL, 0);
+        pid_t owner_pid = lowered_after(100, 100 * MIB);
+        CHECK_EQ(cuMemAlloc_v2(&address, 120 * MIB), CUDA_ERROR_OUT_OF_MEMORY);
+        waitpid(owner_pid, &status, 0);
+        CHECK_EQ(status, 0);
+        CHECK_EQ(cuMemAlloc_v2(&address, 100 * MIB), CUDA_SUCCESS);
+        CHECK_EQ(guest_device_bytes(0), 100 * MIB);
 }
 
 /* What would loosen a share is not heard. */
@@ -249,6 +301,7 @@ int main(void)
         return RUN(CASE(a_share_of_a_whole_gpu_may_be_oversold),
                    CASE(the_share_beats_the_environment), CASE(the_environment_may_tighten_a_share),
                    CASE(what_the_environment_tightened_the_owner_can_tighten_further),
+                   CASE(an_allocation_that_waits_for_the_dead_keeps_to_a_limit_lowered_meanwhile),
                    CASE(the_environment_cannot_exempt_contexts_or_oversell),
                    CASE(a_cache_path_has_no_effect_under_a_share),
                    CASE(a_device_that_the_share_does_not_name),
