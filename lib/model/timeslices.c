@@ -70,17 +70,17 @@ static void tenant_enter(struct timeslices *timeslices, struct timeslices_tenant
         tenant->state_since_ns = timeslices->clock_ns;
 }
 
+/* The time since the last step is paid out first: a tenant alone makes none for minutes. */
 int timeslices_add(struct timeslices *timeslices, const struct timeslices_limits *limits,
                    bool may_be_active, uint64_t now_ns)
 {
+        timeslice_cost_pass_time(timeslices, now_ns);
         for (int i = 0; i < TIMESLICES_TENANTS; i++) {
                 struct timeslices_tenant *tenant = &timeslices->tenants[i];
                 const uint32_t number = tenant->number;
 
                 if (tenant->state != TIMESLICES_ABSENT)
                         continue;
-                timeslices->clock_ns =
-                        now_ns > timeslices->clock_ns ? now_ns : timeslices->clock_ns;
                 *tenant = (struct timeslices_tenant){
                         .limits = *limits,
                         .number = number,
@@ -98,7 +98,7 @@ int timeslices_add(struct timeslices *timeslices, const struct timeslices_limits
 
 void timeslices_remove(struct timeslices *timeslices, int tenant, uint64_t now_ns)
 {
-        timeslices->clock_ns = now_ns > timeslices->clock_ns ? now_ns : timeslices->clock_ns;
+        timeslice_cost_pass_time(timeslices, now_ns);
         timeslices->tenants[tenant].state = TIMESLICES_ABSENT;
         timeslices->tenants[tenant].number++;
         if (timeslices->holder == tenant)

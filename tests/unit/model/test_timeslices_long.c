@@ -159,6 +159,39 @@ TEST(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while)
         assert_true(timeslices.tenants[b].balance_ns < (int64_t)(100 * MS));
 }
 
+/* Alone it makes no step for minutes; what it earned meanwhile counts when others come and go. */
+TEST(a_tenant_that_was_alone_owes_nothing_when_another_comes_or_goes)
+{
+        const struct timeslices_limits part = { .weight = 30, .cap_ns_per_s = 300 * MS },
+                                       other = { .weight = 70, .cap_ns_per_s = 700 * MS };
+        struct timeslices_report report = active;
+        int a, b;
+
+        timeslices_init(&timeslices, 0);
+        a = timeslices_add(&timeslices, &part, false, 0);
+        say(a, waiting);
+        settle(0);
+        say(a, report);
+        settle(1 * MS);
+        b = timeslices_add(&timeslices, &other, true, 10000 * MS);
+        report.signs++;
+        report.busy_ns = 3000 * MS;
+        say(a, report);
+        say(b, waiting);
+        settle(10000 * MS);
+        assert_true(timeslices.tenants[a].balance_ns >= 0);
+        say(b, idle);
+        settle(10020 * MS);
+        timeslices_remove(&timeslices, b, 20020 * MS);
+        report.busy_ns += 3000 * MS;
+        say(a, report);
+        settle(20020 * MS);
+        say(a, (struct timeslices_report){ .wants = true, .busy_ns = report.busy_ns });
+        settle(20021 * MS);
+        assert_true(is_open(a));
+        assert_true(timeslices.tenants[a].balance_ns >= 0);
+}
+
 /* The holder says at `now_ns` that it submits no more, and when its work should be done. */
 static void say_drains(int tenant, uint64_t done_ns)
 {
@@ -307,6 +340,7 @@ int main(void)
                    CASE(a_tenant_that_was_given_up_is_tried_again_ever_less_often),
                    CASE(a_new_limit_begins_without_what_was_owed_under_the_old_one),
                    CASE(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while),
+                   CASE(a_tenant_that_was_alone_owes_nothing_when_another_comes_or_goes),
                    CASE(the_next_tenant_is_granted_early_and_begins_when_work_ends),
                    CASE(where_the_host_wakes_threads_late_timeslices_are_longer),
                    CASE(while_one_drains_no_other_is_passed_by),
