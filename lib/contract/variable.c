@@ -155,10 +155,9 @@ static const char *by_beginning(const char *name, size_t written)
                 { "VGPU_SM_", "", "VGPU_CORES" },
                 { "VGPU_VRAM", "", "VGPU_MEMORY_LIMIT" },
                 { "VGPU_RAM", "", "VGPU_MEMORY_LIMIT" },
-                { "VGPU_GPU_MEM", "", "VGPU_MEMORY_LIMIT" },
                 { "VGPU_COMPUTE", "", "VGPU_CORES" },
                 { "VGPU_", "CORE", "VGPU_CORES" },
-                { "VGPU_", "MEMORY", "VGPU_MEMORY_LIMIT" },
+                { "VGPU_", "MEM", "VGPU_MEMORY_LIMIT" },
                 { "VGPU_", "LIMIT", "VGPU_MEMORY_LIMIT" },
                 { "CUDA_MEM_", "", "CUDA_MEM_LIMIT" },
                 { "CUDA_CORE_", "", "CUDA_CORE_LIMIT" },
@@ -185,7 +184,7 @@ static const char *by_beginning(const char *name, size_t written)
         return NULL;
 }
 
-/* Whole names of CUDA's kind that only a limit can be. */
+/* Whole names that only a limit can be. */
 static const char *by_name(const char *name)
 {
         static const char *const rows[][2] = {
@@ -193,6 +192,8 @@ static const char *by_name(const char *name)
                 { "CUDA_MEMORY", "CUDA_MEM_LIMIT" },
                 { "CUDA_CORE", "CUDA_CORE_LIMIT" },
                 { "CUDA_CORES", "CUDA_CORE_LIMIT" },
+                { "VGPU_RATIO", "VGPU_MEMORY_RATIO" },
+                { "VGPU_OVERSOLD", "VGPU_MEMORY_OVERSOLD" },
         };
 
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -107,6 +107,18 @@ class Doctor(Case):
         done = vgpu("doctor", environment={"LOGGER_LEVEL": "9"})
         self.assertIn("LOGGER_LEVEL: invalid value '9' (expected one of: 0, 1, 2, 3, 4, 5); using the default", done.stdout)
 
+    def test_a_limit_beyond_the_gpu_is_noted(self):
+        self.create("--gpus", "2")
+        for name in ("CUDA_MEM_LIMIT", "CUDA_MEM_LIMIT_1", "VGPU_MEMORY"):
+            with self.subTest(name):
+                done = vgpu("doctor", environment={"VGPU_SIM": self.machine, name: "1t"})
+                self.assertEqual(done.returncode, 0)
+                self.assertRegex(done.stdout, rf"note  environment  {name}: 1TiB is more than GPU {name[-1] == '1':d} has, "
+                                              r"[\d.]+[GM]iB: it limits nothing\n")
+                self.assertNotIn("every variable", done.stdout)
+        self.assertIn("every variable", vgpu("doctor", environment={"VGPU_SIM": self.machine, "VGPU_MEMORY": "60g",
+                                                                    "VGPU_MEMORY_RATIO": "2"}).stdout)
+
     def test_every_variable_that_is_read_is_known(self):
         read = set()
         for part in ("src", "lib", "tests", "tools", "bench"):

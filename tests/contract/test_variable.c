@@ -122,7 +122,11 @@ TEST(other_words_for_memory_and_compute_are_misspelt)
         misspelt("VGPU_VRAM=1g", "VGPU_MEMORY_LIMIT");
         misspelt("VGPU_RAM_0=1g", "VGPU_MEMORY_LIMIT_0");
         misspelt("VGPU_GPU_MEM=1g", "VGPU_MEMORY_LIMIT");
+        misspelt("VGPU_GPUMEM_0=1g", "VGPU_MEMORY_LIMIT_0");
+        misspelt("VGPU_FB_MEM=1g", "VGPU_MEMORY_LIMIT");
         misspelt("VGPU_COMPUTE=30", "VGPU_CORES");
+        misspelt("VGPU_RATIO=2", "VGPU_MEMORY_RATIO");
+        misspelt("VGPU_OVERSOLD_1=true", "VGPU_MEMORY_OVERSOLD_1");
         is("VGPU_COMPAT=200", VARIABLE_READ);
         is("cuda_cores=3584", VARIABLE_FOREIGN);
         is("cuda_memory=1", VARIABLE_FOREIGN);

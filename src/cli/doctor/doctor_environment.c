@@ -11,6 +11,7 @@
 #include "limits_environment.h"
 #include "run_folder.h"
 #include "setting.h"
+#include "share_memory.h"
 #include "variable.h"
 
 extern char **environ;
@@ -68,18 +69,53 @@ static bool names_are_right(struct doctor *doctor)
         return are_right;
 }
 
-/* Has every limit with a number its GPU? Asked of the machine that a program started here would use. */
-static int numbers_check(const struct share_copy *limits, struct err *e)
+/* The GPUs of a program that is started here. None: the checks of drivers and machines have said so. */
+static int gpus_read(struct gpu_list *gpus)
 {
         const char *machine = getenv("VGPU_SIM");
-        struct gpu_list gpus;
+        struct err e = { 0 };
 
+        return machine && *machine ? gpus_simulated(machine, gpus, &e) : gpus_real(gpus, &e);
+}
+
+/* Has every limit with a number its GPU? */
+static int numbers_check(const struct share_copy *limits, const struct gpu_list *gpus,
+                         struct err *e)
+{
         if (access(SHARE_PATH, F_OK) < 0 && !getenv("VGPU_SHARE") &&
             limits_environment_list_check(false, e) < 0)
                 return -EINVAL;
-        const int r = machine && *machine ? gpus_simulated(machine, &gpus, e) : gpus_real(&gpus, e);
-        /* Without GPUs: the check of drivers and machines has said so. */
-        return r < 0 ? 0 : limits_environment_check(limits, gpus.seen, gpus.seen_count, e);
+        return gpus ? limits_environment_check(limits, gpus->seen, gpus->seen_count, e) : 0;
+}
+
+static unsigned gpu_position(const struct gpu_list *gpus, const char *uuid)
+{
+        for (unsigned i = 0; i < gpus->seen_count; i++)
+                if (strncmp(gpus->seen[i].uuid, uuid, SHARE_UUID) == 0)
+                        return gpus->seen[i].position;
+        return 0;
+}
+
+/* Whoever sets a limit that nothing reaches meant another. */
+static bool sizes_are_right(struct doctor *doctor, const struct share_copy *limits,
+                            const struct gpu_list *gpus)
+{
+        for (unsigned i = 0; i < gpus->count; i++) {
+                const unsigned position = gpu_position(gpus, gpus->uuids[i]);
+                const unsigned row = limits_environment_position(limits, gpus->uuids[i], position);
+                char text[SHARE_EXCESS_TEXT], name[64] = "";
+
+                if (row >= SHARE_DEVICES)
+                        continue;
+                struct share_device device = limits->devices[row];
+                device.device_bytes = gpus->devices[i].memory_bytes;
+                if (!share_memory_excess(&device, position, text))
+                        continue;
+                limits_environment_memory_name(row, name);
+                doctor_say(doctor, VERDICT_NOTE, NULL, "%s%s%s", name, *name ? ": " : "", text);
+                return false;
+        }
+        return true;
 }
 
 /* What only all variables together show: limits that contradict each other, numbers without a GPU. */
@@ -87,6 +123,7 @@ static bool limits_are_right(struct doctor *doctor, bool is_told)
 {
         struct share_copy limits = { 0 };
         struct variable_names names = { 0 };
+        struct gpu_list gpus;
         struct err e = { 0 };
 
         if (limits_environment_read(&limits, &names, &e) < 0) {
@@ -96,14 +133,18 @@ static bool limits_are_right(struct doctor *doctor, bool is_told)
                                    e.text);
                 return false;
         }
+        const bool are_seen = (names.numbers || limits_environment_is_set(&limits)) &&
+                              gpus_read(&gpus) == 0;
+
         if (names.rivals.text[0])
                 doctor_say(doctor, VERDICT_NOTE, NULL, "%s", names.rivals.text);
-        if (!names.numbers || numbers_check(&limits, &e) == 0)
-                return !names.rivals.text[0];
-        doctor_say(doctor, VERDICT_WRONG,
-                   "change the number or the list of devices: libvgpu.so refuses all GPUs now",
-                   "%s", e.text);
-        return false;
+        if (names.numbers && numbers_check(&limits, are_seen ? &gpus : NULL, &e) < 0) {
+                doctor_say(doctor, VERDICT_WRONG,
+                           "change the number or the list of devices: libvgpu.so refuses all GPUs now",
+                           "%s", e.text);
+                return false;
+        }
+        return (!are_seen || sizes_are_right(doctor, &limits, &gpus)) && !names.rivals.text[0];
 }
 
 static bool share_is_right(struct doctor *doctor)
