@@ -265,9 +265,12 @@ def comes_and_goes(root):
         open(path, "w", encoding="ascii").close()
     done = run(os.path.join(SOURCE, "tools/uninstall"), BUILD, prefix, env={**os.environ, "DESTDIR": root})
     left = sorted(files_below(root))
-    empty = [folder for folder, folders, names in os.walk(root) if not folders and not names and "vgpu" in folder[len(root):]]
-    return ([] if done.returncode == 0 else [done.stdout]) + [path for path in left if path not in mine] + empty + [
+    empty = [folder for folder, folders, names in os.walk(root) if not folders and not names]
+    told = ([] if done.returncode == 0 else [done.stdout]) + [path for path in left if path not in mine] + empty + [
         f"{path} is gone" for path in mine if path not in left]
+    run("meson", "install", "-C", BUILD, "--destdir", f"{root}/alone", "--no-rebuild", "--quiet")
+    run(os.path.join(SOURCE, "tools/uninstall"), BUILD, prefix, env={**os.environ, "DESTDIR": f"{root}/alone"})
+    return told + os.listdir(f"{root}/alone")
 
 
 def format_tells(folder):
