@@ -56,6 +56,14 @@ class Tenants(Case):
             self.assertGreater(gpu["timeslice_held_ns"], 0, gpu)
             self.assertEqual(gpu["timeslice_swap_ns"], 0, gpu)
 
+    def test_one_that_was_alone_keeps_its_part_when_another_comes(self):
+        first = self.start("async_1ms", "--cores", 30)
+        self.both_work(first)
+        time.sleep(5)
+        second = self.start("async_1ms", "--cores", 70)
+        self.both_work(second)
+        self.assertAlmostEqual(self.shares(first, second, seconds=3)[0], 0.30, delta=0.06)
+
     def test_one_without_a_limit_leaves_the_other_its_part(self):
         first, second = self.start("async_1ms", "--cores", 30), self.start("async_1ms")
         self.both_work(first, second)
