@@ -121,6 +121,8 @@ static struct top_row *row_take(struct top *top, struct top_row *seen, uint64_t 
         if (!seen->is_used_told)
                 seen->cores_ratio = rate(row->gpu_ns, seen->gpu_ns, passed_ns);
         seen->throttled_ratio = rate(row->throttled_ns, seen->throttled_ns, passed_ns);
+        if (seen->throttled_ratio > 1) /* threads wait side by side */
+                seen->throttled_ratio = 1;
         seen->refused_ns = seen->refusals > row->refusals ? now_ns : row->refused_ns;
         seen->history = row->history;
         history_add(&seen->history, seen->cores_ratio);

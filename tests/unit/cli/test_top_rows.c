@@ -28,6 +28,9 @@ TEST(a_rate_is_gpu_time_per_time)
         CHECK_EQ(row->history.count, 1);
         CHECK(gpu->cores_used_percent > 29.99 && gpu->cores_used_percent < 30.01);
         CHECK(gpu->throttled_percent > 49.99 && gpu->throttled_percent < 50.01);
+        gpu->throttled_ns += 900 * NS_PER_MS; /* two threads */
+        bench_sample(&bench, 500 * NS_PER_MS);
+        CHECK(gpu->throttled_percent > 99.99 && gpu->throttled_percent < 100.01);
         bench_close(&bench);
 }
 
