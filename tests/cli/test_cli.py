@@ -246,6 +246,10 @@ class BadInput(Case):
             self.assertNotEqual(done.returncode, 0)
             self.assertTrue("a?[31mb" in done.stderr, (words, done.stderr))
             self.assertEqual([mark for mark in done.stderr if mark < " " and mark != "\n"], [], words)
+        for words in ((), ("--if-missing",)):
+            done = vgpu("sim", "create", "--machine", os.path.join(self.folder, bad), *words)
+            self.assertIn("a?[31mb", done.stdout)
+            self.assertNotIn("\033", done.stdout)
 
     def create_fails(self, code, *parts, words=(), path=None, **more):
         before = sorted(os.listdir(self.folder))

@@ -10,6 +10,8 @@
 #include "command.h"
 #include "machine_option.h"
 #include "quantity.h"
+#include "scope.h"
+#include "str.h"
 
 enum {
         MACHINE,
@@ -163,6 +165,16 @@ static int create_option(struct create_request *request, int option, char *value
         return r;
 }
 
+/* As a terminal may show it. NULL: out of memory. */
+static char *path_tamed(const char *path)
+{
+        char *shown = strdup(path);
+
+        if (shown)
+                str_tame(shown);
+        return shown;
+}
+
 /* A file that is no machine is not left: whoever asked for one would find none. */
 static int machine_keep(const char *path)
 {
@@ -172,7 +184,8 @@ static int machine_keep(const char *path)
         if (machine_view_open(path, &view, &e) < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
         machine_view_close(&view);
-        printf("%s is there already\n", path);
+        autofree char *shown = path_tamed(path);
+        printf("%s is there already\n", shown ? shown : "it");
         return EXIT_OK;
 }
 
@@ -193,7 +206,9 @@ static int create_machine(struct create_request *request)
                 return machine_keep(request->path);
         if (r < 0)
                 return complain(EXIT_FAILED, "%s", e.text);
-        printf("made %s: %u × %s\n", request->path, request->spec.gpu_count, request->spec.preset);
+        autofree char *shown = path_tamed(request->path);
+        printf("made %s: %u × %s\n", shown ? shown : "it", request->spec.gpu_count,
+               request->spec.preset);
         return EXIT_OK;
 }
 
