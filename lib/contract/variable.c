@@ -188,12 +188,9 @@ static const char *by_beginning(const char *name, size_t written)
 static const char *by_name(const char *name)
 {
         static const char *const rows[][2] = {
-                { "CUDA_MEM", "CUDA_MEM_LIMIT" },
-                { "CUDA_MEMORY", "CUDA_MEM_LIMIT" },
-                { "CUDA_CORE", "CUDA_CORE_LIMIT" },
-                { "CUDA_CORES", "CUDA_CORE_LIMIT" },
-                { "VGPU_RATIO", "VGPU_MEMORY_RATIO" },
-                { "VGPU_OVERSOLD", "VGPU_MEMORY_OVERSOLD" },
+                { "CUDA_MEM", "CUDA_MEM_LIMIT" },      { "CUDA_MEMORY", "CUDA_MEM_LIMIT" },
+                { "CUDA_CORE", "CUDA_CORE_LIMIT" },    { "CUDA_CORES", "CUDA_CORE_LIMIT" },
+                { "VGPU_RATIO", "VGPU_MEMORY_RATIO" }, { "VGPU_OVERSOLD", "VGPU_MEMORY_OVERSOLD" },
         };
 
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -133,15 +133,16 @@ static bool limits_are_right(struct doctor *doctor, bool is_told)
                                    e.text);
                 return false;
         }
-        const bool are_seen = (names.numbers || limits_environment_is_set(&limits)) &&
-                              gpus_read(&gpus) == 0;
+        const bool are_seen =
+                (names.numbers || limits_environment_is_set(&limits)) && gpus_read(&gpus) == 0;
 
         if (names.rivals.text[0])
                 doctor_say(doctor, VERDICT_NOTE, NULL, "%s", names.rivals.text);
         if (names.numbers && numbers_check(&limits, are_seen ? &gpus : NULL, &e) < 0) {
-                doctor_say(doctor, VERDICT_WRONG,
-                           "change the number or the list of devices: libvgpu.so refuses all GPUs now",
-                           "%s", e.text);
+                doctor_say(
+                        doctor, VERDICT_WRONG,
+                        "change the number or the list of devices: libvgpu.so refuses all GPUs now",
+                        "%s", e.text);
                 return false;
         }
         return (!are_seen || sizes_are_right(doctor, &limits, &gpus)) && !names.rivals.text[0];
