@@ -134,7 +134,7 @@ static CUresult measure_judge(const struct measure *measure, CUresult result, ui
                 refusal_tell(measure->device_index, measure->least_bytes, REFUSAL_DRIVER);
         if (result != CUDA_SUCCESS || taken <= had || !is_limited)
                 return result;
-        refusal_tell(measure->device_index, taken, REFUSAL_LIMIT);
+        refusal_tell_taken(measure->device_index, taken);
         return CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -25,14 +25,15 @@ static void virtual_text(unsigned device_index, char text[96])
 }
 
 static void held_tell(enum log_level level, unsigned device_index, const char *asked,
-                      enum refusal_by by)
+                      enum refusal_by by, uint64_t taken)
 {
         const uint64_t limit = limits_physical_bytes(device_index);
         char held_text[QUANTITY_TEXT_BYTES], limit_text[QUANTITY_TEXT_BYTES];
         char more[96], name[64], source[72] = "";
 
         ledger_reap_to_refuse(); /* what the dead held is held no more, whoever refuses */
-        quantity_format_bytes(ledger_used_bytes(device_index), held_text);
+        const uint64_t held = ledger_used_bytes(device_index);
+        quantity_format_bytes(held > taken ? held - taken : 0, held_text);
         if (limit == UINT64_MAX) {
                 log_write(level,
                           "%s refused on device %u by the driver: the GPU is full; %s are held, "
@@ -55,7 +56,7 @@ static void held_tell(enum log_level level, unsigned device_index, const char *a
                           asked, device_index, source, held_text, limit_text, more);
 }
 
-void refusal_tell(int device_index, uint64_t bytes, enum refusal_by by)
+static void tell(int device_index, uint64_t bytes, enum refusal_by by, uint64_t taken)
 {
         static atomic_bool is_told[REFUSALS];
         const bool is_first = !atomic_load_explicit(&is_told[by], memory_order_relaxed) &&
@@ -71,5 +72,15 @@ void refusal_tell(int device_index, uint64_t bytes, enum refusal_by by)
         if (device_index < 0)
                 log_write(level, "%s refused: the share has no part of this GPU", asked);
         else
-                held_tell(level, (unsigned)device_index, asked, by);
+                held_tell(level, (unsigned)device_index, asked, by, taken);
+}
+
+void refusal_tell(int device_index, uint64_t bytes, enum refusal_by by)
+{
+        tell(device_index, bytes, by, 0);
+}
+
+void refusal_tell_taken(int device_index, uint64_t bytes)
+{
+        tell(device_index, bytes, REFUSAL_LIMIT, bytes);
 }

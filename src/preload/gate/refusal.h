@@ -12,3 +12,5 @@ enum refusal_by {
 
 /* What was asked, what is held, the limit, and who refused. device_index < 0: the share has no part of the GPU. */
 void refusal_tell(int device_index, uint64_t bytes, enum refusal_by by);
+/* By the limit, of what the driver has taken already: it still counts among what is held, and is given back. */
+void refusal_tell_taken(int device_index, uint64_t bytes);

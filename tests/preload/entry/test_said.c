@@ -127,7 +127,7 @@ SIM_TEST(a_context_that_does_not_fit_says_so)
         guest_machine_with(1, 300 * MIB);
         setenv("VGPU_MEMORY_LIMIT", "200m", 1);
         const char *text = guest_said(context_over_the_limit);
-        CHECK_EQ(count(text, "by the limit (VGPU_MEMORY_LIMIT)"), 1);
+        CHECK_EQ(count(text, "by the limit (VGPU_MEMORY_LIMIT): 0B of 200MiB are held"), 1);
 }
 
 /* How many lines show at this level of LOGGER_LEVEL; NULL: at the default. */
