@@ -75,17 +75,12 @@ static int copies_parse(const char *name, const char *text, struct setting_value
 static int cores_parse(const char *name, const char *text, struct setting_value *ret, struct err *e)
 {
         unsigned percent = 0;
-        int r = 0;
 
         (void)name;
-        if (strcmp(text, "0") != 0)
-                r = quantity_parse_percent(text, "cores", &percent, e);
+        if (quantity_parse_cap(text, "cores", &percent, e) < 0)
+                return -EINVAL;
         ret->number = percent;
-        return r < 0 ? err_set(e, -EINVAL,
-                               "cores must be 0 (no limit) or a percentage up to 100, "
-                               "not '%.40s'",
-                               text)
-                     : 0;
+        return 0;
 }
 
 static int policy_parse(const char *name, const char *text, struct setting_value *ret,

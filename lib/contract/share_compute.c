@@ -8,26 +8,16 @@
 
 #include "quantity.h"
 
-/* 0 takes the limit away. */
-static int percent_read(const char *text, const char *option, unsigned *ret_percent, struct err *e)
-{
-        if (strcmp(text, "0") == 0) {
-                *ret_percent = 0;
-                return 0;
-        }
-        return quantity_parse_percent(text, option, ret_percent, e);
-}
-
 int share_compute_cores(const char *text, struct share_compute *compute, struct err *e)
 {
         compute->has_cores = true;
-        return percent_read(text, "--cores", &compute->cores_percent, e);
+        return quantity_parse_cap(text, "--cores", &compute->cores_percent, e);
 }
 
 int share_compute_most(const char *text, struct share_compute *compute, struct err *e)
 {
         compute->has_most = true;
-        return percent_read(text, "--cores-max", &compute->most_percent, e);
+        return quantity_parse_cap(text, "--cores-max", &compute->most_percent, e);
 }
 
 int share_compute_priority(const char *text, struct share_compute *compute, struct err *e)

@@ -139,6 +139,20 @@ int quantity_parse_percent(const char *text, const char *what, unsigned *ret_per
         return 0;
 }
 
+int quantity_parse_cap(const char *text, const char *what, unsigned *ret_percent, struct err *e)
+{
+        int r = 0;
+
+        if (strcmp(text, "0") == 0 || strcmp(text, "0%") == 0)
+                *ret_percent = 0;
+        else
+                r = quantity_parse_percent(text, what, ret_percent, NULL);
+        return r < 0 ? err_set(e, r,
+                               "%s must be 0 (no limit) or a percentage up to 100, not '%.60s'",
+                               what, text)
+                     : 0;
+}
+
 void quantity_format_bytes(uint64_t bytes, char text[static QUANTITY_TEXT_BYTES])
 {
         static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };

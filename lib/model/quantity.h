@@ -21,6 +21,8 @@ int quantity_parse_whole(const char *text, const char *what, uint64_t least, uin
 /* "30" or "30%": 1…100. */
 int quantity_parse_percent(const char *text, const char *what, unsigned *ret_percent,
                            struct err *e);
+/* The same, or 0 for no limit. */
+int quantity_parse_cap(const char *text, const char *what, unsigned *ret_percent, struct err *e);
 
 /* "64KiB", "81559MiB", "40GiB": the largest unit that loses nothing, at most MiB otherwise. */
 enum { QUANTITY_TEXT_BYTES = 32 };

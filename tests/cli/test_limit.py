@@ -166,7 +166,7 @@ class Limit(ShareCase):
         self.refuses(self.vgpu("set", "train"), 2, "--memory SIZE")
         self.refuses(self.vgpu("set", "--memory", "1g"), 2, "missing NAME")
         self.refuses(self.vgpu("set", "a", "b", "--memory", "1g"), 2, "unexpected argument 'b'")
-        self.refuses(self.vgpu("set", "train", "--cores", "500"), 2, "1 to 100")
+        self.refuses(self.vgpu("set", "train", "--cores", "500"), 2, "0 (no limit) or a percentage up to 100")
         self.refuses(self.vgpu("set", "train", "--core", "5"), 2, "no option '--core'")
         self.assertEqual(self.shares()["train"]["gpus"][0]["limit_bytes"], 1 << 30)
 

@@ -126,6 +126,20 @@ TEST(percentages_may_carry_their_sign)
         CHECK_EQ(percent, 100);
 }
 
+TEST(a_cap_of_zero_is_no_limit)
+{
+        struct err e = { 0 };
+        unsigned percent = 7;
+
+        CHECK_EQ(quantity_parse_cap("0%", "cores", &percent, &e), 0);
+        CHECK_EQ(percent, 0);
+        CHECK_EQ(quantity_parse_cap("30%", "cores", &percent, &e), 0);
+        CHECK_EQ(percent, 30);
+        CHECK_EQ(quantity_parse_cap("101", "cores", &percent, &e), -ERANGE);
+        CHECK_STR(e.text, "cores must be 0 (no limit) or a percentage up to 100, not '101'");
+        CHECK_EQ(percent, 30);
+}
+
 TEST(sizes_are_shown_without_loss)
 {
         char text[QUANTITY_TEXT_BYTES];
@@ -146,5 +160,6 @@ int main(void)
                    CASE(fractions_of_a_unit_are_fine), CASE(what_is_less_than_a_byte_is_not_zero),
                    CASE(what_is_no_size_is_refused_with_a_sentence),
                    CASE(too_large_is_refused_not_wrapped), CASE(numbers_keep_to_their_bounds),
-                   CASE(percentages_may_carry_their_sign), CASE(sizes_are_shown_without_loss));
+                   CASE(percentages_may_carry_their_sign), CASE(a_cap_of_zero_is_no_limit),
+                   CASE(sizes_are_shown_without_loss));
 }
