@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nobody who set a limit runs without one: test_closed.py VGPU VGPU_BURN SOURCE_ROOT."""
 
-from cli_case import main, vgpu
+from cli_case import BURN, main, vgpu
 from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
 ABSENT = "GPU-00000000-0000-0000-0000-000000000000"
@@ -69,6 +69,9 @@ class Closed(ShareCase):
         done = self.run_with("--machine", self.machine, "--memory", "1t", "--", "true")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stderr, r"^vgpu: warning: --memory 1TiB is more than GPU 0 has, [\d.]+[GM]iB: it limits nothing\n$")
+        done = self.run_with("--machine", self.machine, "--cores", "20", "--", BURN, "-l", VGPU_MEMORY="1t")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"^warn vgpu: VGPU_MEMORY: 1TiB is more than GPU 0 has, [\d.]+[GM]iB: it limits nothing\n$")
         self.start("--machine", self.machine, "--memory", "1g", "--name", "train")
         done = self.vgpu("set", "train", "--memory", "1t")
         self.assertEqual(done.returncode, 0)

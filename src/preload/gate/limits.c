@@ -16,6 +16,7 @@
 #include "quantity.h"
 #include "registry.h"
 #include "setting.h"
+#include "share_memory.h"
 
 enum { DEVICE_UNNAMED = -1 };
 
@@ -195,6 +196,20 @@ static void cores_complain(unsigned wanted, unsigned given, unsigned position, c
                  name, wanted, position, given, why);
 }
 
+/* Of a share without a memory limit, beside which the environment has one. */
+static void excess_complain(const struct share_device *wanted, const struct share_device *device,
+                            unsigned position)
+{
+        char text[SHARE_EXCESS_TEXT], name[64];
+        struct share_device row = *wanted;
+
+        row.device_bytes = device->device_bytes;
+        if (!share_memory_excess(&row, position, text))
+                return;
+        limits_environment_memory_name(position, name);
+        log_warn("%s: %s", name, text);
+}
+
 /* Under a share the environment may take away; to add, the node's agent is asked. */
 static void device_tighten(unsigned device_index, unsigned position)
 {
@@ -213,6 +228,8 @@ static void device_tighten(unsigned device_index, unsigned position)
         limits_compute_tighten(device_index, row);
         if (!is_first)
                 return;
+        if (given == SHARE_UNLIMITED)
+                excess_complain(row, device, position);
         const bool is_larger = wanted != SHARE_UNLIMITED && wanted > given;
         const bool is_faster = cap && cores > cap;
         const char *why = is_larger || is_faster ? share_raise(device, is_larger ? wanted : 0,
