@@ -68,6 +68,16 @@ class Ps(ShareCase):
         # The GPU agrees.
         self.assertEqual(self.stat()["gpus"][0]["used_bytes"], (440 + 3 * context) * MIB)
 
+    def test_what_the_limit_refuses_is_counted(self):
+        self.create("--preset", "t4-16gb", "--gpus", "2")
+        tight = self.start("--machine", self.machine, "--memory", "1g", "--name", "tight")
+        wide = self.start("--machine", self.machine, "--memory", "15g", "--name", "wide")
+        tight.alloc(900)
+        self.assertEqual([tight.alloc(2000) for _ in range(3)], [OUT_OF_MEMORY] * 3)
+        self.assertEqual(wide.alloc(14300), OUT_OF_MEMORY)    # not by its limit: the GPU is full
+        shares = self.shares()
+        self.assertEqual([gpu["refusals"] for name in ("tight", "wide") for gpu in shares[name]["gpus"]], [3, 0, 0, 0])
+
     def test_the_dead_are_not_counted(self):
         self.create("--preset", "t4-16gb", "--context-memory", "0")
         one = self.start("--machine", self.machine, "--memory", "1g", "--name", "one")

@@ -64,6 +64,8 @@ static void tell(int device_index, uint64_t bytes, enum refusal_by by, uint64_t 
         const enum log_level level = is_first ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
         char asked[QUANTITY_TEXT_BYTES];
 
+        if (by == REFUSAL_LIMIT && device_index >= 0)
+                ledger_count_refusal((unsigned)device_index);
         if (!log_shows(level))
                 return;
         quantity_format_bytes(bytes, asked);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refusal: says why memory was refused: once per process, and every time at level debug. */
+/* refusal: counts what the limit refuses, and says why memory was refused: once per process, and every time at
+ * level debug. */
 #pragma once
 
 #include <stdint.h>

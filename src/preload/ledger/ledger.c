@@ -450,6 +450,13 @@ bool ledger_compare(unsigned device_index, uint64_t figure_bytes, uint64_t pool_
         return true;
 }
 
+void ledger_count_refusal(unsigned device_index)
+{
+        if (ledger.file)
+                atomic_fetch_add_explicit(&ledger.file->devices[device_index].refusals, 1,
+                                          memory_order_relaxed);
+}
+
 uint64_t ledger_used_bytes(unsigned device_index)
 {
         return region_used_bytes(&ledger, device_index);

@@ -98,6 +98,9 @@ bool ledger_settle_small(struct charge *charge, uint64_t address);
 uint64_t ledger_reserve_virtual(unsigned device_index, uint64_t bytes, uint64_t limit_bytes);
 void ledger_give_back_virtual(unsigned device_index, uint64_t bytes);
 
+/* One more allocation was refused at the limit: a figure for those who watch the container. */
+void ledger_count_refusal(unsigned device_index);
+
 /* Charged to the GPU; and to virtual memory. */
 uint64_t ledger_used_bytes(unsigned device_index);
 uint64_t ledger_virtual_bytes(unsigned device_index);
