@@ -99,9 +99,9 @@ static_assert(sizeof(struct gpu_slot) == 32, "read by other releases");
 
 struct gpu_want {                        /* one tenant on one GPU */
         _Atomic uint64_t resident_bytes; /* what its work touches, wherever it lies now */
-        _Atomic uint64_t spilled_bytes;  /* of these, not on the GPU */
-        _Atomic uint32_t slots_high;     /* slots ever used */
-        uint32_t reserved;
+        uint64_t reserved;
+        _Atomic uint32_t slots_high; /* slots ever used */
+        uint32_t reserved_too;
         _Atomic uint64_t beats;    /* grows while any of its processes looks after its time slice */
         _Atomic uint64_t begun_ns; /* when one of its processes last began a time slice */
         uint64_t unused[27];
