@@ -405,7 +405,7 @@ static uint32_t path_digest(const char *path)
         return digest;
 }
 
-/* Every folder above the file that is missing; others must get at it, too. */
+/* Every folder above the file that is missing; others must be able to open it. */
 static void folders_make(const char *path)
 {
         char folder[SHARE_TEXT];

@@ -14,13 +14,13 @@
 
 enum { PAUSE_MS = 50, ANSWER_BYTES = 256 * 1024 };
 
-struct asking {
+struct call {
         struct loop *loop;
         struct http_client *client;
         struct grpc_reply reply;
 };
 
-static int ask_once(struct asking *asking, const ProtobufCMessage *message, uint64_t timeout_ms)
+static int ask_once(struct call *call, const ProtobufCMessage *message, uint64_t timeout_ms)
 {
         const struct grpc_request_options options = {
                 .path = "/vgpu.v1.Allocations/Get",
@@ -30,7 +30,7 @@ static int ask_once(struct asking *asking, const ProtobufCMessage *message, uint
                 .limit_bytes = ANSWER_BYTES,
         };
 
-        return grpc_ask(asking->loop, asking->client, &options, &asking->reply);
+        return grpc_ask(call->loop, call->client, &options, &call->reply);
 }
 
 static void pause_ms(unsigned ms)
@@ -38,7 +38,7 @@ static void pause_ms(unsigned ms)
         nanosleep(&(struct timespec){ .tv_nsec = (long)(ms * NS_PER_MS) }, NULL);
 }
 
-static int ask_until(struct asking *asking, const ProtobufCMessage *message, unsigned wait_ms,
+static int ask_until(struct call *call, const ProtobufCMessage *message, unsigned wait_ms,
                      bool is_patient)
 {
         const uint64_t end_ns = clock_now_ns() + wait_ms * NS_PER_MS;
@@ -46,30 +46,30 @@ static int ask_until(struct asking *asking, const ProtobufCMessage *message, uns
         for (;;) {
                 const uint64_t now_ns = clock_now_ns();
                 const uint64_t left_ms = now_ns < end_ns ? (end_ns - now_ns) / NS_PER_MS : 0;
-                const int r = ask_once(asking, message, left_ms ? left_ms : 1);
+                const int r = ask_once(call, message, left_ms ? left_ms : 1);
 
-                if (r < 0 || asking->reply.status != GRPC_UNAVAILABLE || !is_patient ||
+                if (r < 0 || call->reply.status != GRPC_UNAVAILABLE || !is_patient ||
                     left_ms <= PAUSE_MS)
                         return r;
                 pause_ms(PAUSE_MS);
         }
 }
 
-static int outcome(const struct asking *asking, const char *socket, unsigned wait_ms, struct err *e)
+static int outcome(const struct call *call, const char *socket, unsigned wait_ms, struct err *e)
 {
-        switch (asking->reply.status) {
+        switch (call->reply.status) {
         case GRPC_OK:
-                if (asking->reply.message)
+                if (call->reply.message)
                         return 0;
                 return err_set(e, -EBADMSG, "vgpu-node at '%.80s' gave no answer", socket);
         case GRPC_NOT_FOUND:
-                return err_set(e, -ENOENT, "%s", asking->reply.text);
+                return err_set(e, -ENOENT, "%s", call->reply.text);
         case GRPC_UNAVAILABLE:
         case GRPC_DEADLINE_EXCEEDED:
                 return err_set(e, -EAGAIN, "vgpu-node did not answer within %g s (%.120s)",
-                               wait_ms / 1000.0, asking->reply.text);
+                               wait_ms / 1000.0, call->reply.text);
         default:
-                return err_set(e, -EPROTO, "vgpu-node: %s", asking->reply.text);
+                return err_set(e, -EPROTO, "vgpu-node: %s", call->reply.text);
         }
 }
 
@@ -78,7 +78,7 @@ int agent_ask(const char *socket, unsigned wait_ms, bool is_patient,
               Vgpu__V1__GetAllocationResponse **ret_answer, struct err *e)
 {
         struct http_client_options where = { 0 };
-        struct asking asking = { 0 };
+        struct call call = { 0 };
         Vgpu__V1__Container container = VGPU__V1__CONTAINER__INIT;
         Vgpu__V1__GetAllocationRequest request = VGPU__V1__GET_ALLOCATION_REQUEST__INIT;
         char address[160];
@@ -93,20 +93,20 @@ int agent_ask(const char *socket, unsigned wait_ms, bool is_patient,
         int r = address_parse(address, &where.address, e);
         if (r < 0)
                 return r;
-        r = loop_new(&asking.loop);
+        r = loop_new(&call.loop);
         if (r == 0)
-                r = http_client_new(asking.loop, &where, &asking.client);
+                r = http_client_new(call.loop, &where, &call.client);
         if (r == 0)
-                r = ask_until(&asking, &request.base, wait_ms, is_patient);
-        http_client_free(asking.client);
-        loop_free(asking.loop);
+                r = ask_until(&call, &request.base, wait_ms, is_patient);
+        http_client_free(call.client);
+        loop_free(call.loop);
         if (r == 0)
-                r = outcome(&asking, socket, wait_ms, e);
+                r = outcome(&call, socket, wait_ms, e);
         else
                 err_set(e, r, "cannot ask vgpu-node: %s", strerror(-r));
         if (r == 0)
-                *ret_answer = (Vgpu__V1__GetAllocationResponse *)asking.reply.message;
+                *ret_answer = (Vgpu__V1__GetAllocationResponse *)call.reply.message;
         else
-                message_free(asking.reply.message);
+                message_free(call.reply.message);
         return r;
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """words SOURCE_ROOT: names that were retired (docs/decisions/renames.md) do not come back.
 
-Three rules: patterns for the whole text of every file, words that no sentence of a test may say, and words that no
-identifier and no file name may have as a part.
+Five rules: patterns for the whole text of every file, phrases that were rewritten, words that no sentence of a test may
+say, words that no identifier and no file name may have as a part, and files that have other names.
 """
 
 import fnmatch
@@ -48,6 +48,29 @@ RETIRED = [(re.compile(pattern, re.M), instead) for pattern, instead in (
     (r"\benum Answer\b|_ANSWER__|\b(share_answer|SHARE_UNSAID)\b", "Tristate, SHARE_UNSET"),
     (r"\bturns[-_](soak|worker|board)\b", "timeslices-soak"),
     (r"\b(share_is_sound|scan_exit|wire\.(serve|call))\b", "share_is_valid, arg_parser_exit, grpc_client"),
+    (r"\bstruct (asking|who|given|hearsay|budget|seat|gpu_shape|request_shape)\b",
+     "gpu_request, pod_ref, share_decided, scheduler_fallback, pdb, arbiter_lock, request_cache"),
+)]
+# Phrases that had to be read twice: a word that the text must have, the phrase, what to say instead. A comment or page may
+# go on in the next line, and so may they.
+PHRASES = [(word, re.compile(pattern.replace(" ", r"[\s*#]+"), re.I), instead) for word, pattern, instead in (
+    ("stands", r"\bwhere it stands\b", "Status: …"),
+    ("whoever", r"\bwhoever (comes from|asks more|asks for more)\b", "migrating from …? clients over the limit"),
+    ("get", r"\b(must|to|can|cannot) get at (it|them)\b", "available to; open"),
+    ("whose", r"\bsay whose GPUs\b", "label the nodes whose GPUs …"),
+    ("yours", r"\b(restart|rest|work) stays yours\b", "you still have to …"),
+    ("on", r"\bgo(es)? on on\b", "continues on; spills to"),
+    ("nothing", r"\bgiven nothing with it\b", "holding it grants no GPU access"),
+    ("heard", r"\bpods? (is|are) heard\b", "may burst, may sustain"),
+    ("way", r"\b(growth|what grew|what grows|that grew) (that )?gives? way\b", "runtime increases are revoked"),
+    ("renamed", r"\bnames are never renamed\b", "resource names are left unchanged"),
+    ("held", r"\bheld to its part\b", "ordinary quotas apply"),
+    ("nobody", r"\bwhere nobody knows whether\b", "if the outcome is unknown"),
+    ("pay", r"\bcannot pay for\b", "has used its share"),
+    ("so", r"\"it is so\"", "the state: the cluster is full"),
+    ("shall", r"\bwhat shall happen\b", "missing ACTION"),
+    ("order", r"\bis no order of\b", "cannot sort by"),
+    ("its", r"\ba (thread|process|file|copy|folder|lock|slot) of its(?! [a-z])", "one of its threads"),
 )]
 # The same, in what tests and make say: prose elsewhere may still take turns.
 SENTENCES = [(re.compile(pattern, re.M), instead) for pattern, instead in (
@@ -60,7 +83,13 @@ SAID_IN = ("tests/*/*.c", "tests/*.py", "tests/unsteady", "Makefile", ".ci/*", "
 PARTS = {"room": "fit, capacity, credit, buffer", "turn": "timeslice, lock, round, step", "account": "region, charges",
          "place": "index, path, target, placement", "look": "query, sample, snapshot, check", "rest": "remainder, trim",
          "word": "argument, value", "lab": "fixtures", "wire": "grpc_client, protocol", "hunt": "search",
-         "whoever": "tenant, client"}
+         "whoever": "tenant, client", "lane": "batch, process slot, branch, queue", "asking": "gpu_request, call",
+         "card": "GPU, device", "tumult": "chaos", "capsule": "sandbox", "seat": "arbiter_lock"}
+# Names of files, of their tests and headers, too.
+FILES = re.compile(r"(test_)?(asking|who|node_told|told_unread|shapes?|cluster_claim|kept|budgets?|budget_look|preempt_budgets"
+                   r"|peer_budget|preemption_(hunt|apart)|hearsay|code_rest|share_book_rest|given|share_given|gpu_sign"
+                   r"|complete|variables|names_absent|unheld|ephemeral|handover|scan|places|seat|user_seats|bells|ringer"
+                   r"|cheat|soundness|sick|tumult|capsule|lab|whole|wire|again|memory_more)\.(c|h|py)")
 HAS_PART = re.compile("|".join(PARTS), re.I)
 # (pattern, file glob, reason): what a line that matches may say in these files.
 ALLOWED = [
@@ -84,6 +113,11 @@ ALLOWED_NAMES = [
     (r"(?i)\w*words?\w*", "bench/hunt_load.c", "the words that make up a program"),
     (r"(?i)\w*words?\w*", "tests/*", "words of all these kinds, in the tests of them"),
     (r"WORDS|break_long_words", "tools/*", "the same"),
+    (r"(?i)\w*lanes?\w*", "sim/ptx/*", "of a warp"),
+    (r"(?i)\w*lanes?\w*", "sim/tests/unit/*", "the same"),
+    (r"card", "src/node/config/node_options.c", "the alias of gpu in --env-ceiling"),
+    (r"card(_is_an_alias_of_gpu)?", "tests/unit/node/test_node_options.c", "the same"),
+    (r"lane_mtps", "sim/nvml/device/pcie.c", "of PCI Express"),
     (r"\w*look_up\w*", "*", "to look up: what dlsym does"),
     (r"look", "tests/e2e/*", "the program that pods of the tests run"),
     (r"places?", "*/meson.build", "the verb: tools/place puts programs into build/bin"),
@@ -119,6 +153,15 @@ def retired(name, text):
             for pattern, instead in patterns if pattern.search(text)
             for number, line in enumerate(lines, 1)
             for found in pattern.finditer(line) if not any(row.search(line) for row in allowed)]
+
+
+def phrases(name, text):
+    """The rewritten phrases of a file; one may go on in the next line."""
+    if any(fnmatch.fnmatch(name, glob) for pattern, glob, _ in ALLOWED if pattern == "."):
+        return []
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    return [f"{name}:{text.count(chr(10), 0, found.start()) + 1}: '{' '.join(found.group().split())}': say {instead}"
+            for word, pattern, instead in PHRASES if word in words for found in pattern.finditer(text)]
 
 
 def parts(name):
@@ -162,6 +205,8 @@ def retired_names(name, found):
 
 
 def retired_path(name):
+    if FILES.fullmatch(name.rpartition("/")[2]):
+        return [f"{name}: a retired name of a file"]
     return [f"{name}: say {PARTS[part]}" for part in parts(name) & PARTS.keys() if name not in ALLOWED_PATHS]
 
 
@@ -210,13 +255,21 @@ def main(root):
     tap.check("a planted sentence is found", [text for text in (
         'tap.check("its room is lost", x)', 'tap.check("they take turns", x)', 'say("the pod was told", x)')
         if not retired("tests/net/x.py", text)])
+    tap.check("a planted phrase is found, ordinary English is not", [text for text in (
+        "/* A launch that the container cannot pay\n * for waits */", "the allocation goes on\non the host",
+        "The nodes must get at it.", "Runtime: what grew gives way.", "a thread of its, and no more", "Where it stands: done.")
+        if not phrases("src/x.c", text)] + [text for text in (
+            "a thread of its own", "to go on once it has", "a process of its container", "what they pay for", "nobody gets at it")
+        if phrases("src/x.c", text)])
     tap.check("a planted path is found", [path for path in (
-        "src/node/share_room.c", "tests/soak/turns_soak.c", "tests/runtime/lab.py", "lib/hunt/find.c", "docs/account.md")
-        if not retired_path(path)] + [path for path in ("src/node/turnstile.c", "lib/placement.h") if retired_path(path)])
+        "src/runtime/given.h", "tests/unit/node/test_hearsay.c", "src/scheduler/who.c", "src/node/share_room.c", "tests/soak/turns_soak.c", "tests/runtime/lab.py", "lib/hunt/find.c", "docs/account.md")
+        if not retired_path(path)] + [path for path in (
+            "src/node/turnstile.c", "lib/placement.h", "src/preload/real/libc_lookup.c", "sim/cuda/memory/copy_shape.c") if retired_path(path)])
     names = files(root)
     texts = {name: read(pathlib.Path(root, name)) for name in names}
     tap.check("no retired word is in use", [line for name in names for line in retired(name, texts[name])]
               if len(names) > 1000 else f"only {len(names)} files")
+    tap.check("no rewritten phrase is in use", [line for name in names for line in phrases(name, texts[name])])
     found = {name: identifiers(name, texts[name]) for name in names}
     tap.check("no identifier has a retired part", [line for name in names for line in retired_names(name, found[name])])
     tap.check("no file name has a retired part", [line for name in names for line in retired_path(name)])

@@ -17,7 +17,7 @@ import suite
 from paths import FAILED, HERE, PROFILE_STATES, PYTHON, STATE, Trouble
 
 # What is in one row is run one after the other, beside the other row.
-LANES = (("full",), ("light", "outside"))
+QUEUES = (("full",), ("light", "outside"))
 WATCHED = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM)
 
 
@@ -28,27 +28,27 @@ def start(profile, pattern):
         stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "VGPU_E2E_STATE": PROFILE_STATES[profile]})
 
 
-def run_lanes(profiles, pattern):
+def run_queues(profiles, pattern):
     """Runs all; gives the profiles whose process came to its end as it should."""
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)       # so that none comes while a process is half started
-    lanes = [[profile for profile in lane if profile in profiles] for lane in LANES]
+    queues = [[profile for profile in queue if profile in profiles] for queue in QUEUES]
     running, good, is_interrupted = {}, [], False
 
-    def go_on(lane):
-        if lane and not is_interrupted:
-            running[start(lane[0], pattern)] = lane
-    for lane in lanes:
-        go_on(lane)
+    def go_on(queue):
+        if queue and not is_interrupted:
+            running[start(queue[0], pattern)] = queue
+    for queue in queues:
+        go_on(queue)
     while running:
         if signal.sigwait(WATCHED) != signal.SIGCHLD:
             is_interrupted = True
             for process in running:
                 process.terminate()
         for process in [process for process in running if process.poll() is not None]:
-            lane = running.pop(process)
-            profile = lane.pop(0)
+            queue = running.pop(process)
+            profile = queue.pop(0)
             good += [profile] if process.returncode == 0 else []
-            go_on(lane)
+            go_on(queue)
     if is_interrupted:
         raise KeyboardInterrupt
     return good
@@ -74,7 +74,7 @@ def keep_logs(profiles):
 def run_all(profiles, pattern):
     """How the cases went, as a list of words; those that have none have failed."""
     try:
-        good = run_lanes(profiles, pattern)
+        good = run_queues(profiles, pattern)
         return [result for profile in good for result in results_of(profile)]
     finally:
         keep_logs(profiles)

@@ -51,7 +51,7 @@ static uint64_t value_of(uint8_t kind, uint8_t a, uint8_t b)
                 return nobody << 32 | (uint64_t)(b / 4) << 8 | b % 4;
         case 3: /* {units, number} */
                 return (uint64_t)a << REGION_NUMBER_BITS | b;
-        case 4: /* {units, lane, number} */
+        case 4: /* {units, slot, number} */
                 return (uint64_t)a << (REGION_NUMBER_BITS + REGION_SLOT_BITS) |
                        (uint64_t)(b % 8) << REGION_NUMBER_BITS | b / 8;
         default:

@@ -24,7 +24,7 @@ enum step {
         LEFT,    /* … or that it does not */
 };
 
-enum arbiter { READ_BELL, READ_LANE, DECIDE, TELL_CLOSED, TELL_OPEN, SLEEP, DOWN };
+enum arbiter { READ_BELL, READ_SLOT, DECIDE, TELL_CLOSED, TELL_OPEN, SLEEP, DOWN };
 enum view { OUT, HOLDER, CLOSING, FREE, RETURNING, AWAITED, DRAINING };
 
 struct fan { /* the successors so far */
@@ -70,11 +70,11 @@ static struct token_tenant *tenant_saves(struct fan *fan, const struct token *fr
 }
 
 static void tenant_sets(struct fan *fan, const struct token *from, unsigned i, enum step step,
-                        uint8_t lane)
+                        uint8_t slot)
 {
         struct token_tenant *tenant = tenant_moves(fan, from, i, step);
 
-        tenant->lane = lane;
+        tenant->slot = slot;
         tenant->is_given_up = 0;
 }
 
@@ -87,7 +87,7 @@ static void tenant_reads(struct fan *fan, const struct token *from, unsigned i)
         else if (tenant->step == IDLE)
                 tenant_sets(fan, from, i, RING, GPU_WANTS);
         if (tenant->step == WAIT && from->arbiter == DOWN)
-                tenant_saves(fan, from, i, ALONE)->lane = GPU_ACTIVE;
+                tenant_saves(fan, from, i, ALONE)->slot = GPU_ACTIVE;
 }
 
 static void tenant_ends(struct fan *fan, const struct token *from, unsigned i, enum step step)
@@ -111,7 +111,7 @@ static void tenant_steps(struct fan *fan, const struct token *from, unsigned i)
                 tenant_moves(fan, from, i, WAIT)->is_rung = 1;
                 return;
         case MARK:
-                tenant_moves(fan, from, i, CHECK)->lane = GPU_ACTIVE;
+                tenant_moves(fan, from, i, CHECK)->slot = GPU_ACTIVE;
                 return;
         case CHECK:
                 if (tenant->is_as_saved)
@@ -120,7 +120,7 @@ static void tenant_steps(struct fan *fan, const struct token *from, unsigned i)
                         tenant_sets(fan, from, i, RING, GPU_WANTS);
                 return;
         case RUN:
-                tenant_moves(fan, from, i, DRAIN)->lane = GPU_DRAINS;
+                tenant_moves(fan, from, i, DRAIN)->slot = GPU_DRAINS;
                 /* fall through */
         case ALONE:
         case DRAINED:
@@ -321,11 +321,11 @@ static void arbiter_steps(struct fan *fan, const struct token *from)
         case READ_BELL:
                 next = fan_add(fan, from);
                 next->tenants[from->at].is_rung = 0;
-                next->arbiter = READ_LANE;
+                next->arbiter = READ_SLOT;
                 return;
-        case READ_LANE:
+        case READ_SLOT:
                 next = fan_add(fan, from);
-                next->tenants[from->at].report = next->tenants[from->at].lane;
+                next->tenants[from->at].report = next->tenants[from->at].slot;
                 next->at = (uint8_t)((from->at + 1u) % fan->tenants);
                 next->arbiter = next->at == 0 ? DECIDE : READ_BELL;
                 return;
@@ -419,9 +419,9 @@ void token_print(const struct token *token, unsigned tenants)
         for (unsigned i = 0; i < tenants; i++) {
                 const struct token_tenant *t = &token->tenants[i];
 
-                printf("#   tenant %u %s step %u lane %u word %u saved %u%s view %s%s "
+                printf("#   tenant %u %s step %u slot %u word %u saved %u%s view %s%s "
                        "report %u%s%s\n",
-                       i, lives[t->life], t->step, t->lane, t->word, t->saved,
+                       i, lives[t->life], t->step, t->slot, t->word, t->saved,
                        t->is_as_saved ? " (same)" : "", views[t->view],
                        t->is_untold ? " untold" : "", t->report, t->is_rung ? " rung" : "",
                        t->is_given_up ? " given up" : "");

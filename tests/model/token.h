@@ -12,7 +12,7 @@ enum { TOKEN_TENANTS_MOST = 3, TOKEN_SUCCESSORS = 128 };
 
 struct token_tenant {
         uint8_t life, step;
-        uint8_t lane;         /* enum gpu_slot_state */
+        uint8_t slot;         /* enum gpu_slot_state */
         uint8_t word;         /* the grant's: its state; of its number only … */
         uint8_t saved;        /* the state that the tenant saw */
         uint8_t is_as_saved;  /* … whether it is the one that the tenant saw */
@@ -20,7 +20,7 @@ struct token_tenant {
         uint8_t is_rung;      /* since the arbiter looked */
         uint8_t view;         /* what the arbiter takes it for */
         uint8_t is_untold;    /* … and has not said yet */
-        uint8_t report;       /* its lane when the arbiter looked */
+        uint8_t report;       /* its slot when the arbiter looked */
         uint8_t is_given_up;  /* it did not drain in time: the documented exception */
 };
 

@@ -226,7 +226,7 @@ def half_open(tap, api, watcher, request, folder):
     began = time.monotonic()
     request = api.next(timeout=60)
     took = time.monotonic() - began
-    tap.check("a peer that fell silent is noticed, and the watch goes on on a new connection", differs(
+    tap.check("a silent peer is noticed, and the watch continues on a new connection", differs(
         (request.parameter("resourceVersion"), took < 20, len(api.connections) > 1),
         ("50", True, True)))
     tap.check("… and says so", differs("silent" in watcher.next()[0], True))

@@ -236,7 +236,7 @@ def growth(tap, node, api, runtime):
         eventually(lambda: runtime.memory("uid-placed") == 20000, 5), True))
     here = [name for name, known in api.pods.items()
             if node.uuids[6] in known["metadata"]["annotations"]["vgpu.io/allocation"]]
-    tap.check("… and the growth gives way: no more than the GPU is handed out, and no less", differs(
+    tap.check("… and the growth is revoked: no more than the GPU is handed out, and no less", differs(
         sum(runtime.memory(f"uid-{name}") or 0 for name in here), GPU_MIB))
     tap.check("the decision follows, for the scheduler", differs(
         eventually(lambda: decided("grown") == runtime.memory("uid-grown"), 5), True))

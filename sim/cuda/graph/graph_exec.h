@@ -18,7 +18,7 @@ struct exec_step {
         struct mark mark; /* during a launch, if is_joined */
 };
 
-/* A stream of the instance. Lane 0 is the stream it is launched in, where that is possible. */
+/* A stream of the instance. Branch 0 is the stream it is launched in, where that is possible. */
 struct exec_branch {
         struct context *context;
         struct stream *stream; /* made on first use … */

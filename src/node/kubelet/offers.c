@@ -23,7 +23,7 @@ struct offers {
         struct loop_task republish; /* the claims are others now */
         struct timer
                 claims_timer; /* while MIG devices are offered: what does kubelet hold of them? */
-        bool is_asking;
+        bool is_listing;
         struct vec plugins; /* of struct plugin * */
 };
 
@@ -118,7 +118,7 @@ static void on_list(void *owner, const V1__ListPodResourcesResponse *list, const
         struct offers *offers = owner;
 
         (void)text;
-        offers->is_asking = false;
+        offers->is_listing = false;
         if (list && mig_claims_refresh(&offers->claims, list, clock_now_ns()) != 0)
                 publish(offers);
 }
@@ -130,8 +130,8 @@ static void on_claims_due(struct timer *timer)
 
         if (offers->set.part_count == 0)
                 return;
-        if (!offers->is_asking)
-                offers->is_asking =
+        if (!offers->is_listing)
+                offers->is_listing =
                         pod_resources_list(offers->peers.pod_resources, on_list, offers) == 0;
         loop_timer_set(offers->loop, &offers->claims_timer, CLAIMS_MS * NS_PER_MS);
 }

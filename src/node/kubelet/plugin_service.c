@@ -116,14 +116,15 @@ static const char *stranger(const struct plugin_service *service,
 }
 
 /* One container's answer, and what it points to. */
-struct given {
+struct response {
         V1beta1__ContainerAllocateResponse answer;
         V1beta1__StringPair mark, visible, *marks[1], *visibles[1];
         char *ids;
 };
 
 /* For runtimes that go by it; vgpu-runtime asks whose container it is, and comes to the same. */
-static int give_devices(struct given *given, const V1beta1__ContainerAllocateRequest *container)
+static int response_add_devices(struct response *response,
+                                const V1beta1__ContainerAllocateRequest *container)
 {
         struct str ids = { 0 };
 
@@ -132,29 +133,29 @@ static int give_devices(struct given *given, const V1beta1__ContainerAllocateReq
                         str_done(&ids);
                         return -ENOMEM;
                 }
-        given->ids = ids.text;
-        v1beta1__string_pair__init(&given->visible);
-        given->visible.key = (char *)"NVIDIA_VISIBLE_DEVICES";
-        given->visible.value = given->ids ? given->ids : (char *)"void";
-        given->visibles[0] = &given->visible;
-        given->answer.envs = given->visibles;
-        given->answer.n_envs = 1;
+        response->ids = ids.text;
+        v1beta1__string_pair__init(&response->visible);
+        response->visible.key = (char *)"NVIDIA_VISIBLE_DEVICES";
+        response->visible.value = response->ids ? response->ids : (char *)"void";
+        response->visibles[0] = &response->visible;
+        response->answer.envs = response->visibles;
+        response->answer.n_envs = 1;
         return 0;
 }
 
-static int give(const struct plugin_service *service, struct given *given,
-                const V1beta1__ContainerAllocateRequest *container)
+static int response_fill(const struct plugin_service *service, struct response *response,
+                         const V1beta1__ContainerAllocateRequest *container)
 {
-        v1beta1__container_allocate_response__init(&given->answer);
+        v1beta1__container_allocate_response__init(&response->answer);
         if (service->kind == OFFER_MEMORY)
                 return 0;
-        v1beta1__string_pair__init(&given->mark);
-        given->mark.key = (char *)ANNOTATION_REQUESTED;
-        given->mark.value = (char *)service->resource;
-        given->marks[0] = &given->mark;
-        given->answer.annotations = given->marks;
-        given->answer.n_annotations = 1;
-        return service->kind == OFFER_MIG ? give_devices(given, container) : 0;
+        v1beta1__string_pair__init(&response->mark);
+        response->mark.key = (char *)ANNOTATION_REQUESTED;
+        response->mark.value = (char *)service->resource;
+        response->marks[0] = &response->mark;
+        response->answer.annotations = response->marks;
+        response->answer.n_annotations = 1;
+        return service->kind == OFFER_MIG ? response_add_devices(response, container) : 0;
 }
 
 static void answer_allocate(const struct plugin_service *service, struct grpc_call *call,
@@ -162,13 +163,13 @@ static void answer_allocate(const struct plugin_service *service, struct grpc_ca
 {
         const size_t count = request->n_container_requests;
         V1beta1__AllocateResponse answer = V1BETA1__ALLOCATE_RESPONSE__INIT;
-        autofree struct given *given = calloc(count + 1, sizeof *given);
+        autofree struct response *responses = calloc(count + 1, sizeof *responses);
         autofree V1beta1__ContainerAllocateResponse **answers = calloc(count + 1, sizeof *answers);
-        int r = given && answers ? 0 : -ENOMEM;
+        int r = responses && answers ? 0 : -ENOMEM;
 
         for (size_t i = 0; i < count && r == 0; i++) {
-                r = give(service, &given[i], request->container_requests[i]);
-                answers[i] = &given[i].answer;
+                r = response_fill(service, &responses[i], request->container_requests[i]);
+                answers[i] = &responses[i].answer;
         }
         answer.container_responses = answers;
         answer.n_container_responses = count;
@@ -176,8 +177,8 @@ static void answer_allocate(const struct plugin_service *service, struct grpc_ca
                 grpc_answer(call, &answer.base);
         else
                 grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-        for (size_t i = 0; given && i < count; i++)
-                free(given[i].ids);
+        for (size_t i = 0; responses && i < count; i++)
+                free(responses[i].ids);
 }
 
 /* The first that is held under another name, or NULL. */

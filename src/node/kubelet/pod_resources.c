@@ -22,7 +22,7 @@ struct pod_resources {
         struct loop *loop;
         struct http_client *kubelet;
         struct grpc_request *request; /* under way */
-        struct vec asking, waiting;   /* of struct asker: those of the call, those of the next */
+        struct vec current, waiting;  /* of struct asker: those of the call, those of the next */
 };
 
 static void pod_resources_ask(struct pod_resources *source);
@@ -30,13 +30,13 @@ static void pod_resources_ask(struct pod_resources *source);
 static void deliver(struct pod_resources *source, const V1__ListPodResourcesResponse *list,
                     const char *text)
 {
-        for (size_t i = 0; i < source->asking.count; i++) {
-                struct asker *asker = vec_at(&source->asking, i);
+        for (size_t i = 0; i < source->current.count; i++) {
+                struct asker *asker = vec_at(&source->current, i);
 
                 if (asker->owner)
                         asker->on_list(asker->owner, list, text);
         }
-        vec_done(&source->asking);
+        vec_done(&source->current);
 }
 
 static void on_answer(void *owner, const ProtobufCMessage *answer)
@@ -65,9 +65,9 @@ static void pod_resources_ask(struct pod_resources *source)
                 .timeout_ms = LIST_MS,
                 .limit_bytes = LIST_BYTES,
         };
-        const struct vec empty = source->asking;
+        const struct vec empty = source->current;
 
-        source->asking = source->waiting;
+        source->current = source->waiting;
         source->waiting = empty;
         if (grpc_client_call(source->loop, source->kubelet, &call, &events, source,
                              &source->request) < 0) {
@@ -101,7 +101,7 @@ static void forget_in(struct vec *askers, const void *owner)
 
 void pod_resources_forget(struct pod_resources *source, const void *owner)
 {
-        forget_in(&source->asking, owner);
+        forget_in(&source->current, owner);
         forget_in(&source->waiting, owner);
 }
 
@@ -115,7 +115,7 @@ int pod_resources_new(struct loop *loop, const char *path, struct pod_resources 
         if (!source)
                 return -ENOMEM;
         source->loop = loop;
-        source->asking = source->waiting = (struct vec)VEC_OF(struct asker);
+        source->current = source->waiting = (struct vec)VEC_OF(struct asker);
         snprintf(text, sizeof text, "unix:%s", path);
         r = address_parse(text, &options.address, NULL);
         if (r == 0)
@@ -134,7 +134,7 @@ void pod_resources_free(struct pod_resources *source)
         if (source->request)
                 grpc_request_cancel(source->request);
         http_client_free(source->kubelet);
-        vec_done(&source->asking);
+        vec_done(&source->current);
         vec_done(&source->waiting);
         free(source);
 }

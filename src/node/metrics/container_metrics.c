@@ -35,7 +35,7 @@ enum {
         FIGURES,
 };
 
-#define NAME(remainder) "vgpu_container_" remainder
+#define NAME(figure) "vgpu_container_" figure
 
 static const struct figure figures[FIGURES] = {
         [LIMIT] = { NAME("memory_limit_bytes"), "Memory that it may hold; none: no limit.",

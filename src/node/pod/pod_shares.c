@@ -42,7 +42,7 @@ void pod_shares_settle(const struct pod_watch_options *options)
         share_growth_yield(options->fit, NULL, on_cut, (void *)options);
 }
 
-/* What grew gives way to what was decided. An unconfirmed pod is not checked for fit: the watch, which
+/* Allocations revoke growth. An unconfirmed pod is not checked for fit: the watch, which
  * knows who has left it, is behind. */
 static int share_make(const struct pod_watch_options *options, const struct seen_pod *seen,
                       const struct share_copy *content, const struct gpu_device *gpu_devices,

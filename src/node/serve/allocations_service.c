@@ -138,7 +138,7 @@ static void answer_without(const struct allocations_service *service, struct grp
 }
 
 /* A call that waits for what vgpu-scheduler says. */
-struct asking_call {
+struct pending_call {
         const struct allocations_service *service;
         struct grpc_call *call;
         struct allocation_question *question;
@@ -147,58 +147,58 @@ struct asking_call {
 
 static void on_gone(void *owner)
 {
-        struct asking_call *asking = owner;
+        struct pending_call *pending = owner;
 
-        allocation_question_cancel(asking->question);
-        free(asking);
+        allocation_question_cancel(pending->question);
+        free(pending);
 }
 
 static void on_decided(void *owner, const struct allocation_answer *answer)
 {
-        struct asking_call *asking = owner;
-        const struct allocations_service *service = asking->service;
+        struct pending_call *pending = owner;
+        const struct allocations_service *service = pending->service;
         struct held_share *held;
 
         if (answer->pod)
                 pod_watch_learn(service->pods, answer->pod);
-        held = share_book_find(service->shares, asking->pod_uid, asking->container);
+        held = share_book_find(service->shares, pending->pod_uid, pending->container);
         if (held) {
-                share_book_note_id(held, asking->container_id);
-                answer_with(service, asking->call, held);
+                share_book_note_id(held, pending->container_id);
+                answer_with(service, pending->call, held);
         } else if (answer->status == GRPC_NOT_FOUND) {
-                grpc_finish(asking->call, GRPC_NOT_FOUND, answer->text);
+                grpc_finish(pending->call, GRPC_NOT_FOUND, answer->text);
         } else {
-                answer_without(service, asking->call, asking->pod_uid, asking->container);
+                answer_without(service, pending->call, pending->pod_uid, pending->container);
         }
-        free(asking);
+        free(pending);
 }
 
 /* The watch lags: vgpu-scheduler knows what it decided. false: it cannot be asked. */
 static bool ask_scheduler(const struct allocations_service *service, struct grpc_call *call,
                           const Vgpu__V1__GetAllocationRequest *request)
 {
-        struct asking_call *asking = calloc(1, sizeof *asking);
+        struct pending_call *pending = calloc(1, sizeof *pending);
         struct err e = { 0 };
 
-        if (!asking)
+        if (!pending)
                 return false;
-        asking->service = service;
-        asking->call = call;
-        str_copy(asking->pod_uid, sizeof asking->pod_uid, request->container->pod_uid);
-        str_copy(asking->container, sizeof asking->container, request->container->container);
-        str_copy(asking->container_id, sizeof asking->container_id, request->container_id);
-        const struct allocation_wanted wanted = { .pod_uid = asking->pod_uid,
+        pending->service = service;
+        pending->call = call;
+        str_copy(pending->pod_uid, sizeof pending->pod_uid, request->container->pod_uid);
+        str_copy(pending->container, sizeof pending->container, request->container->container);
+        str_copy(pending->container_id, sizeof pending->container_id, request->container_id);
+        const struct allocation_wanted wanted = { .pod_uid = pending->pod_uid,
                                                   .namespace_name = "",
                                                   .pod = "",
-                                                  .container = asking->container };
+                                                  .container = pending->container };
 
-        if (scheduler_fallback_ask(service->fallback, &wanted, on_decided, asking,
-                                   &asking->question, &e) < 0) {
+        if (scheduler_fallback_ask(service->fallback, &wanted, on_decided, pending,
+                                   &pending->question, &e) < 0) {
                 log_warn("cannot ask vgpu-scheduler: %s", e.text);
-                free(asking);
+                free(pending);
                 return false;
         }
-        grpc_on_gone(call, on_gone, asking);
+        grpc_on_gone(call, on_gone, pending);
         return true;
 }
 

@@ -35,7 +35,7 @@ def all_fit(cluster, count):
         entry["metadata"]["name"].startswith("honest-") for entry in bound(cluster)) == count, 60)
 
 
-@case("an annotation that a user wrote gives way to the decision, and holds no GPU", profile="light")
+@case("the scheduler replaces an allocation that a user wrote; it holds no GPU", profile="light")
 def written(cluster):
     with nodes(cluster, 1), scheduler(), cluster.scheduler_config(extenders=EXTENDER):
         node = f"{cluster.namespace}-0"

@@ -223,7 +223,7 @@ def once(cluster):
         expect(len(placed(cluster)) == 2, placed(cluster))
 
 
-@case("on a node that runs, a program gives way to one of higher priority, which sees its own share then; a neighbour "
+@case("on a node that runs, a program is preempted by one of higher priority, which sees its own share then; a neighbour "
       "runs on")
 def on_a_kubelet(cluster):
     with full_stack.full_stack(cluster, "gtx-1050ti", 1), priorities(cluster) as names:

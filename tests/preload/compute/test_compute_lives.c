@@ -116,12 +116,12 @@ SIM_TEST(programs_that_end_after_a_copy)
         check_programs(end_by_copy);
 }
 
-SIM_TEST(programs_that_end_after_asking_a_stream)
+SIM_TEST(programs_that_query_a_stream_and_end)
 {
         check_programs(end_by_query);
 }
 
-SIM_TEST(programs_that_end_after_asking_an_event)
+SIM_TEST(programs_that_query_an_event_and_end)
 {
         check_programs(end_by_event);
 }
@@ -227,8 +227,8 @@ SIM_TEST(a_program_knows_what_another_learned)
 int main(void)
 {
         return RUN(CASE(programs_that_end_after_a_copy),
-                   CASE(programs_that_end_after_asking_a_stream),
-                   CASE(programs_that_end_after_asking_an_event),
+                   CASE(programs_that_query_a_stream_and_end),
+                   CASE(programs_that_query_an_event_and_end),
                    CASE(programs_that_end_after_freeing_memory),
                    CASE(programs_that_end_without_looking), CASE(programs_that_are_killed_at_work),
                    CASE(a_context_for_each_piece_of_work), CASE(a_primary_context_that_is_reset),

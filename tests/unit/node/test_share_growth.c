@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of what shares add up to on a GPU, and of growth that gives way to pods that are placed. */
+/* Tests of what shares add up to on a GPU, and of growth that pods which are placed revoke. */
 #include "share_growth.h"
 
 #include <errno.h>
