@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
 #include "str.h"
@@ -76,8 +77,8 @@ int gpu_request_read(const json_t *pod, bool with_gpu, struct gpu_request *ret_r
                 if (r < 0)
                         return r;
         }
-        ret_request->priority = (int32_t)json_integer_value(
-                json_object_get(json_object_get(pod, "spec"), "priority"));
+        ret_request->priority =
+                (int32_t)json_read_integer(json_object_get(pod, "spec"), "priority");
         choices_read(pod, ret_request);
         return 0;
 }

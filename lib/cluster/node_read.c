@@ -68,7 +68,7 @@ static bool is_away(const json_t *object)
         for (size_t i = 0; i < resource_row_count; i++) {
                 const char *text =
                         resource_rows[i].kind == RESOURCE_COUNT
-                                ? json_string_value(json_object_get(offers, resource_rows[i].name))
+                                ? json_read_text_or_null(offers, resource_rows[i].name)
                                 : NULL;
 
                 if (text && strcmp(text, "0") != 0)

@@ -25,7 +25,7 @@ void pod_ref_read(const json_t *pod, struct pod_ref *ret_ref)
         str_copy(ret_ref->nominated_annotation, sizeof ret_ref->nominated_annotation,
                  json_read_text(json_object_get(metadata, "annotations"),
                                 NOMINATED_NODE_ANNOTATION));
-        ret_ref->priority = (int32_t)json_integer_value(json_object_get(spec, "priority"));
+        ret_ref->priority = (int32_t)json_read_integer(spec, "priority");
         ret_ref->may_preempt = strcmp(json_read_text(spec, "preemptionPolicy"), "Never") != 0;
         ret_ref->is_leaving = *json_read_text(metadata, "deletionTimestamp") != '\0';
         if (kube_time_parse(json_read_text(status, "startTime"), &us) < 0)

@@ -82,8 +82,7 @@ bool engine_name_find(const json_t *config, const char *bundle, const char *id,
         if (podman_find(bundle, id, ret_path))
                 return true;
         for (size_t i = 0; i < json_array_size(mounts); i++) {
-                const char *source =
-                        json_string_value(json_object_get(json_array_get(mounts, i), "source"));
+                const char *source = json_read_text_or_null(json_array_get(mounts, i), "source");
 
                 if (source && docker_find(source, id, ret_path))
                         return true;
@@ -95,7 +94,7 @@ static const char *podman_name(const json_t *list, const char *id)
 {
         for (size_t i = 0; i < json_array_size(list); i++) {
                 const json_t *one = json_array_get(list, i);
-                const char *own = json_string_value(json_object_get(one, "id"));
+                const char *own = json_read_text_or_null(one, "id");
 
                 if (own && strcmp(own, id) == 0)
                         return json_string_value(json_array_get(json_object_get(one, "names"), 0));
@@ -112,14 +111,14 @@ bool engine_name_read(const char *path, const char *id, char ret_name[static ENG
         autojson json_t *root = json_loads(text, 0, NULL);
         const char *name = ends_with(path, "/" PODMAN_FILE)
                                    ? podman_name(root, id)
-                                   : json_string_value(json_object_get(root, "Name"));
+                                   : json_read_text_or_null(root, "Name");
 
         return name_take(name, ret_name);
 }
 
 bool engine_name_noted(const json_t *config, char ret_name[static ENGINE_NAME])
 {
-        return name_take(json_string_value(json_object_get(json_object_get(config, "annotations"),
-                                                           "nerdctl/name")),
-                         ret_name);
+        return name_take(
+                json_read_text_or_null(json_object_get(config, "annotations"), "nerdctl/name"),
+                ret_name);
 }

@@ -43,6 +43,11 @@ bool json_read_copy(const json_t *object, const char *key, char *to, size_t to_b
         return true;
 }
 
+bool json_read_is_true(const json_t *object, const char *key)
+{
+        return json_is_true(json_object_get(object, key));
+}
+
 json_int_t json_read_integer(const json_t *object, const char *key)
 {
         return json_integer_value(json_object_get(object, key));

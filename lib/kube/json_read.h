@@ -25,6 +25,7 @@ const char *json_read_annotation(const json_t *object, const char *name);
 
 /* Copies a text; false: there is none, or it does not fit. */
 bool json_read_copy(const json_t *object, const char *key, char *to, size_t to_bytes);
+bool json_read_is_true(const json_t *object, const char *key);
 /* 0: none. */
 json_int_t json_read_integer(const json_t *object, const char *key);
 /* A whole number from `least` to `most`; false: it is none. */

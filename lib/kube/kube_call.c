@@ -57,8 +57,8 @@ static void call_done(struct kube_call *call, const char *trouble)
                         ? kube_object_load(call->answer.text, call->answer.length, &is_tamed, NULL)
                         : NULL;
         const bool is_failure = call->status < 200 || call->status > 299;
-        const char *reason = json_string_value(json_object_get(body, "reason"));
-        const char *message = json_string_value(json_object_get(body, "message"));
+        const char *reason = json_read_text_or_null(body, "reason");
+        const char *message = json_read_text_or_null(body, "message");
         char text[300];
         struct kube_answer answer = { .status = call->status,
                                       .body = body,

@@ -85,7 +85,7 @@ static const json_t *find_named(const json_t *root, const char *list, const char
         size_t i;
 
         json_array_foreach (array, i, item) {
-                const char *its = json_string_value(json_object_get(item, "name"));
+                const char *its = json_read_text_or_null(item, "name");
 
                 if (its && name && strcmp(its, name) == 0)
                         return json_object_get(item, member);
@@ -142,7 +142,7 @@ static int take_cluster(const json_t *cluster, const char *folder, struct kube_c
         r = parse_server(server, config, e);
         if (r == 0)
                 r = copy(name ? name : config->host, &config->server_name, e);
-        config->trusts_all = json_is_true(json_object_get(cluster, "insecure-skip-tls-verify"));
+        config->trusts_all = json_read_is_true(cluster, "insecure-skip-tls-verify");
         return r < 0 ? r
                      : take_pem(cluster, "certificate-authority", folder, &config->authorities, e);
 }
@@ -196,13 +196,12 @@ int kube_config_parse(const char *text, const char *folder, struct kube_config *
                       struct err *e)
 {
         struct kube_config config = { 0 };
-        json_t *root = NULL;
+        autojson json_t *root = NULL;
         int r = yaml_json_parse(text, strlen(text), &root, e);
 
         if (r < 0)
                 return r;
         r = take_all(root, folder, &config, e);
-        json_decref(root);
         if (r < 0)
                 kube_config_done(&config);
         else

@@ -38,7 +38,7 @@ json_t *kube_secret_encode(const void *bytes, size_t count)
 
 char *kube_secret_entry(const json_t *data, const char *key, size_t *ret_count)
 {
-        const char *text = json_string_value(json_object_get(data, key));
+        const char *text = json_read_text_or_null(data, key);
         const gnutls_datum_t coded = { (unsigned char *)(uintptr_t)text,
                                        text ? (unsigned)strlen(text) : 0 };
         gnutls_datum_t plain = { 0 };

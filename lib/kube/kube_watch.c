@@ -84,7 +84,7 @@ static int set_text(char **text, const char *value)
 
 static int take_error(struct kube_watch *watch, const json_t *status)
 {
-        const json_int_t code = json_integer_value(json_object_get(status, "code"));
+        const json_int_t code = json_read_integer(status, "code");
 
         watch->is_gone = code == 410;
         return err_set(&watch->broken, -EREMOTEIO, "the watch ended: %s",

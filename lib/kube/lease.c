@@ -109,8 +109,7 @@ static void record_read(const json_t *object, struct lease_record *ret_record)
                  json_read_text(json_object_get(metadata, "annotations"), ASKED));
         str_copy(ret_record->version, sizeof ret_record->version,
                  json_read_text(metadata, "resourceVersion"));
-        ret_record->lasts_ms =
-                1000u * (unsigned)json_integer_value(json_object_get(spec, "leaseDurationSeconds"));
+        ret_record->lasts_ms = 1000u * (unsigned)json_read_integer(spec, "leaseDurationSeconds");
 }
 
 static json_t *spec_make(const struct lease *lease, const json_t *before)
@@ -118,8 +117,8 @@ static json_t *spec_make(const struct lease *lease, const json_t *before)
         const bool is_change = lease->act != LEASE_RENEW;
         const bool is_gift = lease->act == LEASE_GIVE;
         const char *acquired = json_read_text(before, "acquireTime");
-        const json_int_t changes = json_integer_value(json_object_get(before, "leaseTransitions")) +
-                                   (lease->act == LEASE_TAKE);
+        const json_int_t changes =
+                json_read_integer(before, "leaseTransitions") + (lease->act == LEASE_TAKE);
         char now[KUBE_TIME_TEXT];
 
         kube_time_format_us(kube_time_now_us(), now);

@@ -27,14 +27,15 @@ static bool device_take(const json_t *item, struct node_device *ret_device)
         ret_device->slots = (uint16_t)slots;
         ret_device->numa = (int16_t)numa;
         ret_device->memory_factor = 1;
-        ret_device->is_mig = json_is_true(json_object_get(item, "mig"));
-        ret_device->is_healthy = json_is_true(json_object_get(item, "healthy"));
+        ret_device->is_mig = json_read_is_true(item, "mig");
+        ret_device->is_healthy = json_read_is_true(item, "healthy");
         return true;
 }
 
 int node_devices_parse(const char *text, struct vec *ret_devices, struct err *e)
 {
-        json_t *root = json_loads(text, 0, NULL), *item;
+        autojson json_t *root = json_loads(text, 0, NULL);
+        json_t *item;
         bool is_good = json_is_array(root);
         size_t i;
 
@@ -45,7 +46,6 @@ int node_devices_parse(const char *text, struct vec *ret_devices, struct err *e)
                 is_good = is_good && device_take(item, &device) &&
                           vec_push(ret_devices, &device) == 0;
         }
-        json_decref(root);
         if (is_good)
                 return 0;
         vec_done(ret_devices);

@@ -3,8 +3,9 @@
 #include "node_links.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
+
+#include "json_read.h"
 
 /* Its index among the GPUs, or their count. */
 static size_t index_of(const struct vec *devices, json_int_t id)
@@ -41,17 +42,15 @@ int node_links_parse(const char *text, const struct vec *devices, uint8_t **ret_
 {
         uint8_t *links =
                 calloc(devices->count ? devices->count : 1, devices->count ? devices->count : 1);
-        json_t *root = json_loads(text, 0, NULL), *item;
+        autojson json_t *root = json_loads(text, 0, NULL);
+        json_t *item;
         bool is_good = json_is_array(root);
         size_t i;
 
-        if (!links) {
-                json_decref(root);
+        if (!links)
                 return err_set(e, -ENOMEM, "out of memory");
-        }
         json_array_foreach (root, i, item)
                 is_good = is_good && link_take(item, devices, links);
-        json_decref(root);
         if (is_good) {
                 *ret_links = links;
                 return 0;

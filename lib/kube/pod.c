@@ -20,8 +20,7 @@ bool pod_walk_next(struct pod_walk *walk)
                 snprintf(walk->pointer, sizeof walk->pointer, "%s/%s/%zu", walk->path,
                          lists[walk->list], walk->next);
                 walk->container = json_array_get(list, walk->next++);
-                const char *restart =
-                        json_string_value(json_object_get(walk->container, "restartPolicy"));
+                const char *restart = json_read_text_or_null(walk->container, "restartPolicy");
 
                 walk->phase = walk->list > 0                              ? POD_APP
                               : restart && strcmp(restart, "Always") == 0 ? POD_SIDECAR
@@ -39,7 +38,7 @@ bool pod_has_controller(const json_t *object)
         size_t i;
 
         json_array_foreach (owners, i, owner)
-                if (json_is_true(json_object_get(owner, "controller")))
+                if (json_read_is_true(owner, "controller"))
                         return true;
         return false;
 }

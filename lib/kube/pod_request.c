@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "amount.h"
+#include "json_read.h"
 
 const char *pod_request_name(const json_t *container)
 {
-        const char *name = json_string_value(json_object_get(container, "name"));
+        const char *name = json_read_text_or_null(container, "name");
 
         return name ? name : "?";
 }

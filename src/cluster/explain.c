@@ -55,8 +55,8 @@ static const char *scheduler_message(const json_t *pod)
         size_t i;
 
         json_array_foreach ((json_t *)conditions, i, condition) {
-                const char *type = json_string_value(json_object_get(condition, "type"));
-                const char *message = json_string_value(json_object_get(condition, "message"));
+                const char *type = json_read_text_or_null(condition, "type");
+                const char *message = json_read_text_or_null(condition, "message");
 
                 if (type && strcmp(type, "PodScheduled") == 0)
                         return message ? message : "";
@@ -71,7 +71,7 @@ static void reason_add(json_t *reasons, const char *reason, const char *node)
         size_t i;
 
         json_array_foreach (reasons, i, group) {
-                const char *text = json_string_value(json_object_get(group, "reason"));
+                const char *text = json_read_text_or_null(group, "reason");
 
                 if (text && strcmp(text, reason) == 0)
                         names = json_object_get(group, "names");
@@ -113,7 +113,7 @@ static size_t nodes_ask(const struct explain_facts *facts, const struct gpu_requ
 static bool gates_explain(const json_t *pod, json_t *to)
 {
         const json_t *gates = json_object_get(json_object_get(pod, "spec"), "schedulingGates");
-        const char *gate = json_string_value(json_object_get(json_array_get(gates, 0), "name"));
+        const char *gate = json_read_text_or_null(json_array_get(gates, 0), "name");
 
         if (!gate)
                 return false;
@@ -188,8 +188,8 @@ static const char *container_message(const json_t *pod)
 
         json_array_foreach (json_object_get(status, "containerStatuses"), i, entry) {
                 const json_t *waiting = json_object_get(json_object_get(entry, "state"), "waiting");
-                const char *message = json_string_value(json_object_get(waiting, "message"));
-                const char *reason = json_string_value(json_object_get(waiting, "reason"));
+                const char *message = json_read_text_or_null(waiting, "message");
+                const char *reason = json_read_text_or_null(waiting, "reason");
 
                 if (message || reason)
                         return message ? message : reason;

@@ -21,10 +21,10 @@ static json_int_t metrics_port(const json_t *pod)
         json_array_foreach (json_object_get(json_object_get(pod, "spec"), "containers"), i,
                             container) {
                 json_array_foreach (json_object_get(container, "ports"), p, port) {
-                        const char *name = json_string_value(json_object_get(port, "name"));
+                        const char *name = json_read_text_or_null(port, "name");
 
                         if (name && strcmp(name, "metrics") == 0)
-                                return json_integer_value(json_object_get(port, "containerPort"));
+                                return json_read_integer(port, "containerPort");
                 }
         }
         return 0;
@@ -63,8 +63,8 @@ static int agent_find(struct cluster_session *session, const char *node, char pa
 void explain_live(struct cluster_session *session, json_t *explanation)
 {
         json_t *gpus = json_object_get(explanation, "gpus");
-        const char *state = json_string_value(json_object_get(explanation, "state"));
-        const char *node = json_string_value(json_object_get(explanation, "node"));
+        const char *state = json_read_text_or_null(explanation, "state");
+        const char *node = json_read_text_or_null(explanation, "node");
         autofree char *metrics = NULL;
         struct err e = { 0 };
         char path[640], sentence[512];
@@ -76,8 +76,8 @@ void explain_live(struct cluster_session *session, json_t *explanation)
         if (r == 0)
                 r = cluster_session_text(session, path, PATIENCE_MS, &metrics, &e);
         if (r == 0 &&
-            live_use_add(metrics, json_string_value(json_object_get(explanation, "namespace")),
-                         json_string_value(json_object_get(explanation, "name")), gpus) > 0)
+            live_use_add(metrics, json_read_text_or_null(explanation, "namespace"),
+                         json_read_text_or_null(explanation, "name"), gpus) > 0)
                 return;
         snprintf(sentence, sizeof sentence,
                  "its use of the GPU is unknown (%.200s); run 'vgpu ps' on node %.200s",

@@ -83,7 +83,8 @@ static void quota_say(const json_t *quota, char *to, size_t to_bytes)
 static int absent_say(struct cluster_session *session, const char *namespace_name, const char *name)
 {
         char path[256], hint[512] = "";
-        json_t *list = NULL, *quota;
+        autojson json_t *list = NULL;
+        json_t *quota;
         struct err e = { 0 };
         size_t i;
 
@@ -91,7 +92,6 @@ static int absent_say(struct cluster_session *session, const char *namespace_nam
         if (cluster_session_call(session, "GET", path, NULL, &list, &e) == 0)
                 json_array_foreach (json_object_get(list, "items"), i, quota)
                         quota_say(quota, hint, sizeof hint);
-        json_decref(list);
         return cluster_complain(CLUSTER_FAILED, "there is no pod '%s' in namespace '%s'%s", name,
                                 namespace_name, hint);
 }
@@ -118,7 +118,7 @@ static int explain(struct cluster_session *session, const json_t *pod, struct pi
 
         if (r < 0)
                 return cluster_complain(CLUSTER_FAILED, "%s", e.text[0] ? e.text : strerror(-r));
-        json_t *explanation = explain_make(&facts, &verdict);
+        autojson json_t *explanation = explain_make(&facts, &verdict);
 
         if (!explanation)
                 return cluster_complain(CLUSTER_FAILED, "out of memory");
@@ -129,7 +129,6 @@ static int explain(struct cluster_session *session, const json_t *pod, struct pi
         } else {
                 explain_print(explanation);
         }
-        json_decref(explanation);
         return verdict == EXPLAIN_WAITS ? CLUSTER_WAITS : CLUSTER_OK;
 }
 

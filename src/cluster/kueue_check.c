@@ -57,8 +57,7 @@ static int manager_read(struct cluster_session *session, json_t **ret_manager, s
 {
         autojson json_t *map = NULL;
         int r = cluster_session_call(session, "GET", MANAGER_PATH, NULL, &map, e);
-        const char *text =
-                json_string_value(json_object_get(json_object_get(map, "data"), MANAGER_KEY));
+        const char *text = json_read_text_or_null(json_object_get(map, "data"), MANAGER_KEY);
 
         if (r == 0 && text)
                 r = yaml_json_parse(text, strlen(text), ret_manager, e);

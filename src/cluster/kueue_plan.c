@@ -245,7 +245,7 @@ int kueue_plan_add_node(struct kueue_plan *plan, const json_t *node)
                      { KUEUE_TOTAL_CORES, sums.cores } };
 
         for (unsigned i = 0; i < sizeof plain / sizeof plain[0] && r == 0; i++) {
-                const char *text = json_string_value(json_object_get(allocatable, plain[i]));
+                const char *text = json_read_text_or_null(allocatable, plain[i]);
                 int64_t amount;
 
                 if (text && amount_of(plain[i], text, &amount, NULL) == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "amount.h"
+#include "json_read.h"
 #include "resource.h"
 #include "str.h"
 
@@ -37,9 +38,9 @@ static json_t *spec_make(const char *resource)
 static int64_t spec_gb(const json_t *spec)
 {
         const json_t *container = json_array_get(json_object_get(spec, "containers"), 0);
-        const char *text = json_string_value(json_object_get(
+        const char *text = json_read_text_or_null(
                 json_object_get(json_object_get(container, "resources"), "requests"),
-                KUEUE_MEMORY_UNITS));
+                KUEUE_MEMORY_UNITS);
         int64_t gb;
 
         return text && amount_parse(text, &gb, NULL) == 0 ? gb : 0;

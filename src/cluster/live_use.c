@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "str.h"
 
 #define MEMORY "vgpu_container_memory_used_bytes{"
@@ -35,8 +36,8 @@ static json_t *gpu_of(const char *line, size_t length, json_t *gpus)
         size_t i;
 
         json_array_foreach (gpus, i, gpu) {
-                const char *container = json_string_value(json_object_get(gpu, "container"));
-                const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+                const char *container = json_read_text_or_null(gpu, "container");
+                const char *uuid = json_read_text_or_null(gpu, "uuid");
 
                 if (container && uuid && has_label(line, length, "container", container) &&
                     has_label(line, length, "device_uuid", uuid))

@@ -165,9 +165,8 @@ static int folder_take(struct spec *spec, const char *folder, struct wanted *wan
         while (directory && r == 0 && !wanted->is_found && (entry = readdir(directory))) {
                 if (!has_ending(entry->d_name, ".json") && !has_ending(entry->d_name, ".yaml"))
                         continue;
-                json_t *file = file_parse(folder, entry->d_name);
+                autojson json_t *file = file_parse(folder, entry->d_name);
                 r = file_take(spec, file, wanted);
-                json_decref(file);
         }
         if (directory)
                 closedir(directory);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "container_paths.h"
+#include "json_read.h"
 #include "str.h"
 
 bool driver_mount_is_node(const char *path)
@@ -88,8 +89,8 @@ static bool is_driver_file(const char *destination, const char *source)
 
 const char *driver_mount_kind(const json_t *mount)
 {
-        const char *source = json_string_value(json_object_get(mount, "source"));
-        const char *destination = json_string_value(json_object_get(mount, "destination"));
+        const char *source = json_read_text_or_null(mount, "source");
+        const char *destination = json_read_text_or_null(mount, "destination");
 
         if (driver_mount_is_node(source))
                 return "a GPU's device";

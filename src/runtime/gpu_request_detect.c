@@ -168,7 +168,7 @@ static bool rule_matches(const json_t *rule, void *owner)
         const json_t *devices = spec_query(owner, SPEC_DEVICES),
                      *major = json_object_get(rule, "major");
 
-        if (!json_is_true(json_object_get(rule, "allow")) || !major)
+        if (!json_read_is_true(rule, "allow") || !major)
                 return false;
         if (has_major(rule))
                 return true;

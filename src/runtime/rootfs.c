@@ -13,6 +13,7 @@
 
 #include "fd.h"
 #include "file_identity.h"
+#include "json_read.h"
 #include "scope.h"
 
 enum { PRELOAD_BYTES_MOST = 64 * 1024 };
@@ -85,8 +86,8 @@ static int mounts_check(const struct spec *spec, int root, struct err *e)
         struct file_identity theirs, own;
 
         for (size_t i = 0; i < json_array_size(mounts); i++) {
-                const char *destination = json_string_value(
-                        json_object_get(json_array_get(mounts, i), "destination"));
+                const char *destination =
+                        json_read_text_or_null(json_array_get(mounts, i), "destination");
                 autoclose int fd = destination ? open_inside(root, destination) : -1;
 
                 if (fd < 0 || file_identity_of(fd, &theirs) < 0)

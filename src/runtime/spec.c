@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "file.h"
+#include "json_read.h"
 #include "json_splice.h"
 #include "scope.h"
 
@@ -178,11 +179,11 @@ bool spec_root_is_readonly(const struct spec *spec)
 /* {"allow": true, "access": "rwm"}: no type and no numbers, or "a". */
 static bool rule_allows_all(const json_t *rule)
 {
-        const char *type = json_string_value(json_object_get(rule, "type"));
-        const char *access = json_string_value(json_object_get(rule, "access"));
+        const char *type = json_read_text_or_null(rule, "type");
+        const char *access = json_read_text_or_null(rule, "access");
         const json_t *major = json_object_get(rule, "major");
 
-        return json_is_true(json_object_get(rule, "allow")) && (!type || strcmp(type, "a") == 0) &&
+        return json_read_is_true(rule, "allow") && (!type || strcmp(type, "a") == 0) &&
                (!major || json_integer_value(major) == -1) &&
                (!access || !*access || strchr(access, 'w'));
 }
@@ -198,7 +199,7 @@ bool spec_is_privileged(const struct spec *spec)
 
                 if (rule_allows_all(rule))
                         is_open = true;
-                else if (!json_is_true(json_object_get(rule, "allow")) && !major &&
+                else if (!json_read_is_true(rule, "allow") && !major &&
                          !json_object_get(rule, "type"))
                         is_open = false; /* all denied again */
         }

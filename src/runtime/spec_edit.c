@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "scope.h"
 #include "str.h"
 
@@ -78,8 +79,8 @@ int spec_mount_insert(struct spec *spec, const struct spec_mount *mount)
         size_t at = 0;
 
         for (; at < json_array_size(mounts); at++) {
-                const char *other = json_string_value(
-                        json_object_get(json_array_get(mounts, at), "destination"));
+                const char *other =
+                        json_read_text_or_null(json_array_get(mounts, at), "destination");
 
                 if (other && str_starts_with(other, mount->destination) &&
                     other[strlen(mount->destination)] == '/')

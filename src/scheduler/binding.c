@@ -193,7 +193,7 @@ static bool name_read(const json_t *args, const char *key, char *to, size_t to_b
 void binding_begin(struct state *state, struct kube_client *client, const json_t *args,
                    bool is_urgent, struct http_exchange *exchange)
 {
-        const char *node = json_string_value(json_object_get(args, "Node"));
+        const char *node = json_read_text_or_null(args, "Node");
         struct binding *binding = calloc(1, sizeof *binding);
         struct err e = { 0 };
 

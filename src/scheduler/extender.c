@@ -201,14 +201,13 @@ static void verb_run(struct extender *extender, const struct verb *verb,
         size_t count;
         const char *body = http_body(exchange, &count);
         bool is_tamed;
-        json_t *args =
+        autojson json_t *args =
                 kube_object_load(body, count, &is_tamed, NULL); /* a bad victim is one of many */
 
         if (json_is_object(args))
                 verb->run(extender, args, exchange);
         else
                 reply_text(exchange, 400, "the body is not a JSON object\n");
-        json_decref(args);
 }
 
 int extender_print_metrics(const struct extender *extender, struct str *to)

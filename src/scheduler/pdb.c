@@ -24,8 +24,7 @@ static bool expression_selects(const json_t *expression, const json_t *labels)
 {
         const char *operator_name = json_read_text(expression, "operator");
         const json_t *values = json_object_get(expression, "values");
-        const char *label =
-                json_string_value(json_object_get(labels, json_read_text(expression, "key")));
+        const char *label = json_read_text_or_null(labels, json_read_text(expression, "key"));
 
         if (strcmp(operator_name, "In") == 0)
                 return label && is_among(values, label);
@@ -46,7 +45,7 @@ bool pdb_selects(const json_t *selector, const json_t *labels)
         if (!json_is_object(selector))
                 return false;
         json_object_foreach (json_object_get(selector, "matchLabels"), key, value) {
-                const char *label = json_string_value(json_object_get(labels, key));
+                const char *label = json_read_text_or_null(labels, key);
                 const char *wanted = json_string_value(value);
 
                 if (!label || !wanted || strcmp(label, wanted) != 0)
@@ -78,7 +77,7 @@ static bool is_protected(const json_t *pdb, const json_t *pod)
 {
         const json_t *status = json_object_get(pdb, "status");
         const char *phase = json_read_text(json_object_get(pod, "status"), "phase");
-        const json_int_t desired = json_integer_value(json_object_get(status, "desiredHealthy"));
+        const json_int_t desired = json_read_integer(status, "desiredHealthy");
 
         if (strcmp(phase, "Pending") == 0 || strcmp(phase, "Succeeded") == 0 ||
             strcmp(phase, "Failed") == 0 ||
@@ -89,7 +88,7 @@ static bool is_protected(const json_t *pdb, const json_t *pod)
         return strcmp(json_read_text(json_object_get(pdb, "spec"), "unhealthyPodEvictionPolicy"),
                       "AlwaysAllow") != 0 &&
                (desired == 0 ||
-                json_integer_value(json_object_get(status, "currentHealthy")) < desired);
+                json_read_integer(status, "currentHealthy") < desired);
 }
 
 bool pdb_counts(const json_t *pdb, const json_t *pod)
@@ -106,13 +105,12 @@ bool pdb_counts(const json_t *pdb, const json_t *pod)
 
 static json_int_t priority_of(const json_t *pod)
 {
-        return json_integer_value(json_object_get(json_object_get(pod, "spec"), "priority"));
+        return json_read_integer(json_object_get(pod, "spec"), "priority");
 }
 
 static json_int_t allowed_of(const json_t *pdb)
 {
-        return json_integer_value(
-                json_object_get(json_object_get(pdb, "status"), "disruptionsAllowed"));
+        return json_read_integer(json_object_get(pdb, "status"), "disruptionsAllowed");
 }
 
 json_int_t pdb_violations(const json_t *pdbs, json_t *const *pods, unsigned count)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "pdb.h"
 #include "str.h"
 
@@ -38,12 +39,11 @@ static void verdict_tell(struct pdb_query *query)
         }
         verdict.spared = pdb_excess(query->pdbs, query->pods, query->count, &pdb);
         if (pdb) {
-                const char *name = json_string_value(
-                        json_object_get(json_object_get(pdb, "metadata"), "name"));
+                const char *name = json_read_text_or_null(json_object_get(pdb, "metadata"), "name");
 
                 str_copy(verdict.pdb, sizeof verdict.pdb, name ? name : "");
-                verdict.allowed = json_integer_value(
-                        json_object_get(json_object_get(pdb, "status"), "disruptionsAllowed"));
+                verdict.allowed =
+                        json_read_integer(json_object_get(pdb, "status"), "disruptionsAllowed");
         }
         query->on_done(query->owner, &verdict);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "pdb.h"
 #include "pdb_query.h"
 #include "str.h"
@@ -41,8 +42,7 @@ static void on_queried(void *owner, const struct pdb_verdict *verdict)
 
                 while (last < addition->count && addition->nodes[last] == node)
                         last++;
-                const json_int_t before =
-                        json_integer_value(json_object_get(node, "NumPDBViolations"));
+                const json_int_t before = json_read_integer(node, "NumPDBViolations");
 
                 json_object_set_new(
                         node, "NumPDBViolations",
@@ -88,8 +88,7 @@ static bool subjects_gather(struct addition *addition, const struct cluster *clu
 
                 for (; i < json_array_size(pods); i++)
                         if (!subject_add(addition, cluster,
-                                         json_string_value(
-                                                 json_object_get(json_array_get(pods, i), "UID")),
+                                         json_read_text_or_null(json_array_get(pods, i), "UID"),
                                          node))
                                 return false;
         }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cluster_copy.h"
+#include "json_read.h"
 #include "node_read.h"
 #include "pod_ref.h"
 #include "str.h"
@@ -62,8 +63,8 @@ static int nodes_make(struct scene *scene, const json_t *nodes, struct err *e)
         int r = 0;
 
         json_array_foreach (nodes, i, object) {
-                const char *name = json_string_value(
-                        json_object_get(json_object_get(object, "metadata"), "name"));
+                const char *name =
+                        json_read_text_or_null(json_object_get(object, "metadata"), "name");
 
                 if (!name)
                         return err_set(e, -EINVAL, "a node in Nodes has no name");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "scope.h"
 
 /* Whole pods where kube-scheduler sends them, made into what it is answered: their UIDs. */
@@ -15,11 +16,10 @@ static json_t *metas_of(const json_t *pods)
         size_t i;
 
         json_array_foreach (pods, i, pod) {
-                const char *uid = json_string_value(json_object_get(pod, "UID"));
+                const char *uid = json_read_text_or_null(pod, "UID");
 
                 if (!uid)
-                        uid = json_string_value(
-                                json_object_get(json_object_get(pod, "metadata"), "uid"));
+                        uid = json_read_text_or_null(json_object_get(pod, "metadata"), "uid");
                 if (uid)
                         json_array_append_new(metas, json_pack("{s:s}", "UID", uid));
         }
@@ -41,14 +41,14 @@ static json_t *node_answer(const struct cluster_node *node, const json_t *theirs
         for (unsigned i = 0; i < victims->count; i++)
                 json_array_append_new(metas, json_pack("{s:s}", "UID", victims->pods[i]->uid));
         return json_pack("{s:o, s:I}", "Pods", metas, "NumPDBViolations",
-                         json_integer_value(json_object_get(theirs, "NumPDBViolations")));
+                         json_read_integer(theirs, "NumPDBViolations"));
 }
 
 json_t *verb_preempt(const struct cluster *cluster, const json_t *args,
                      const struct gpu_request *gpu_request, uint64_t now_ns)
 {
-        const char *uid = json_string_value(
-                json_object_get(json_object_get(json_object_get(args, "Pod"), "metadata"), "uid"));
+        const json_t *metadata = json_object_get(json_object_get(args, "Pod"), "metadata");
+        const char *uid = json_read_text_or_null(metadata, "uid");
         const struct victims_question question = { .gpu_request = gpu_request,
                                                    .uid = uid,
                                                    .now_ns = now_ns };
@@ -72,8 +72,8 @@ json_t *verb_preempt(const struct cluster *cluster, const json_t *args,
                                          ? json_pack("{s:o, s:I}", "Pods",
                                                      metas_of(json_object_get(theirs, "Pods")),
                                                      "NumPDBViolations",
-                                                     json_integer_value(json_object_get(
-                                                             theirs, "NumPDBViolations")))
+                                                     json_read_integer(theirs,
+                                                                       "NumPDBViolations"))
                                          : node_answer(cluster_node_find(cluster, name), theirs,
                                                        &question, victims);
 

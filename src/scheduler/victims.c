@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cluster_internal.h"
+#include "json_read.h"
 #include "scope.h"
 
 struct gathering {
@@ -26,7 +27,7 @@ static bool is_named(const json_t *list, const char *uid)
         size_t i;
 
         json_array_foreach (list, i, item) {
-                const char *text = json_string_value(json_object_get(item, "UID"));
+                const char *text = json_read_text_or_null(item, "UID");
 
                 if (text && strcmp(text, uid) == 0)
                         return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "json_read.h"
 #include "quantity.h"
 
 /* Written by our programs; the second group by Volcano's scheduler, whose decision we honour. */
@@ -74,14 +75,14 @@ int annotation_check(const char *name, const json_t *value, struct err *e)
 
 static bool size_get(const json_t *annotations, const char *name, uint64_t *ret_bytes)
 {
-        const char *text = json_string_value(json_object_get(annotations, name));
+        const char *text = json_read_text_or_null(annotations, name);
 
         return text && quantity_parse_bytes(text, ret_bytes, NULL) == 0;
 }
 
 static bool percent_get(const json_t *annotations, const char *name, unsigned *ret_percent)
 {
-        const char *text = json_string_value(json_object_get(annotations, name));
+        const char *text = json_read_text_or_null(annotations, name);
 
         return text && quantity_parse_percent(text, "cores", ret_percent, NULL) == 0;
 }

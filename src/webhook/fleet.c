@@ -89,8 +89,8 @@ static void on_page(void *owner, const struct kube_answer *answer)
 {
         struct fleet *fleet = owner;
         const json_t *items = json_object_get(answer->body, "items"), *node;
-        const char *token = json_string_value(
-                json_object_get(json_object_get(answer->body, "metadata"), "continue"));
+        const char *token =
+                json_read_text_or_null(json_object_get(answer->body, "metadata"), "continue");
         size_t i;
 
         fleet->call = NULL;

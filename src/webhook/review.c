@@ -226,7 +226,7 @@ int review_answer(const char *body, size_t body_bytes, enum review_side side,
                   const struct rules *rules, char **ret_answer, enum review_outcome *ret_outcome,
                   struct err *e)
 {
-        json_t *root = pod_parse(body, body_bytes);
+        autojson json_t *root = pod_parse(body, body_bytes);
         struct err why = { 0 };
         bool is_tamed;
 
@@ -234,8 +234,5 @@ int review_answer(const char *body, size_t body_bytes, enum review_side side,
                 root = kube_object_load(body, body_bytes, &is_tamed, &why);
         if (!root)
                 return err_set(e, -EINVAL, "cannot read the body: %s", why.text);
-        const int r = root_answer(root, side, rules, ret_answer, ret_outcome, e);
-
-        json_decref(root);
-        return r;
+        return root_answer(root, side, rules, ret_answer, ret_outcome, e);
 }

@@ -63,8 +63,7 @@ static void pod_sizes(json_t *pod, const struct rules *rules, uint64_t *ret_byte
 {
         struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "/spec" };
         struct allocation allocation = { .parts = VEC_OF(struct allocation_part) };
-        const char *decided = json_string_value(
-                json_object_get(json_read_annotations(pod), ALLOCATION_ANNOTATION));
+        const char *decided = json_read_annotation(pod, ALLOCATION_ANNOTATION);
 
         if (decided && allocation_parse(decided, &allocation, NULL) < 0)
                 allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
@@ -163,9 +162,8 @@ int validate_change(json_t *pod, const json_t *old, const char *user, const stru
 static bool is_repeated(const json_t *annotations, const char *name, const char *pod_namespace,
                         const char *user, const struct rules *rules)
 {
-        const char *uuids =
-                json_string_value(json_object_get(annotations, ANNOTATION_CONTAINER_UUIDS));
-        const char *seal = json_string_value(json_object_get(annotations, ANNOTATION_SEAL));
+        const char *uuids = json_read_text_or_null(annotations, ANNOTATION_CONTAINER_UUIDS);
+        const char *seal = json_read_text_or_null(annotations, ANNOTATION_SEAL);
         const bool is_uuid =
                 strcmp(name, ANNOTATION_CONTAINER_UUIDS) == 0 || strcmp(name, ANNOTATION_SEAL) == 0;
 

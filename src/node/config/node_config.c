@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "json_read.h"
 #include "scope.h"
 #include "str.h"
 #include "yaml_json.h"
@@ -156,7 +157,8 @@ int node_config_parse(const char *text, size_t count, const char *node,
                       void *owner, struct err *e)
 {
         const struct taking taking = { take, owner, node };
-        json_t *json = NULL, *entry = NULL;
+        autojson json_t *json = NULL;
+        json_t *entry = NULL;
         const json_t *list;
         int r = yaml_json_parse(text, count, &json, e);
 
@@ -166,7 +168,6 @@ int node_config_parse(const char *text, size_t count, const char *node,
         r = list ? find_entry(list, node, &entry, e) : -EINVAL;
         if (r == 0 && entry)
                 r = take_entry(&taking, entry, e);
-        json_decref(json);
         return r;
 }
 

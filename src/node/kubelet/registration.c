@@ -10,6 +10,7 @@
 
 #include "amount.h"
 #include "clock.h"
+#include "json_read.h"
 #include "kube_watch.h"
 #include "list.h"
 #include "log.h"
@@ -101,7 +102,7 @@ static bool members_hold(const json_t *object, const json_t *wanted)
         json_t *value;
 
         json_object_foreach ((json_t *)wanted, name, value) {
-                const char *text = json_string_value(json_object_get(object, name));
+                const char *text = json_read_text_or_null(object, name);
                 int64_t is, should;
 
                 /* Of null there is no text: then neither may the object have one. */
@@ -156,11 +157,11 @@ static void write_down(struct registration *registration, const json_t *node)
 {
         const json_t *present = json_object_get(json_object_get(node, "metadata"), "annotations");
         const json_t *status = json_object_get(node, "status");
-        const char *handshake = json_string_value(json_object_get(present, VOLCANO_HANDSHAKE));
+        const char *handshake = json_read_text_or_null(present, VOLCANO_HANDSHAKE);
 
         registration->is_left |= handshake && str_starts_with(handshake, NEVER);
-        json_t *annotations = annotations_make(registration);
-        json_t *capacity = capacity_make(registration);
+        autojson json_t *annotations = annotations_make(registration);
+        autojson json_t *capacity = capacity_make(registration);
         const bool has_capacity = members_hold(json_object_get(status, "capacity"), capacity) &&
                                   members_hold(json_object_get(status, "allocatable"), capacity);
 
@@ -173,8 +174,6 @@ static void write_down(struct registration *registration, const json_t *node)
                            json_pack("{s:{s:O, s:O}}", "status", "capacity", capacity,
                                      "allocatable", capacity));
         }
-        json_decref(annotations);
-        json_decref(capacity);
 }
 
 static void on_change(void *owner, enum kube_change change, const struct kube_name *name,

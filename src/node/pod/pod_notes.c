@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "allocation.h"
+#include "json_read.h"
 #include "log.h"
 #include "scope.h"
 
@@ -94,7 +95,7 @@ static void resize_follow(json_t *annotations, const struct share_device *row, c
 bool pod_notes_change(json_t *annotations, const char *container, const struct share_copy *copy,
                       const struct share_decided *decided, const json_t *asked)
 {
-        const char *text = json_string_value(json_object_get(annotations, ALLOCATION_ANNOTATION));
+        const char *text = json_read_text_or_null(annotations, ALLOCATION_ANNOTATION);
         struct allocation allocation;
         bool has_changed = false;
 
@@ -122,7 +123,7 @@ static bool pod_change(void *owner, json_t *pod)
 {
         const struct note *note = owner;
         json_t *metadata = json_object_get(pod, "metadata");
-        const char *uid = json_string_value(json_object_get(metadata, "uid"));
+        const char *uid = json_read_text_or_null(metadata, "uid");
 
         return uid && strcmp(uid, note->copy.pod_uid) == 0 &&
                pod_notes_change(json_object_get(metadata, "annotations"), note->container,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json_read.h"
 #include "limits_environment.h"
 #include "setting.h"
 
@@ -24,8 +25,8 @@ static char **list_make(const json_t *env, const char *policy)
         /* Of two with one name the last counts; readers take the first. */
         for (size_t i = json_array_size(env); list && i-- > 0;) {
                 const json_t *item = json_array_get(env, i);
-                const char *name = json_string_value(json_object_get(item, "name"));
-                const char *value = json_string_value(json_object_get(item, "value"));
+                const char *name = json_read_text_or_null(item, "name");
+                const char *value = json_read_text_or_null(item, "value");
 
                 if (!name || !value)
                         continue;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "container_env.h"
+#include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
 #include "quantity.h"
@@ -29,7 +30,7 @@ struct resize {
 static int size_read(const json_t *annotations, const char *name, uint64_t *ret_bytes,
                      struct err *e)
 {
-        const char *text = json_string_value(json_object_get(annotations, name));
+        const char *text = json_read_text_or_null(annotations, name);
 
         *ret_bytes = 0;
         if (!text || quantity_parse_bytes(text, ret_bytes, e) == 0)
@@ -40,7 +41,7 @@ static int size_read(const json_t *annotations, const char *name, uint64_t *ret_
 static int percent_read(const json_t *annotations, const char *name, unsigned *ret_percent,
                         struct err *e)
 {
-        const char *text = json_string_value(json_object_get(annotations, name));
+        const char *text = json_read_text_or_null(annotations, name);
 
         *ret_percent = 0;
         if (!text || quantity_parse_percent(text, "cores", ret_percent, e) == 0)
@@ -199,7 +200,7 @@ static void identity_put(const json_t *pod, const char *container, struct share_
         };
 
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-                const char *text = json_string_value(json_object_get(metadata, rows[i].key));
+                const char *text = json_read_text_or_null(metadata, rows[i].key);
 
                 str_copy(rows[i].to, rows[i].bytes, text ? text : "");
         }

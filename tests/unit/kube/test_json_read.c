@@ -55,6 +55,9 @@ TEST(what_does_not_fit_leaves_the_result_alone)
         CHECK_EQ(json_read_integer(gpu, "memory"), 7);
         CHECK_EQ(json_read_integer(gpu, "cores"), 0);
         CHECK_EQ(json_read_integer(gpu, "number"), 0);
+        CHECK(!json_read_is_true(gpu, "memory") && !json_read_is_true(gpu, "healthy"));
+        json_object_set_new(gpu, "healthy", json_true());
+        CHECK(json_read_is_true(gpu, "healthy"));
 }
 
 int main(void)
