@@ -24,10 +24,16 @@ class Guest:
         case.addCleanup(self.end)
         self.started = self.process.stdout.readline().split()
 
-    def ask(self, *words):
+    def begin(self, *words):
         self.process.stdin.write(" ".join(str(word) for word in words) + "\n")
         self.process.stdin.flush()
+
+    def answer(self):
         return [int(word) for word in self.process.stdout.readline().split()]
+
+    def ask(self, *words):
+        self.begin(*words)
+        return self.answer()
 
     def alloc(self, mib):
         return self.ask("alloc", mib * MIB)[0]
