@@ -52,18 +52,32 @@ def reflowed(text):
     return found
 
 
-def hook_files(source, table):
-    """By family, the files of src/preload/entry that have its hooks. generate.py writes the others."""
+def homes_of(source, table, prefix, files, home):
+    """By family, where the bodies of its functions are. generate.py writes the others."""
     homes = {}
-    for path in pathlib.Path(source, "src/preload/entry").glob("*.c"):
-        for name in re.findall(r"\bhook_(\w+)\(", path.read_text(encoding="utf-8")):
-            homes.setdefault(name, set()).add(path.name)
+    for path in files:
+        for name in re.findall(rf"^\S.*\b{prefix}_(\w+)\(", path.read_text(encoding="utf-8"), re.M):
+            homes.setdefault(name, set()).add(home(path))
     found = {}
     for line in pathlib.Path(source, "api", table).read_text(encoding="utf-8").splitlines():
-        row = re.match(r"hook\s+(\w+)\s.*?\b(\w+)\(", line)
+        row = re.match(r"(?:hook|call|deny|pass)\s+(\w+)\s.*?\b(\w+)\(", line)
         if row and row[2] in homes:
             found.setdefault(row[1], set()).update(homes[row[2]])
     return found
+
+
+def check_simulated(tap, source, section):
+    """The list of a function of the simulated driver has the folders of every family."""
+    listed = re.findall(r"^ *\| `(sim/[\w/]+)` \| (.*) \|$", section, re.M)
+    wrong = []
+    for library, table in (("cuda", "cuda.tbl"), ("nvml", "nvml.tbl")):
+        found = homes_of(source, table, "sim", pathlib.Path(source, "sim", library).glob("*/*.c"),
+                         lambda path: f"sim/{path.parts[-3]}/{path.parts[-2]}")
+        for family, folders in sorted(found.items()):
+            told = {folder for folder, families in listed
+                    if folder.startswith(f"sim/{library}/") and re.search(rf"\b{family}\b", families)}
+            wrong += [f"{family}: {folder}" for folder in sorted(folders - told)]
+    tap.check("the list of a function of the simulated driver has the folders of every family", wrong if listed else "no list")
 
 
 def check_lists(tap, source):
@@ -73,12 +87,13 @@ def check_lists(tap, source):
     for section, table in (("A driver function", "cuda.tbl"), ("An NVML view", "nvml.tbl")):
         listed = {family: set(FILE.findall(cell)) for family, cell in
                   re.findall(r"^ *\| (\w+) \| (`.*) \|$", sections[section], re.M)}
-        found = hook_files(source, table)
+        found = homes_of(source, table, "hook", pathlib.Path(source, "src/preload/entry").glob("*.c"), lambda path: path.name)
         tap.check(f"the list of {section[0].lower() + section[1:]} has the files of every family's hooks",
                   [f"{family}: {sorted(files)}" for family, files in sorted(found.items())
                    if files != listed.get(family, {f"{family}.c"})] +
                   [f"{family}: has no hooks" for family in sorted(listed.keys() - found.keys())]
                   if found else "no hooks found")
+    check_simulated(tap, source, sections["A function of the simulated driver"])
     kinds = re.findall(r"^\s+(RESOURCE_\w+),", re.search(r"enum resource_kind \{(.*?)\}", pathlib.Path(
         source, "lib/model/resource.h").read_text(encoding="utf-8"), re.S)[1], re.M)
     tell = [path for top in ("lib", "src") for path in sorted(pathlib.Path(source, top).rglob("*.[ch]"))
