@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "file.h"
+#include "file_allocate.h"
 #include "futex.h"
 #include "guard.h"
 #include "process.h"
@@ -26,9 +27,10 @@ enum { POLLS = 20, POLL_MS = 100 };
 int arbiter_lock_open(const char *path, struct arbiter_lock *ret_lock, struct err *e)
 {
         autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        const int r = fd < 0 ? -errno : file_allocate(fd, 0, sizeof(struct arbiter_lock_file));
 
-        if (fd < 0 || ftruncate(fd, sizeof(struct arbiter_lock_file)) < 0)
-                return err_set(e, -errno, "cannot open '%s': %s", path, strerror(errno));
+        if (r < 0)
+                return err_set(e, r, "cannot open '%s': %s", path, strerror(-r));
         void *file = mmap(NULL, sizeof(struct arbiter_lock_file), PROT_READ | PROT_WRITE,
                           MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)

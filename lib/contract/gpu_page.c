@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file_allocate.h"
 #include "scope.h"
 
 static void path_beside(const char *path, const char *name, char ret_path[SHARE_TEXT])
@@ -42,29 +43,35 @@ static void *file_map(int fd, size_t bytes, int protection)
         return file;
 }
 
-/* A new file of this size, mapped; NULL and errno if it cannot be, EEXIST if there is one. */
-static void *file_make(const char *path, size_t bytes)
+/* A new file of this size, mapped, the first pages with blocks on the disk. -EEXIST: there is one. */
+static int file_make(const char *path, size_t bytes, unsigned pages, void **ret_file)
 {
         autoclose int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        void *file = NULL;
 
         if (fd < 0)
-                return NULL;
-        if (ftruncate(fd, (off_t)bytes) == 0)
-                file = file_map(fd, bytes, PROT_READ | PROT_WRITE);
-        if (!file)
+                return -errno;
+        int r = file_allocate(fd, 0, (uint64_t)pages * GPU_PAGE_BYTES);
+        if (r == 0)
+                r = file_extend(fd, bytes);
+        void *file = r < 0 ? NULL : file_map(fd, bytes, PROT_READ | PROT_WRITE);
+        if (r == 0 && !file)
+                r = -errno;
+        if (r < 0)
                 unlink(path);
-        return file;
+        else
+                *ret_file = file;
+        return r;
 }
 
 /* Free until an arbiter says otherwise: nobody waits for one that never comes. */
 static int grant_create(const char *path, const char *machine, const struct gpu_device *devices,
                         unsigned device_count)
 {
-        struct gpu_grant_file *file = file_make(path, sizeof *file);
+        struct gpu_grant_file *file;
+        const int r = file_make(path, sizeof *file, 1 + device_count, (void **)&file);
 
-        if (!file)
-                return errno == EEXIST ? 0 : -errno;
+        if (r < 0)
+                return r == -EEXIST ? 0 : r;
         file->version = GPU_PAGE_VERSION;
         file->device_count = device_count;
         snprintf(file->machine, sizeof file->machine, "%s", machine);
@@ -81,10 +88,11 @@ static int grant_create(const char *path, const char *machine, const struct gpu_
 
 static int want_create(const char *path, unsigned device_count)
 {
-        struct gpu_want_file *file = file_make(path, sizeof *file);
+        struct gpu_want_file *file;
+        const int r = file_make(path, sizeof *file, 1 + device_count, (void **)&file);
 
-        if (!file)
-                return errno == EEXIST ? 0 : -errno;
+        if (r < 0)
+                return r == -EEXIST ? 0 : r;
         file->version = GPU_PAGE_VERSION;
         file->device_count = device_count;
         atomic_store(&file->magic, GPU_WANT_MAGIC);

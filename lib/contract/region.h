@@ -12,6 +12,7 @@
 #include "err.h"
 #include "file_identity.h"
 #include "region_layout.h"
+#include "share_layout.h"
 
 enum { REGION_LINGER_MS = 5000 };
 
@@ -39,15 +40,20 @@ struct region {
         const struct region_driver *driver; /* NULL: what is dead holds nothing */
         _Atomic uint32_t lingering;    /* dead in the last search, and not let go by the driver */
         struct file_identity identity; /* of the file that is mapped */
+        char path[SHARE_TEXT];         /* where it was */
         /* What we have written of our own, to be held against what is there: units, under the lock. */
         uint64_t own_units[REGION_CHARGES];
 };
 
 /* Maps the region at `path`, creating it if absent. -EPROTO: no region, or another release's. */
 int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e);
+/* Makes the region of a container, with room for all devices that there can be. -EEXIST. Nothing is left behind on
+ * failure. */
+int region_create(const char *path, uint64_t *ret_inode, struct err *e);
 void region_close(struct region *region);
 
-/* Takes a slot for this process. -EUSERS: all are taken by the living. */
+/* Takes a slot for this process. -EUSERS: all are taken by the living; -ENOSPC, -EDQUOT: the file system has no
+ * space for another. */
 int region_join(struct region *region);
 /* Gives back all the process held. A process that dies without is reaped by the others. */
 void region_leave(struct region *region);

@@ -3,18 +3,15 @@
 #include "region_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "process.h"
+#include "region_file.h"
 #include "region_pending.h"
-#include "scope.h"
 
 enum { REAP_PAUSE = 10 }; /* times as long as it takes */
 enum { STAMP_MS = 16, STAMP_MASK = 0xffffff };
@@ -258,31 +255,40 @@ static bool slot_claim(struct region *region, uint32_t slot, pid_t pid)
                                               state_make((uint32_t)pid, 0, REGION_JOINING));
 }
 
-static uint32_t slot_find(struct region *region, pid_t pid)
+static int slot_find(struct region *region, pid_t pid, uint32_t *ret_slot)
 {
         _Atomic uint32_t *high = &region->file->slots_high;
 
         for (uint32_t i = 1; i <= region_slots_high(region); i++)
-                if (slot_claim(region, i, pid))
-                        return i;
+                if (slot_claim(region, i, pid)) {
+                        *ret_slot = i;
+                        return 0;
+                }
         for (;;) {
                 uint32_t last = atomic_load(high), next = last + 1;
                 if (last >= REGION_SLOTS)
-                        return 0;
+                        return -EUSERS;
+                /* Others read it as soon as `high` says that it is used. */
+                const int r = region_file_slot(region, next);
+                if (r < 0)
+                        return r;
                 /* Raised first: a slot taken is a slot that reapers read. */
                 atomic_compare_exchange_strong(high, &last, next);
-                if (slot_claim(region, next, pid))
-                        return next;
+                if (slot_claim(region, next, pid)) {
+                        *ret_slot = next;
+                        return 0;
+                }
         }
 }
 
 int region_join(struct region *region)
 {
         pid_t pid = getpid();
-        uint32_t slot = slot_find(region, pid);
+        uint32_t slot;
+        const int r = slot_find(region, pid, &slot);
 
-        if (!slot)
-                return -EUSERS;
+        if (r < 0)
+                return r;
         struct region_slot *s = &region->file->slots[slot];
         atomic_store(&s->host_pid, 0);
         atomic_store(&s->node_pid, 0);
@@ -320,84 +326,6 @@ void region_leave(struct region *region)
         slot_free(region, region->slot);
         atomic_store(&region->file->ended_ns, clock_now_ns());
         region->slot = 0;
-}
-
-static void file_make(int fd, struct region_file *file, unsigned device_count)
-{
-        /* Makers exclude each other by a lock that the kernel drops when its holder dies. */
-        flock(fd, LOCK_EX);
-        if (atomic_load(&file->magic) != REGION_MAGIC) {
-                file->version = REGION_VERSION;
-                file->device_count = device_count;
-                atomic_store(&file->magic, REGION_MAGIC);
-        }
-        flock(fd, LOCK_UN);
-}
-
-/* What is in the file may change under our hands: each word is read once. */
-static int file_check(const struct region_file *file, const char *path, unsigned device_count,
-                      uint32_t *ret_count, struct err *e)
-{
-        const uint32_t version = __atomic_load_n(&file->version, __ATOMIC_RELAXED);
-        const uint32_t count = __atomic_load_n(&file->device_count, __ATOMIC_RELAXED);
-
-        if (version != REGION_VERSION)
-                return err_set(e, -EPROTO, "region '%s' has version %u, this release reads %u",
-                               path, version, REGION_VERSION);
-        if (count < device_count || count > REGION_DEVICES)
-                return err_set(e, -EPROTO, "region '%s' is for %u devices, %u are needed", path,
-                               count, device_count);
-        *ret_count = count;
-        return 0;
-}
-
-static int file_map(int fd, const char *path, struct region_file **ret_file, struct err *e)
-{
-        off_t size = lseek(fd, 0, SEEK_END); /* fstat() would need a newer C library */
-
-        if (size < 0)
-                return err_set(e, -errno, "cannot read region '%s': %s", path, strerror(errno));
-        if (size != 0 && size != (off_t)sizeof(struct region_file))
-                return err_set(e, -EPROTO, "'%s' is not a region file (%lld bytes)", path,
-                               (long long)size);
-        if (ftruncate(fd, (off_t)sizeof(struct region_file)) < 0)
-                return err_set(e, -errno, "cannot make region '%s': %s", path, strerror(errno));
-        struct region_file *file =
-                mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (file == MAP_FAILED)
-                return err_set(e, -errno, "cannot map region '%s': %s", path, strerror(errno));
-        *ret_file = file;
-        return 0;
-}
-
-int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e)
-{
-        struct region_file *file = NULL;
-        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-
-        if (fd < 0)
-                return err_set(e, -errno, "cannot open region '%s': %s", path, strerror(errno));
-        int r = file_map(fd, path, &file, e);
-        if (r < 0)
-                return r;
-        if (atomic_load(&file->magic) == 0)
-                file_make(fd, file, device_count);
-        r = atomic_load(&file->magic) == REGION_MAGIC
-                    ? file_check(file, path, device_count, &ret_region->device_count, e)
-                    : err_set(e, -EPROTO, "'%s' is not a region file", path);
-        if (r < 0) {
-                munmap(file, sizeof *file);
-                return r;
-        }
-        ret_region->file = file;
-        ret_region->slot = 0;
-        ret_region->driver = NULL;
-        atomic_store(&ret_region->lingering, 0);
-        file_identity_of(fd, &ret_region->identity);
-        for (unsigned i = 0; i < REGION_CHARGES; i++)
-                ret_region->locks[i].lock = (struct brief_lock){ 0 };
-        pthread_mutex_init(&ret_region->reaping, NULL);
-        return 0;
 }
 
 void region_close(struct region *region)

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file_allocate.h"
 #include "scope.h"
 
 /* FNV-1a: told from damage, not from malice; the file is read-only to those who would. */
@@ -80,10 +81,10 @@ int share_check(const struct share_copy *copy, struct err *e)
 
 static int file_fill(int fd, const char *path, const struct share_copy *content, struct err *e)
 {
-        int r = posix_fallocate(fd, 0, (off_t)sizeof(struct share_file));
+        const int r = file_allocate(fd, 0, sizeof(struct share_file));
 
-        if (r)
-                return err_set(e, -r, "cannot make share '%s': %s", path, strerror(r));
+        if (r < 0)
+                return err_set(e, r, "cannot make share '%s': %s", path, strerror(-r));
         struct share_file *file =
                 mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (file == MAP_FAILED)

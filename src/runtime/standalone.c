@@ -3,7 +3,6 @@
 #include "standalone.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "gpu_page.h"
 #include "limits_environment.h"
 #include "nearby.h"
+#include "region.h"
 #include "registry.h"
 #include "scope.h"
 #include "setting.h"
@@ -219,13 +219,16 @@ static void excess_note(const struct share_copy *copy, struct err *warning)
         }
 }
 
+/* Whole, so that no program of the container has to make it grow: it may be one that must not write large files. */
 static int region_make(const char *path, struct err *e)
 {
-        autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        uint64_t inode;
+        const int r = region_create(path, &inode, e);
 
-        if (fd < 0 || fchmod(fd, 0666) < 0) /* whoever the container runs as */
-                return err_set(e, -errno, "cannot make the region '%.150s': %s", path,
-                               strerror(errno));
+        if (r < 0)
+                return r;
+        if (chmod(path, 0666) < 0) /* whoever the container runs as */
+                return err_set(e, -errno, "cannot change '%.150s': %s", path, strerror(errno));
         return 0;
 }
 

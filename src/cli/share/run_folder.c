@@ -142,7 +142,7 @@ static void pages_remove(const char *path, const char *region)
 static bool remove_locked(const char *path)
 {
         char region[SHARE_TEXT], folder[SHARE_TEXT];
-        autoclose int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        autoclose int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
         path_beside(path, "/region", region);
         path_beside(path, "", folder);
@@ -338,19 +338,6 @@ static int share_join(const char *path, const struct share_copy *wanted, struct 
         return r;
 }
 
-/* The region is made with the share, which names it: one that a tenant makes instead is refused. */
-static int region_make(struct share_copy *copy, struct err *e)
-{
-        struct region region;
-        const int r = region_open(copy->region, REGION_DEVICES, &region, e);
-
-        if (r < 0)
-                return r;
-        copy->region_inode = region.identity.inode;
-        region_close(&region);
-        return 0;
-}
-
 bool run_folder_limits(const struct share_copy *wanted)
 {
         return wanted->device_count == 0 || wanted->devices[0].limit_bytes != SHARE_UNLIMITED ||
@@ -378,8 +365,9 @@ static int share_make(const char *path, const struct share_copy *wanted,
         gpu_page_grant_path(path, grant);
         gpu_page_want_path(copy.region, want);
         int r = gpu_page_create(grant, want, gpus->machine, gpus->devices, gpus->count, e);
-        if (r == 0)
-                r = region_make(&copy, e);
+        unlink(copy.region); /* of a maker that was killed */
+        if (r == 0) /* with the share, which names it: one that a tenant makes instead is refused */
+                r = region_create(copy.region, &copy.region_inode, e);
         return r < 0 ? r : share_create(path, &copy, e);
 }
 

@@ -107,18 +107,15 @@ static int pages_make(const char *path, const char *boot, const struct gpu_devic
                       unsigned device_count, uint64_t *ret_inode, struct err *e)
 {
         char region_path[SHARE_TEXT], grant[SHARE_TEXT], want[SHARE_TEXT];
-        struct region region;
 
         share_folder_beside(path, "region", region_path);
         share_folder_beside(path, "grant", grant);
         share_folder_beside(path, "want", want);
         int r = gpu_page_create(grant, want, boot, gpu_devices, device_count, e);
         if (r == 0)
-                r = region_open(region_path, REGION_DEVICES, &region, e);
+                r = region_create(region_path, ret_inode, e);
         if (r < 0)
                 return r;
-        *ret_inode = region.identity.inode;
-        region_close(&region);
         r = mode_set(region_path, 0666, e);
         if (r == 0)
                 r = mode_set(want, 0666, e);

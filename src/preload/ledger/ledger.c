@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,8 +66,10 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 region_reap(&ledger);
                 r = region_join(&ledger);
         }
-        if (r < 0)
+        if (r == -EUSERS)
                 return err_set(e, r, "region '%s' has no slot for another process", path);
+        if (r < 0)
+                return err_set(e, r, "region '%s': %s", path, strerror(-r));
         /* What programs of a moment ago left to the GPU is charged before this one is given any time. */
         ledger_reap_every(REAP_NS);
         return 0;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* region_file: make, check, map. */
+#include "region_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "file_allocate.h"
+#include "scope.h"
+#include "str.h"
+
+enum { OPEN_FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+
+static void file_make(int fd, struct region_file *file, unsigned device_count)
+{
+        /* Makers exclude each other by a lock that the kernel drops when its holder dies. */
+        flock(fd, LOCK_EX);
+        if (atomic_load(&file->magic) != REGION_MAGIC) {
+                file->version = REGION_VERSION;
+                file->device_count = device_count;
+                atomic_store(&file->magic, REGION_MAGIC);
+        }
+        flock(fd, LOCK_UN);
+}
+
+/* What is in the file may change under our hands: each word is read once. */
+static int file_check(const struct region_file *file, const char *path, unsigned device_count,
+                      uint32_t *ret_count, struct err *e)
+{
+        const uint32_t version = __atomic_load_n(&file->version, __ATOMIC_RELAXED);
+        const uint32_t count = __atomic_load_n(&file->device_count, __ATOMIC_RELAXED);
+
+        if (version != REGION_VERSION)
+                return err_set(e, -EPROTO, "region '%s' has version %u, this release reads %u",
+                               path, version, REGION_VERSION);
+        if (count < device_count || count > REGION_DEVICES)
+                return err_set(e, -EPROTO, "region '%s' is for %u devices, %u are needed", path,
+                               count, device_count);
+        *ret_count = count;
+        return 0;
+}
+
+/* The devices' words, their computes and the costs; a slot gets its blocks when it is taken. */
+static int blocks_take(int fd, unsigned computes)
+{
+        int r = file_extend(fd, sizeof(struct region_file));
+
+        if (r == 0)
+                r = file_allocate(fd, 0,
+                                  offsetof(struct region_file, computes) +
+                                          computes * sizeof(struct region_compute));
+        if (r == 0)
+                r = file_allocate(fd, offsetof(struct region_file, costs),
+                                  sizeof((struct region_file *)0)->costs);
+        return r;
+}
+
+static int file_map(int fd, const char *path, unsigned computes, struct region_file **ret_file,
+                    struct err *e)
+{
+        off_t size = lseek(fd, 0, SEEK_END); /* fstat() would need a newer C library */
+
+        if (size < 0)
+                return err_set(e, -errno, "cannot read region '%s': %s", path, strerror(errno));
+        if (size != 0 && size != (off_t)sizeof(struct region_file))
+                return err_set(e, -EPROTO, "'%s' is not a region file (%lld bytes)", path,
+                               (long long)size);
+        const int r = blocks_take(fd, computes);
+        if (r < 0)
+                return err_set(e, r, "cannot make region '%s': %s", path, strerror(-r));
+        struct region_file *file =
+                mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (file == MAP_FAILED)
+                return err_set(e, -errno, "cannot map region '%s': %s", path, strerror(errno));
+        *ret_file = file;
+        return 0;
+}
+
+int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e)
+{
+        struct region_file *file = NULL;
+        autoclose int fd = open(path, OPEN_FLAGS | O_CREAT, 0666);
+
+        if (fd < 0)
+                return err_set(e, -errno, "cannot open region '%s': %s", path, strerror(errno));
+        int r = file_map(fd, path, device_count < REGION_DEVICES ? device_count : REGION_DEVICES,
+                         &file, e);
+        if (r < 0)
+                return r;
+        if (atomic_load(&file->magic) == 0)
+                file_make(fd, file, device_count);
+        r = atomic_load(&file->magic) == REGION_MAGIC
+                    ? file_check(file, path, device_count, &ret_region->device_count, e)
+                    : err_set(e, -EPROTO, "'%s' is not a region file", path);
+        if (r < 0) {
+                munmap(file, sizeof *file);
+                return r;
+        }
+        ret_region->file = file;
+        ret_region->slot = 0;
+        ret_region->driver = NULL;
+        str_copy(ret_region->path, sizeof ret_region->path, path);
+        atomic_store(&ret_region->lingering, 0);
+        file_identity_of(fd, &ret_region->identity);
+        for (unsigned i = 0; i < REGION_CHARGES; i++)
+                ret_region->locks[i].lock = (struct brief_lock){ 0 };
+        pthread_mutex_init(&ret_region->reaping, NULL);
+        return 0;
+}
+
+int region_create(const char *path, uint64_t *ret_inode, struct err *e)
+{
+        struct region_file *file;
+        struct file_identity identity = { 0 };
+        autoclose int fd = open(path, OPEN_FLAGS | O_CREAT | O_EXCL, 0666);
+
+        if (fd < 0)
+                return err_set(e, -errno, "cannot make region '%s': %s", path, strerror(errno));
+        const int r = file_map(fd, path, 0, &file, e);
+        if (r < 0) {
+                unlink(path);
+                return r;
+        }
+        file_make(fd, file, REGION_DEVICES);
+        munmap(file, sizeof *file);
+        file_identity_of(fd, &identity);
+        *ret_inode = identity.inode;
+        return 0;
+}
+
+int region_file_slot(const struct region *region, uint32_t slot)
+{
+        autoclose int fd = open(region->path, OPEN_FLAGS);
+        struct file_identity now;
+
+        if (fd < 0 || file_identity_of(fd, &now) < 0 || !file_identity_is(now, region->identity))
+                return 0;
+        return file_allocate(fd,
+                             offsetof(struct region_file, slots) +
+                                     slot * sizeof(struct region_slot),
+                             sizeof(struct region_slot));
+}
