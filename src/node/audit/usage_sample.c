@@ -18,10 +18,23 @@
 /* What a context takes where nobody knows: none is larger. */
 #define CONTEXT_BYTES (UINT64_C(1) << 30)
 
+/* Who is registered in a region. */
+struct registered {
+        uint64_t key; /* pid_key() */
+        uint32_t slot;
+};
+
 /* A container's region, and who is registered in it: read once a sample, however many ask. */
 struct sample {
         struct region_reader region;
-        struct vec pids; /* of uint64_t, sorted */
+        struct vec pids; /* of struct registered, sorted */
+};
+
+/* What a container's processes have on one device. */
+struct device_use {
+        uint64_t driver_bytes;
+        uint64_t exempt_bytes; /* of these, for contexts that need not be in the region */
+        unsigned busy_percent;
 };
 
 /* By the node's pid, or where that is not known, its own. */
@@ -32,7 +45,8 @@ static uint64_t pid_key(bool is_nodes, uint32_t pid)
 
 static int pid_compare(const void *a, const void *b)
 {
-        const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+        const uint64_t x = ((const struct registered *)a)->key,
+                       y = ((const struct registered *)b)->key;
 
         return (x > y) - (x < y);
 }
@@ -52,27 +66,58 @@ static void pids_read(struct sample *sample)
 
         for (uint32_t i = 1; i <= sample->region.slots_all && r >= 0; i++) {
                 r = region_reader_process(&sample->region, i, &process);
-                const uint64_t index = process.host_pid ? pid_key(true, process.host_pid)
-                                                        : pid_key(false, process.pid);
+                const struct registered registered = {
+                        .key = process.host_pid ? pid_key(true, process.host_pid)
+                                                : pid_key(false, process.pid),
+                        .slot = i,
+                };
 
                 if (r > 0)
-                        vec_push(&sample->pids, &index);
+                        vec_push(&sample->pids, &registered);
         }
         if (sample->pids.count)
-                qsort(vec_at(&sample->pids, 0), sample->pids.count, sizeof(uint64_t), pid_compare);
+                qsort(vec_at(&sample->pids, 0), sample->pids.count, sizeof(struct registered),
+                      pid_compare);
 }
 
-static bool has_pid(const struct sample *sample, uint64_t index)
+static uint32_t slot_of_key(const struct sample *sample, uint64_t key)
 {
-        return sample->pids.count && bsearch(&index, vec_at(&sample->pids, 0), sample->pids.count,
-                                             sizeof(uint64_t), pid_compare);
+        const struct registered wanted = { .key = key };
+        const struct registered *found =
+                sample->pids.count ? bsearch(&wanted, vec_at(&sample->pids, 0), sample->pids.count,
+                                             sizeof wanted, pid_compare)
+                                   : NULL;
+
+        return found ? found->slot : 0;
 }
 
-/* Is it registered in the region, under the host's pid or its own? */
-static bool is_in_region(const struct sample *sample, uint32_t pid)
+/* Its slot in the region, by the host's pid or its own; 0: it has none. */
+static uint32_t slot_of(const struct sample *sample, uint32_t pid)
 {
-        return has_pid(sample, pid_key(true, pid)) ||
-               has_pid(sample, pid_key(false, host_process_innermost(pid)));
+        const uint32_t slot = slot_of_key(sample, pid_key(true, pid));
+
+        return slot ? slot : slot_of_key(sample, pid_key(false, host_process_innermost(pid)));
+}
+
+/* What a context takes, as the region says, and never more than any takes. */
+static uint64_t context_bytes(const struct share_device *device, const struct reader_device *said)
+{
+        const uint64_t bytes = device->context_bytes ? device->context_bytes : said->context_bytes;
+
+        return bytes && bytes < CONTEXT_BYTES ? bytes : CONTEXT_BYTES;
+}
+
+/* Process by process: what one does not need for its context hides nothing of another. */
+static uint64_t exempt_of(const struct sample *sample, uint32_t slot, unsigned index,
+                          uint64_t driver_bytes, uint64_t context)
+{
+        struct reader_use use = { 0 };
+
+        region_reader_use(&sample->region, slot, index, &use);
+        const uint64_t more =
+                driver_bytes > use.physical_bytes ? driver_bytes - use.physical_bytes : 0;
+
+        return more < context ? more : context;
 }
 
 static void finding_add(struct usage_finding *finding, enum violation violation, const char *format,
@@ -88,20 +133,42 @@ static void finding_add(struct usage_finding *finding, enum violation violation,
         va_end(arguments);
 }
 
-static void memory_check(const struct usage_state *state, unsigned index, uint64_t driver_bytes,
-                         uint64_t region_bytes, unsigned processes, struct usage_finding *finding)
+/* The region's greater figure of two samples counts: the driver's is from between them. */
+static void region_compare(struct usage_state *state, unsigned index, const struct device_use *use,
+                           uint64_t region_bytes, struct usage_finding *finding)
 {
-        const struct share_device *device = &share_current(&state->held->share)->devices[index];
-        const uint64_t context = device->context_bytes ? device->context_bytes : CONTEXT_BYTES;
-        const uint64_t exempt = device->flags & SHARE_CONTEXT_EXEMPT ? processes * context : 0;
+        const uint64_t before_bytes = state->devices[index].region_bytes;
+        const uint64_t most_bytes = region_bytes > before_bytes ? region_bytes : before_bytes;
         char driver[QUANTITY_TEXT_BYTES], region[QUANTITY_TEXT_BYTES];
 
-        if (!violation_in_memory(driver_bytes, region_bytes, exempt))
+        state->devices[index].region_bytes = region_bytes;
+        if (!violation_in_memory(use->driver_bytes, most_bytes, use->exempt_bytes))
                 return;
-        quantity_format_bytes(driver_bytes, driver);
+        quantity_format_bytes(use->driver_bytes, driver);
         quantity_format_bytes(region_bytes, region);
         finding_add(finding, VIOLATION_MEMORY, "it holds %s of GPU %u, and its region says %s",
                     driver, index, region);
+}
+
+/* Whatever the region says: a tenant can write there what it holds. */
+static void limit_compare(struct usage_state *state, unsigned index, const struct device_use *use,
+                          struct usage_finding *finding)
+{
+        const struct share_device *device = &share_current(&state->held->share)->devices[index];
+        const uint64_t limit_bytes = device->limit_bytes;
+        const uint64_t before_bytes =
+                state->is_first ? use->driver_bytes : state->devices[index].allowed_bytes;
+        const uint64_t allowed_bytes =
+                violation_allowed_bytes(before_bytes, limit_bytes, use->driver_bytes);
+        char driver[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES];
+
+        state->devices[index].allowed_bytes = allowed_bytes;
+        if (!violation_in_memory(use->driver_bytes, allowed_bytes, use->exempt_bytes))
+                return;
+        quantity_format_bytes(use->driver_bytes, driver);
+        quantity_format_bytes(limit_bytes, limit);
+        finding_add(finding, VIOLATION_MEMORY, "it holds %s of GPU %u, and may hold %s", driver,
+                    index, limit);
 }
 
 static void compute_check(struct usage_state *state, unsigned index, unsigned driver_percent,
@@ -121,37 +188,53 @@ static void compute_check(struct usage_state *state, unsigned index, unsigned dr
         finding->unreported_ns[index] = (uint64_t)((driver - region) * (double)passed_ns);
 }
 
-static void device_check(struct usage_state *state, unsigned index, const struct vec *processes,
-                         const struct sample *sample, uint64_t passed_ns,
-                         struct usage_finding *finding)
+/* What the driver says of the container's processes; who has no slot is reported. */
+static void use_read(const struct usage_state *state, unsigned index, const struct vec *processes,
+                     const struct sample *sample, uint64_t context, struct device_use *ret_use,
+                     struct usage_finding *finding)
 {
-        const char *uuid = share_current(&state->held->share)->devices[index].uuid;
-        struct reader_device device = { 0 };
-        unsigned count = 0, busy_percent = 0;
-        uint64_t bytes = 0;
+        const struct share_device *device = &share_current(&state->held->share)->devices[index];
+        struct device_use use = { 0 };
 
         for (size_t i = 0; i < processes->count; i++) {
                 const struct usage_process *owned = vec_at(processes, i);
 
-                if (owned->held != state->held || strcmp(owned->process.uuid, uuid) != 0)
+                if (owned->held != state->held || strcmp(owned->process.uuid, device->uuid) != 0)
                         continue;
-                bytes += owned->process.bytes;
-                busy_percent += owned->process.busy_percent;
-                if (is_in_region(sample, owned->process.pid))
-                        count++; /* nobody else's context is exempt */
-                else
+                const uint32_t slot = slot_of(sample, owned->process.pid);
+
+                use.driver_bytes += owned->process.bytes;
+                use.busy_percent += owned->process.busy_percent;
+                if (!slot)
                         finding_add(finding, VIOLATION_STRANGER,
                                     "its process %u is on GPU %u and not in its region",
                                     owned->process.pid, index);
+                else if (device->flags & SHARE_CONTEXT_EXEMPT)
+                        use.exempt_bytes +=
+                                exempt_of(sample, slot, index, owned->process.bytes, context);
         }
-        if (!sample->region.compute)
-                return;
-        if (region_reader_device(&sample->region, index, clock_now_ns(), &device) < 0) {
+        *ret_use = use;
+}
+
+static void device_check(struct usage_state *state, unsigned index, const struct vec *processes,
+                         const struct sample *sample, uint64_t passed_ns,
+                         struct usage_finding *finding)
+{
+        const struct share_device *share = &share_current(&state->held->share)->devices[index];
+        struct reader_device device = { 0 };
+        struct device_use use;
+        const bool is_open = sample->region.compute;
+        const int r = is_open ? region_reader_device(&sample->region, index, clock_now_ns(), &device)
+                              : 0;
+
+        use_read(state, index, processes, sample, context_bytes(share, &device), &use, finding);
+        limit_compare(state, index, &use, finding);
+        if (r < 0)
                 finding_add(finding, VIOLATION_REGION, "its region was truncated");
+        if (!is_open || r < 0)
                 return;
-        }
-        memory_check(state, index, bytes, device.physical_bytes, count, finding);
-        compute_check(state, index, busy_percent, device.gpu_ns, passed_ns, finding);
+        region_compare(state, index, &use, device.physical_bytes, finding);
+        compute_check(state, index, use.busy_percent, device.gpu_ns, passed_ns, finding);
 }
 
 static void integrity_check(const char *path, uint64_t until_ns, struct usage_finding *finding)
@@ -172,7 +255,7 @@ void usage_sample(struct usage_state *state, const struct vec *processes, uint64
                   uint64_t until_ns, struct usage_finding *ret_finding)
 {
         const unsigned count = share_current(&state->held->share)->device_count;
-        struct sample sample = { .pids = VEC_OF(uint64_t) };
+        struct sample sample = { .pids = VEC_OF(struct registered) };
         char path[SHARE_TEXT];
 
         *ret_finding = (struct usage_finding){ 0 };

@@ -22,6 +22,8 @@ struct usage_state {
         struct {
                 uint64_t gpu_ns;        /* by its region, at the last sample */
                 uint64_t unreported_ns; /* in all */
+                uint64_t region_bytes;  /* by its region, at the last sample */
+                uint64_t allowed_bytes; /* violation_allowed_bytes() of the last sample */
         } devices[];                    /* of the share */
 };
 

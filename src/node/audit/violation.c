@@ -2,7 +2,7 @@
 /* The rules. */
 #include "violation.h"
 
-enum { CLEAN_SAMPLES = 60, PERCENT_MORE = 5 };
+enum { CLEAN_SAMPLES = 60, PERCENT_MORE = 5, WINDOW = 10 };
 #define BYTES_MORE (UINT64_C(64) << 20)
 
 const char *const violation_names[VIOLATIONS] = {
@@ -12,12 +12,13 @@ const char *const violation_names[VIOLATIONS] = {
         [VIOLATION_COMPUTE] = "compute",
 };
 
-/* A region without integrity needs one confirmation; utilisation is a mean over seconds. */
+/* Of the last ten. Honest programs that take and give back quickly are seen so now and then; utilisation is a mean
+ * over seconds. */
 static const unsigned samples_needed[VIOLATIONS] = {
-        [VIOLATION_MEMORY] = 3,
-        [VIOLATION_STRANGER] = 3,
-        [VIOLATION_REGION] = 2,
-        [VIOLATION_COMPUTE] = 5,
+        [VIOLATION_MEMORY] = 5,
+        [VIOLATION_STRANGER] = 4,
+        [VIOLATION_REGION] = 3,
+        [VIOLATION_COMPUTE] = 6,
 };
 
 bool violation_in_memory(uint64_t driver_bytes, uint64_t region_bytes, uint64_t exempt_bytes)
@@ -25,6 +26,13 @@ bool violation_in_memory(uint64_t driver_bytes, uint64_t region_bytes, uint64_t 
         const uint64_t slack = BYTES_MORE + region_bytes / 100 * PERCENT_MORE;
 
         return driver_bytes > region_bytes && driver_bytes - region_bytes > slack + exempt_bytes;
+}
+
+uint64_t violation_allowed_bytes(uint64_t before_bytes, uint64_t limit_bytes, uint64_t driver_bytes)
+{
+        const uint64_t held_bytes = driver_bytes < before_bytes ? driver_bytes : before_bytes;
+
+        return held_bytes > limit_bytes ? held_bytes : limit_bytes;
 }
 
 bool violation_in_compute(double driver_ratio, double region_ratio)
@@ -38,8 +46,10 @@ unsigned violation_record_add(struct violation_record *record, unsigned seen)
 
         record->clean = seen ? 0 : record->clean + 1;
         for (unsigned i = 0; i < VIOLATIONS; i++) {
-                record->samples[i] = seen & 1u << i ? record->samples[i] + 1 : 0;
-                if (record->samples[i] < samples_needed[i] || record->is_certain[i])
+                record->samples[i] = (record->samples[i] << 1 | (seen >> i & 1)) &
+                                     ((1u << WINDOW) - 1);
+                if ((unsigned)__builtin_popcount(record->samples[i]) < samples_needed[i] ||
+                    record->is_certain[i])
                         continue;
                 record->is_certain[i] = true;
                 record->counts[i]++;

@@ -112,6 +112,7 @@ int region_reader_device(const struct region_reader *view, unsigned device, uint
                 .physical_bytes = units_bytes(word_units(atomic_load(&own.word))),
                 .virtual_bytes = units_bytes(word_units(atomic_load(&virtual.word))),
                 .refusals = atomic_load(&own.refusals),
+                .context_bytes = atomic_load(&own.context_bytes),
                 .gpu_ns = atomic_load(&compute->gpu_ns),
                 .throttled_ns = atomic_load(&compute->throttled_ns),
                 .busy_ratio = (double)region_compute_used_ns(compute, now_ns, BUSY_MS) /

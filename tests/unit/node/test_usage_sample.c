@@ -106,10 +106,101 @@ TEST(a_region_made_to_take_long_is_sampled_for_a_moment_only)
         stage_close(&stage);
 }
 
+static void driver_says(struct stage *stage, size_t process, uint64_t bytes)
+{
+        ((struct usage_process *)vec_at(&stage->processes, process))->process.bytes = bytes;
+}
+
+static void contexts_exempt(struct stage *stage)
+{
+        struct share_copy copy;
+
+        memcpy(&copy, share_current(&stage->state->held->share), sizeof copy);
+        copy.devices[0].flags |= SHARE_CONTEXT_EXEMPT;
+        CHECK_EQ(share_book_change(stage->bench.book, stage->state->held, &copy, NULL), 0);
+}
+
+/* Where contexts do not count, a process hides its own context behind that, and nothing else. */
+TEST(idle_processes_hide_no_memory_of_others)
+{
+        struct stage stage;
+
+        stage_open(&stage);
+        contexts_exempt(&stage);
+        slot_take(&stage, 1);
+        driver_says(&stage, 0, 150 * MIB);
+        for (int i = 0; i < 10; i++) {
+                struct usage_process idle = *(struct usage_process *)vec_at(&stage.processes, 0);
+
+                vec_push(&stage.processes, &idle);
+        }
+        CHECK_EQ(sample(&stage), 0);
+        driver_says(&stage, 0, 9000 * MIB);
+        CHECK_EQ(sample(&stage), 1u << VIOLATION_MEMORY);
+        stage_close(&stage);
+}
+
+TEST(a_context_that_the_region_knows_hides_no_more_than_it_takes)
+{
+        struct stage stage;
+
+        stage_open(&stage);
+        contexts_exempt(&stage);
+        slot_take(&stage, 1);
+        driver_says(&stage, 0, 900 * MIB);
+        CHECK_EQ(sample(&stage), 0);
+        atomic_store(&stage.region.file->devices[0].context_bytes, 300 * MIB);
+        CHECK_EQ(sample(&stage), 1u << VIOLATION_MEMORY);
+        atomic_store(&stage.region.file->devices[0].context_bytes, UINT64_MAX);
+        driver_says(&stage, 0, 1500 * MIB);
+        CHECK_EQ(sample(&stage), 1u << VIOLATION_MEMORY);
+        stage_close(&stage);
+}
+
+/* The region adds up, and says what the driver says. */
+TEST(a_region_that_admits_more_than_the_limit_hides_nothing)
+{
+        struct stage stage;
+        struct region_charges *charges;
+        const uint64_t units = 900 * MIB / REGION_UNIT_BYTES;
+
+        stage_open(&stage);
+        slot_take(&stage, 1);
+        CHECK_EQ(sample(&stage), 0);
+        charges = &stage.region.file->slots[1].charges[0];
+        atomic_store(&charges->held, units << REGION_NUMBER_BITS);
+        atomic_store(&stage.region.file->devices[0].word,
+                     units << (REGION_SLOT_BITS + REGION_NUMBER_BITS));
+        driver_says(&stage, 0, 900 * MIB);
+        CHECK_EQ(sample(&stage), 1u << VIOLATION_MEMORY);
+        stage_close(&stage);
+}
+
+/* What it held when its limit was lowered, or when vgpu-node began, is no violation. */
+TEST(what_a_lowered_limit_left_is_no_violation)
+{
+        struct stage stage;
+
+        stage_open(&stage);
+        slot_take(&stage, 1);
+        stage.state->is_first = true;
+        driver_says(&stage, 0, 900 * MIB);
+        sample(&stage);
+        CHECK_EQ(stage.state->devices[0].allowed_bytes, 900 * MIB);
+        driver_says(&stage, 0, 50 * MIB);
+        sample(&stage);
+        CHECK_EQ(stage.state->devices[0].allowed_bytes, 100 * MIB);
+        stage_close(&stage);
+}
+
 int main(void)
 {
         return RUN(CASE(a_process_without_a_process_slot_is_a_stranger),
                    CASE(the_last_of_thousands_of_processes_is_no_stranger),
                    CASE(a_truncated_region_is_reported),
-                   CASE(a_region_made_to_take_long_is_sampled_for_a_moment_only));
+                   CASE(a_region_made_to_take_long_is_sampled_for_a_moment_only),
+                   CASE(idle_processes_hide_no_memory_of_others),
+                   CASE(a_context_that_the_region_knows_hides_no_more_than_it_takes),
+                   CASE(a_region_that_admits_more_than_the_limit_hides_nothing),
+                   CASE(what_a_lowered_limit_left_is_no_violation));
 }

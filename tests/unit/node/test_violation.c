@@ -25,20 +25,48 @@ TEST(figures_of_two_moments_may_differ_a_little)
         CHECK(violation_in_compute(0.2, 0));
 }
 
-TEST(only_what_shows_several_times_in_a_row_is_certain)
+TEST(what_shows_now_and_then_is_not_certain)
 {
         struct violation_record record = { 0 };
 
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 99; i++)
+                CHECK_EQ(violation_record_add(&record, i % 3 ? 0 : 1u << VIOLATION_MEMORY), 0);
+        for (int i = 0; i < 2; i++)
                 CHECK_EQ(violation_record_add(&record, 1u << VIOLATION_MEMORY), 0);
-                CHECK_EQ(violation_record_add(&record, 1u << VIOLATION_MEMORY), 0);
-                CHECK_EQ(violation_record_add(&record, 0), 0);
-        }
-        violation_record_add(&record, 1u << VIOLATION_MEMORY);
-        violation_record_add(&record, 1u << VIOLATION_MEMORY);
         CHECK_EQ(violation_record_add(&record, 1u << VIOLATION_MEMORY), 1u << VIOLATION_MEMORY);
         CHECK_EQ(violation_record_add(&record, 1u << VIOLATION_MEMORY), 0); /* reported already */
         CHECK_EQ(record.counts[VIOLATION_MEMORY], 1);
+}
+
+/* Two of three seconds, say. */
+TEST(who_gives_back_in_time_for_every_third_sample_is_certain_within_ten)
+{
+        for (unsigned violation = 0; violation < VIOLATIONS; violation++) {
+                struct violation_record record = { 0 };
+                unsigned certain = 0;
+
+                for (int i = 0; i < 10; i++)
+                        certain |= violation_record_add(&record, i % 3 == 2 ? 0 : 1u << violation);
+                CHECK_EQ(certain, 1u << violation);
+        }
+}
+
+TEST(a_lowered_limit_takes_nothing_away_and_what_was_given_back_stays_so)
+{
+        CHECK_EQ(violation_allowed_bytes(0, 100, 0), 100);
+        CHECK_EQ(violation_allowed_bytes(100, 100, 900), 100);
+        CHECK_EQ(violation_allowed_bytes(100, 40, 90), 90); /* lowered */
+        CHECK_EQ(violation_allowed_bytes(90, 40, 95), 90);
+        CHECK_EQ(violation_allowed_bytes(90, 40, 60), 60);
+        CHECK_EQ(violation_allowed_bytes(60, 40, 10), 40);
+        CHECK_EQ(violation_allowed_bytes(60, 200, 10), 200); /* raised */
+}
+
+static void region_seen_thrice(struct violation_record *record)
+{
+        for (int i = 0; i < 2; i++)
+                CHECK_EQ(violation_record_add(record, 1u << VIOLATION_REGION), 0);
+        CHECK_EQ(violation_record_add(record, 1u << VIOLATION_REGION), 1u << VIOLATION_REGION);
 }
 
 TEST(it_is_over_after_a_clean_minute_and_may_begin_anew)
@@ -49,16 +77,14 @@ TEST(it_is_over_after_a_clean_minute_and_may_begin_anew)
                 violation_record_add(&record, 0);
                 CHECK(!violation_record_is_over(&record)); /* there was nothing */
         }
-        violation_record_add(&record, 1u << VIOLATION_REGION);
-        CHECK_EQ(violation_record_add(&record, 1u << VIOLATION_REGION), 1u << VIOLATION_REGION);
+        region_seen_thrice(&record);
         for (int i = 1; i < 60; i++) {
                 violation_record_add(&record, 0);
                 CHECK(!violation_record_is_over(&record));
         }
         violation_record_add(&record, 0);
         CHECK(violation_record_is_over(&record));
-        violation_record_add(&record, 1u << VIOLATION_REGION);
-        CHECK_EQ(violation_record_add(&record, 1u << VIOLATION_REGION), 1u << VIOLATION_REGION);
+        region_seen_thrice(&record);
         CHECK_EQ(record.counts[VIOLATION_REGION], 2);
 }
 
@@ -240,7 +266,9 @@ TEST(a_changed_share_can_be_throttled_again)
 int main(void)
 {
         return RUN(CASE(figures_of_two_moments_may_differ_a_little),
-                   CASE(only_what_shows_several_times_in_a_row_is_certain),
+                   CASE(what_shows_now_and_then_is_not_certain),
+                   CASE(who_gives_back_in_time_for_every_third_sample_is_certain_within_ten),
+                   CASE(a_lowered_limit_takes_nothing_away_and_what_was_given_back_stays_so),
                    CASE(it_is_over_after_a_clean_minute_and_may_begin_anew),
                    CASE(throttling_by_an_earlier_agent_ends_after_a_clean_minute),
                    CASE(a_throttled_share_gets_back_what_it_had_from_the_next_agent_too),
