@@ -14,6 +14,7 @@
 #include "region_reader.h"
 #include "region_view.h"
 #include "share_folder.h"
+#include "tenant_files.h"
 
 /* What a context takes where nobody knows: none is larger. */
 #define CONTEXT_BYTES (UINT64_C(1) << 30)
@@ -251,6 +252,18 @@ static void integrity_check(const char *path, uint64_t until_ns, struct usage_fi
                 finding_add(finding, VIOLATION_REGION, "its region %s", region_fault_text(fault));
 }
 
+/* Before others run out of space. */
+static void files_check(const char *share_path, struct usage_finding *finding)
+{
+        const uint64_t cut = tenant_files_cut(share_path);
+        char text[QUANTITY_TEXT_BYTES];
+
+        if (!cut)
+                return;
+        quantity_format_bytes(cut, text);
+        finding_add(finding, VIOLATION_REGION, "its region or want page was %s too long", text);
+}
+
 void usage_sample(struct usage_state *state, const struct vec *processes, uint64_t passed_ns,
                   uint64_t until_ns, struct usage_finding *ret_finding)
 {
@@ -259,6 +272,7 @@ void usage_sample(struct usage_state *state, const struct vec *processes, uint64
         char path[SHARE_TEXT];
 
         *ret_finding = (struct usage_finding){ 0 };
+        files_check(state->held->path, ret_finding);
         share_folder_beside(state->held->path, "region", path);
         const bool is_open = region_reader_open(path, &sample.region, NULL) == 0;
         if (is_open && has_process(processes, state->held))

@@ -3,6 +3,9 @@
  * nobody. */
 #include "usage_sample.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "book_bench.h"
 #include "clock.h"
 #include "share_folder.h"
@@ -87,6 +90,44 @@ TEST(a_truncated_region_is_reported)
                  stage.state->held->path);
         CHECK_EQ(truncate(path, 4096), 0);
         CHECK(sample(&stage) & 1u << VIOLATION_REGION);
+        stage_close(&stage);
+}
+
+static void file_grow(struct stage *stage, const char *name, off_t bytes, bool has_size)
+{
+        char path[SHARE_TEXT];
+
+        share_folder_beside(stage->state->held->path, name, path);
+        const int fd = open(path, O_WRONLY);
+        CHECK_EQ(fallocate(fd, has_size ? 0 : FALLOC_FL_KEEP_SIZE, 0, bytes), 0);
+        close(fd);
+}
+
+static off_t file_blocks(struct stage *stage, const char *name)
+{
+        char path[SHARE_TEXT];
+        struct stat status;
+
+        share_folder_beside(stage->state->held->path, name, path);
+        CHECK_EQ(stat(path, &status), 0);
+        return status.st_blocks * 512;
+}
+
+/* Whatever a container writes there, the disk is not its own. */
+TEST(files_that_a_container_makes_longer_are_cut)
+{
+        static const char *const names[] = { "region", "want" };
+        struct stage stage;
+
+        stage_open(&stage);
+        slot_take(&stage, 1);
+        CHECK_EQ(sample(&stage), 0);
+        for (int i = 0; i < 2; i++) {
+                file_grow(&stage, names[i], 200 * MIB, i);
+                CHECK_EQ(sample(&stage), 1u << VIOLATION_REGION);
+                CHECK(file_blocks(&stage, names[i]) < (off_t)(100 * MIB));
+                CHECK_EQ(sample(&stage), 0);
+        }
         stage_close(&stage);
 }
 
@@ -198,6 +239,7 @@ int main(void)
         return RUN(CASE(a_process_without_a_process_slot_is_a_stranger),
                    CASE(the_last_of_thousands_of_processes_is_no_stranger),
                    CASE(a_truncated_region_is_reported),
+                   CASE(files_that_a_container_makes_longer_are_cut),
                    CASE(a_region_made_to_take_long_is_sampled_for_a_moment_only),
                    CASE(idle_processes_hide_no_memory_of_others),
                    CASE(a_context_that_the_region_knows_hides_no_more_than_it_takes),

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The region and the want page: no writer of ours makes them longer than their layout. */
+#include "tenant_files.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpu_page.h"
+#include "region_layout.h"
+#include "scope.h"
+#include "share_folder.h"
+
+static const struct {
+        const char *name;
+        uint64_t bytes;
+} files[] = {
+        { "region", sizeof(struct region_file) },
+        { "want", sizeof(struct gpu_want_file) },
+};
+
+/* Blocks beyond the end can be held, too. */
+static uint64_t excess_of(const struct stat *status, uint64_t bytes)
+{
+        const uint64_t size = (uint64_t)status->st_size,
+                       blocks = (uint64_t)status->st_blocks * 512;
+        const uint64_t slack = (uint64_t)status->st_blksize;
+
+        if (size > bytes)
+                return size - bytes;
+        return blocks > bytes + slack ? blocks - bytes : 0;
+}
+
+static uint64_t file_cut(const char *path, uint64_t bytes)
+{
+        struct stat status;
+
+        if (lstat(path, &status) < 0 || !S_ISREG(status.st_mode) || !excess_of(&status, bytes))
+                return 0;
+        autoclose int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0 || fstat(fd, &status) < 0 || ftruncate(fd, (off_t)bytes) < 0)
+                return 0;
+        return excess_of(&status, bytes);
+}
+
+uint64_t tenant_files_cut(const char *share_path)
+{
+        char path[SHARE_TEXT];
+        uint64_t cut = 0;
+
+        for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+                share_folder_beside(share_path, files[i].name, path);
+                cut += file_cut(path, files[i].bytes);
+        }
+        return cut;
+}
