@@ -6,11 +6,15 @@
  *      pids            prints the pids that NVML lists on the device
  *      uuid            prints the device's UUID
  *      pid             prints its own
+ *      root FOLDER     makes the folder its root; prints 0, or -1
+ *      mounts          has mounts of its own, and another file at /etc/vgpu/region; prints 0, or -1
  *
  * First it prints the CUresult of its start. The driver is looked up, as most programs do. */
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 typedef int call_fn();
@@ -81,9 +85,16 @@ static void print_uuid(void)
         printf("\n");
 }
 
+static int mounts_leave(void)
+{
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+                return -1;
+        return mount("/dev/null", "/etc/vgpu/region", NULL, MS_BIND, NULL);
+}
+
 int main(void)
 {
-        char line[64];
+        char line[64], folder[64];
 
         printf("%d\n", start());
         fflush(stdout);
@@ -91,6 +102,10 @@ int main(void)
                 unsigned long long mib, address;
                 if (sscanf(line, "alloc %llu", &mib) == 1)
                         printf("%d\n", find(cuda, "cuMemAlloc_v2")(&address, (size_t)mib << 20));
+                else if (sscanf(line, "root %63s", folder) == 1)
+                        printf("%d\n", chroot(folder));
+                else if (strcmp(line, "mounts\n") == 0)
+                        printf("%d\n", mounts_leave());
                 else if (strcmp(line, "info\n") == 0)
                         print_info();
                 else if (strcmp(line, "pids\n") == 0)

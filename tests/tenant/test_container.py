@@ -140,6 +140,28 @@ class Container(BoxCase):
         box.ask("rm /run/vgpu/region")
         self.noticed(box, probe)
 
+    def goes_on(self, box, probe):
+        """For longer than a region is between two checks, it and another have what is theirs."""
+        for _ in range(4):
+            time.sleep(0.4)
+            self.assertEqual(probe.alloc(2), "0", probe.said())
+        other = box.probe()
+        self.assertEqual((other.started, other.alloc(20), other.alloc(100)), ("0", "0", OUT_OF_MEMORY))
+        self.assertNotIn("no more memory", probe.said() + other.said())
+
+    def test_a_program_that_takes_another_root(self):
+        box = self.box()
+        probe = box.probe()
+        self.assertEqual((probe.started, probe.alloc(20), probe.ask("root /tmp")), ("0", "0", "0"))
+        self.goes_on(box, probe)
+
+    def test_a_program_that_takes_other_mounts(self):
+        box = self.box()
+        probe = box.probe()
+        self.assertEqual((probe.started, probe.alloc(20)), ("0", "0"))
+        probe.ask("mounts")     # a container without user namespaces cannot
+        self.goes_on(box, probe)
+
     def test_without_a_share_that_can_be_read_there_is_no_gpu(self):
         box = self.box(share=False)
         box.ask("mkdir /etc/vgpu; echo nonsense >/etc/vgpu/share")

@@ -15,15 +15,43 @@ enum {
         PAUSE_MOST_MS = 10000,
 };
 
+enum { VIEWS = 2 };
+static const char *const views[VIEWS] = { "/", "/proc/self/ns/mnt" };
+
 static struct {
         char path[SHARE_TEXT];
+        struct file_identity views[VIEWS]; /* by which the path was the region's */
         _Atomic int fault; /* enum region_fault */
         _Atomic uint64_t next_ns;
 } integrity;
 
 void integrity_start(const char *path)
 {
+        if (integrity.path[0]) /* cuInit again, perhaps with another root by now */
+                return;
         snprintf(integrity.path, sizeof integrity.path, "%s", path);
+        for (unsigned i = 0; i < VIEWS; i++)
+                file_identity_at(views[i], &integrity.views[i]);
+}
+
+/* A program that has another root or other mounts by now finds no region at the path, or another one. It cannot
+ * tell from there what became of the region, and must not end the memory of all who share it. */
+static bool path_is_ours(void)
+{
+        struct file_identity now;
+
+        for (unsigned i = 0; i < VIEWS; i++)
+                if (integrity.views[i].inode && (file_identity_at(views[i], &now) < 0 ||
+                                                 !file_identity_is(now, integrity.views[i])))
+                        return false;
+        return true;
+}
+
+static enum region_fault path_check(const struct region *region)
+{
+        const enum region_fault fault = region_check_file(region, integrity.path);
+
+        return fault == REGION_INTACT || path_is_ours() ? fault : REGION_INTACT;
 }
 
 static enum region_fault check(struct region *region, unsigned device_index)
@@ -32,7 +60,7 @@ static enum region_fault check(struct region *region, unsigned device_index)
         uint32_t told = atomic_load(&region->file->fault);
         enum region_fault fault =
                 told ? (enum region_fault)(told < REGION_UNEVEN ? told : REGION_UNEVEN)
-                     : region_check_file(region, integrity.path);
+                     : path_check(region);
 
         if (fault == REGION_INTACT)
                 fault = region_check_own(region);

@@ -50,10 +50,8 @@ static void fork_watch(void)
 
 int ledger_open(const char *path, unsigned device_count, struct err *e)
 {
-        int r = 0;
+        int r = ledger.file ? 0 : region_open(path, device_count, &ledger, e);
 
-        if (!ledger.file)
-                r = region_open(path, device_count, &ledger, e);
         if (r < 0)
                 return r;
         integrity_start(path);
