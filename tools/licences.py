@@ -23,7 +23,7 @@ def archives(build):
     for output, rules in BUILT.findall(text):
         arguments = " ".join(line for line in rules.splitlines() if line.startswith(" LINK_ARGS"))
         paths = set(ARCHIVE.findall(arguments))
-        if " -static " in arguments:    # and so the C library, which stands beside the others
+        if " -static-pie " in arguments:    # and so the C library, which stands beside the others
             paths |= {os.path.join(os.path.dirname(path), "libc.a") for path in paths}
         paths = {os.path.realpath(path) for path in paths if os.path.exists(path)}
         if paths:

@@ -12,9 +12,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "file.h"
 #include "scope.h"
@@ -133,6 +134,19 @@ static bool joined_take(const struct segment *segment, struct control_group *gro
         return true;
 }
 
+/* "user@1000.service": systemd leaves all below it to that user. */
+static bool is_users(const struct segment *segment)
+{
+        static const char before[] = "user@", after[] = ".service";
+        const size_t around = strlen(before) + strlen(after);
+
+        if (!segment_begins(segment, before) || !segment_ends(segment, after) ||
+            segment->length <= around)
+                return false;
+        const char *user = segment->text + strlen(before);
+        return segment->length - around != 1 || *user != '0';
+}
+
 static bool segment_next(const char **path, struct segment *ret_segment)
 {
         *path += strspn(*path, "/");
@@ -141,25 +155,47 @@ static bool segment_next(const char **path, struct segment *ret_segment)
         return ret_segment->length > 0;
 }
 
+bool control_group_is_left(const char *text)
+{
+        struct segment segment;
+
+        for (; *text; text += *text == '\n')
+                while (segment_next(&text, &segment))
+                        if (is_users(&segment))
+                                return true;
+        return false;
+}
+
+static void parent_note(const char *path, const struct segment *segment, struct control_group *group)
+{
+        snprintf(group->parent, sizeof group->parent, "%.*s", (int)(segment->text - path), path);
+}
+
 /* The path of one line. */
-static bool path_take(const char *path, struct control_group *ret_group)
+static bool path_take(const char *const path, struct control_group *ret_group)
 {
         struct control_group group = { 0 }, own = { 0 };
         struct segment segment;
+        const char *at = path;
 
-        while (segment_next(&path, &segment)) {
+        while (segment_next(&at, &segment)) {
+                if (is_users(&segment))
+                        break;
                 if (group.pod_uid[0]) { /* right below a pod: its container, or nothing of ours */
                         if (!id_take(segment, group.container_id))
                                 return false;
+                        parent_note(path, &segment, &group);
                         *ret_group = group;
                         return true;
                 }
                 if (joined_take(&segment, &group)) {
+                        parent_note(path, &segment, &group);
                         *ret_group = group;
                         return true;
                 }
-                if (!pod_take(segment, group.pod_uid) && !own.container_id[0])
-                        id_take(segment, own.container_id);
+                if (!pod_take(segment, group.pod_uid) && !own.container_id[0] &&
+                    id_take(segment, own.container_id))
+                        parent_note(path, &segment, &own);
         }
         if (group.pod_uid[0])
                 return false; /* of the pod, and of none of its containers */
@@ -168,15 +204,20 @@ static bool path_take(const char *path, struct control_group *ret_group)
 }
 
 /* The last name of the path; "/" has none. */
-static bool path_name(const char *path, struct control_group *ret_group)
+static bool path_name(const char *const path, struct control_group *ret_group)
 {
         struct control_group group = { 0 };
         struct segment segment, last = { 0 };
+        const char *at = path;
 
-        while (segment_next(&path, &segment))
+        while (segment_next(&at, &segment)) {
+                if (is_users(&segment))
+                        return false;
                 last = segment;
+        }
         if (!last.length || !name_take(&last, group.container_id))
                 return false;
+        parent_note(path, &last, &group);
         *ret_group = group;
         return true;
 }
@@ -223,13 +264,35 @@ int control_group_parse(const char *text, struct control_group *ret_group)
         return -ENOENT;
 }
 
+bool control_group_is_users(const char *root, const struct control_group *group)
+{
+        /* Of version 2, mounted alone or beside version 1, and of version 1. */
+        static const char *const mounts[] = { "", "/unified", "/pids", "/memory", "/devices" };
+        char path[PATH_MAX];
+        struct stat status;
+
+        for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
+                snprintf(path, sizeof path, "%s%s%s", root, mounts[i], group->parent);
+                if (stat(path, &status) == 0 && status.st_uid != 0)
+                        return true;
+        }
+        return false;
+}
+
 int control_group_of(pid_t pid, struct control_group *ret_group)
 {
         autofree char *text = NULL;
+        struct control_group group = { 0 };
         char path[64];
 
         snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
         if (pid <= 0 || file_read(path, &text) < 0)
                 return -ESRCH;
-        return control_group_parse(text, ret_group);
+        const int r = control_group_parse(text, &group);
+        if (r < 0)
+                return r;
+        if (control_group_is_users("/sys/fs/cgroup", &group))
+                return -ENOENT;
+        *ret_group = group;
+        return 0;
 }

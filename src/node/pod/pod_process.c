@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control_group.h"
 #include "file.h"
 #include "scope.h"
 #include "str.h"
@@ -40,7 +41,7 @@ static int group_add(struct str *groups, const char *pid)
         snprintf(path, sizeof path, "/proc/%.20s/cgroup", pid);
         if (file_read(path, &text) < 0) /* it has ended meanwhile */
                 return 0;
-        if (!strstr(text, "pod"))
+        if (!strstr(text, "pod") || control_group_is_left(text))
                 return 0;
         /* Processes of one container follow each other, mostly: once is enough. */
         const size_t length = strlen(text);
