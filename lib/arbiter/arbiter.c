@@ -29,6 +29,7 @@ struct gpu { /* one GPU of one machine, and who shares it */
 struct arbiter {
         const _Atomic uint32_t *members;
         bool is_off;
+        bool are_weights_new; /* limits or tenants of users have changed */
         int high; /* slots of tenants ever used */
         struct tenant *tenants[TENANTS];
         struct gpu *gpus[GPUS];
@@ -66,7 +67,6 @@ static struct gpu *gpu_new(void)
 
 static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsigned device)
 {
-        const struct gpu_grant *grant = &tenant->grants->devices[device];
         int free = 0;
 
         while (free < GPUS && arbiter->gpus[free])
@@ -78,10 +78,19 @@ static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsign
         memcpy(gpu->uuid, tenant->devices[device].uuid, sizeof gpu->uuid);
         timeslices_init_zeroed(&gpu->timeslices, clock_now_ns());
         gpu->timeslices.is_off = arbiter->is_off;
-        gpu->timeslices.device_bytes = grant->device_bytes;
-        gpu->timeslices.swap_bytes_per_s = grant->swap_bytes_per_s;
         arbiter->gpus[free] = gpu;
         return free;
+}
+
+/* By which all tenants' time slices are made longer: no user has that to say. */
+static void gpu_describe(struct gpu *gpu, const struct tenant *tenant, unsigned device)
+{
+        const struct gpu_grant *grant = &tenant->grants->devices[device];
+
+        if (tenant->is_foreign || gpu->timeslices.device_bytes)
+                return;
+        gpu->timeslices.device_bytes = grant->device_bytes;
+        gpu->timeslices.swap_bytes_per_s = grant->swap_bytes_per_s;
 }
 
 /* A GPU that nobody shares any more is forgotten. */
@@ -111,6 +120,7 @@ static bool device_join(struct arbiter *arbiter, struct tenant *tenant, unsigned
                                       &tenant->devices[device].limits, true, clock_now_ns());
         if (id < 0)
                 return false;
+        gpu_describe(arbiter->gpus[gpu], tenant, device);
         tenant->devices[device].gpu = gpu;
         tenant->devices[device].id = id;
         tenant->devices[device].number_base -= arbiter->gpus[gpu]->timeslices.tenants[id].number;
@@ -123,6 +133,7 @@ static void tenant_drop(struct arbiter *arbiter, int index)
         struct tenant *tenant = arbiter->tenants[index];
 
         arbiter->tenants[index] = NULL;
+        arbiter->are_weights_new = true;
         for (unsigned i = 0; i < tenant->device_count; i++)
                 if (tenant->devices[i].gpu >= 0)
                         gpu_leave(arbiter, tenant->devices[i].gpu, tenant->devices[i].id);
@@ -181,6 +192,7 @@ int arbiter_add(struct arbiter *arbiter, const char *share_path, struct err *e)
                         r = err_set(e, -EUSERS, "more than %d containers share GPU %.47s",
                                     TIMESLICES_TENANTS, tenant->devices[i].uuid);
         arbiter->tenants[index] = steal(tenant);
+        arbiter->are_weights_new = true;
         arbiter->high = index >= arbiter->high ? index + 1 : arbiter->high;
         return r;
 }
@@ -227,25 +239,66 @@ void arbiter_trim(struct arbiter *arbiter)
                         tenant_trim(arbiter->tenants[i]);
 }
 
+static uint32_t weight_sum(const struct arbiter *arbiter, const struct tenant *of, int gpu)
+{
+        uint32_t sum = 0;
+
+        for (int i = 0; i < arbiter->high; i++) {
+                const struct tenant *tenant = arbiter->tenants[i];
+
+                if (!tenant || tenant->owner != of->owner)
+                        continue;
+                for (unsigned j = 0; j < tenant->device_count; j++)
+                        if (tenant->devices[j].gpu == gpu)
+                                sum += tenant->devices[j].limits.weight;
+        }
+        return sum;
+}
+
+static void weights_sum(struct arbiter *arbiter)
+{
+        for (int i = 0; i < arbiter->high; i++) {
+                struct tenant *tenant = arbiter->tenants[i];
+
+                for (unsigned j = 0; tenant && tenant->is_foreign && j < tenant->device_count; j++)
+                        tenant->devices[j].weight_sum =
+                                weight_sum(arbiter, tenant, tenant->devices[j].gpu);
+        }
+}
+
+static void limits_read(struct arbiter *arbiter)
+{
+        for (int i = 0; i < arbiter->high; i++)
+                if (arbiter->tenants[i] && tenant_limits_refresh(arbiter->tenants[i]))
+                        arbiter->are_weights_new = true;
+        if (arbiter->are_weights_new)
+                weights_sum(arbiter);
+        arbiter->are_weights_new = false;
+}
+
 /* The doorbell first: a later change rings it again. */
 static void read_all(struct arbiter *arbiter)
 {
+        struct timeslices_limits limits;
         struct timeslices_report report;
 
+        for (int i = 0; i < arbiter->high; i++)
+                if (arbiter->tenants[i])
+                        arbiter->tenants[i]->bell_seen =
+                                atomic_load(&arbiter->tenants[i]->wants->bell);
+        limits_read(arbiter);
         for (int i = 0; i < arbiter->high; i++) {
                 struct tenant *tenant = arbiter->tenants[i];
 
                 if (!tenant)
                         continue;
-                tenant->bell_seen = atomic_load(&tenant->wants->bell);
-                tenant_limits_refresh(tenant);
                 for (unsigned j = 0; j < tenant->device_count; j++) {
                         if (tenant->devices[j].gpu < 0)
                                 continue;
                         struct timeslices *timeslices =
                                 &arbiter->gpus[tenant->devices[j].gpu]->timeslices;
-                        timeslices_limit(timeslices, tenant->devices[j].id,
-                                         &tenant->devices[j].limits);
+                        limits = tenant_limits(tenant, j);
+                        timeslices_limit(timeslices, tenant->devices[j].id, &limits);
                         tenant_report(tenant, j, &report);
                         timeslices_report(timeslices, tenant->devices[j].id, &report);
                 }

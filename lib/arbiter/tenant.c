@@ -7,13 +7,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "futex.h"
 #include "futex_set.h"
 #include "guard.h"
 
-enum { WEIGHT_MOST = 10000 };
+enum { WEIGHT_MOST = 100 }; /* of a share, and of all that a user runs */
 
 static uint64_t inode_of(const char *path)
 {
@@ -116,6 +117,20 @@ static void devices_take(struct tenant *tenant, const struct share_copy *content
         limits_take(tenant, content);
 }
 
+/* A share's folder is not renamed or replaced under it: it is root's, or named by a descriptor. */
+static void owner_read(struct tenant *tenant)
+{
+        char folder[SHARE_TEXT];
+        struct stat st;
+
+        snprintf(folder, sizeof folder, "%s", tenant->path);
+        char *slash = strrchr(folder, '/');
+        if (slash)
+                *slash = '\0';
+        tenant->owner = stat(slash ? folder : ".", &st) < 0 ? (uid_t)-1 : st.st_uid;
+        tenant->is_foreign = tenant->owner != 0 && tenant->owner != geteuid();
+}
+
 int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e)
 {
         struct tenant tenant = { 0 };
@@ -129,6 +144,7 @@ int tenant_open(const char *share_path, struct tenant *ret_tenant, struct err *e
                 tenant_close(&tenant);
                 return r;
         }
+        owner_read(&tenant);
         devices_take(&tenant, &content);
         *ret_tenant = tenant;
         return 0;
@@ -164,13 +180,28 @@ void tenant_trim(struct tenant *tenant)
         madvise(tenant->wants, sizeof *tenant->wants, MADV_DONTNEED);
 }
 
-void tenant_limits_refresh(struct tenant *tenant)
+bool tenant_limits_refresh(struct tenant *tenant)
 {
         struct share_copy content;
 
-        if (share_generation(&tenant->share) != tenant->generation &&
-            share_read(&tenant->share, &content, NULL) == 0)
-                limits_take(tenant, &content);
+        if (share_generation(&tenant->share) == tenant->generation ||
+            share_read(&tenant->share, &content, NULL) < 0)
+                return false;
+        limits_take(tenant, &content);
+        return true;
+}
+
+struct timeslices_limits tenant_limits(const struct tenant *tenant, unsigned device)
+{
+        struct timeslices_limits limits = tenant->devices[device].limits;
+        const uint32_t sum = tenant->devices[device].weight_sum;
+
+        if (tenant->is_foreign && sum > WEIGHT_MOST) {
+                const uint32_t part = limits.weight * WEIGHT_MOST / sum;
+
+                limits.weight = limits.weight && !part ? 1 : part;
+        }
+        return limits;
 }
 
 static uint64_t resident_bytes(const struct tenant *tenant, unsigned device)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "gpu_page.h"
 #include "share.h"
@@ -17,6 +18,9 @@ struct tenant {
         uint64_t inode;        /* of the want file: another file is another tenant */
         uint32_t bell_seen;    /* when its process slots were last read */
         unsigned device_count; /* pages that both files have */
+        /* Whose folder its files are in. Other users' are bounded together, and not believed in what concerns all. */
+        uid_t owner;
+        bool is_foreign; /* of a user, and not of ours */
         uint64_t generation;   /* of the share's content that the limits below are from */
         char machine[GPU_PAGE_MACHINE];
         struct {
@@ -25,6 +29,7 @@ struct tenant {
                 uint64_t limit_bytes;
                 int gpu, id; /* its index among the arbiter's GPUs, and among that GPU's tenants */
                 uint32_t number_base; /* time slices are numbered on from an earlier arbiter's */
+                uint32_t weight_sum; /* of all its owner's tenants on that GPU */
                 uint32_t granted;     /* the grant's atomic word, as last written */
                 uint64_t
                         unreported_ns; /* GPU time that the driver saw and the tenant did not report */
@@ -39,8 +44,10 @@ bool tenant_is_stale(const struct tenant *tenant);
 /* Gives the pages of its files back to the kernel, until they are read again. */
 void tenant_trim(struct tenant *tenant);
 
-/* Reads its limits again if the share was changed. What cannot be right changes nothing. */
-void tenant_limits_refresh(struct tenant *tenant);
+/* Reads its limits again if the share was changed; true: it was. What cannot be right changes nothing. */
+bool tenant_limits_refresh(struct tenant *tenant);
+/* Its limits beside the other tenants of its owner: users who are not ours have one weight for all they run. */
+struct timeslices_limits tenant_limits(const struct tenant *tenant, unsigned device);
 /* Reads the process slots. The tenant may write anything there: every value is bounded. */
 void tenant_report(const struct tenant *tenant, unsigned device,
                    struct timeslices_report *ret_report);

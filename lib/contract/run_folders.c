@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,15 +49,24 @@ static void user_name_of(uid_t user, char ret_name[RUN_FOLDERS_USER])
                 fclose(file);
 }
 
-/* "1000/vgpu" in /run/user, "vgpu-1000" elsewhere: the user is in the name, and owns it. */
+/* "1000/vgpu" in /run/user, "vgpu-1000" elsewhere: the user is in the name, in one way alone, and owns it. */
 static int entry_open(int above, const char *name, uid_t *ret_user)
 {
         const bool is_prefixed = str_starts_with(name, "vgpu-");
+        char only[32];
+        struct stat status;
         uint64_t user;
 
         if (str_parse_u64(name + (is_prefixed ? strlen("vgpu-") : 0), &user) < 0 ||
             user >= (uid_t)-1)
                 return -ENOENT;
+        snprintf(only, sizeof only, "%s%" PRIu64, is_prefixed ? "vgpu-" : "", user);
+        if (strcmp(only, name) != 0)
+                return -ENOENT;
+        /* First without opening it: a user can make thousands in others' names. */
+        if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            status.st_uid != (uid_t)user)
+                return -EPERM;
         *ret_user = (uid_t)user;
         if (is_prefixed)
                 return run_folder_open_of(above, name, (uid_t)user);

@@ -229,6 +229,28 @@ TEST(odd_names_are_passed_over)
         fixture_remove(&fixture);
 }
 
+/* Otherwise a user would have as many folders as there are ways to write a number. */
+TEST(a_user_has_one_folder_in_each_place)
+{
+        struct fixture fixture;
+        char other[384];
+
+        fixture_make(&fixture);
+        CHECK_EQ(count(), 1);
+        static const char *const ways[] = { "vgpu-0%u", "vgpu-000%u", "vgpu-+%u", "0%u" };
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+                char name[256];
+
+                snprintf(name, sizeof name, ways[i], geteuid());
+                snprintf(other, sizeof other, "%s/%s", fixture.path, name);
+                text_run("mkdir -p '%s/vgpu'", other);
+                snprintf(name, sizeof name, "cp -r '%s' '%%s/'", fixture.share);
+                text_run(name, other);
+                CHECK_EQ(count(), 1);
+        }
+        fixture_remove(&fixture);
+}
+
 TEST(no_more_shares_of_a_user_are_read_than_allowed)
 {
         struct fixture fixture;
@@ -335,6 +357,7 @@ int main(void)
                    CASE(a_pipe_instead_of_the_file_does_not_block),
                    CASE(what_others_can_write_to_is_passed_over),
                    CASE(a_folder_in_anothers_name_is_passed_over), CASE(odd_names_are_passed_over),
+                   CASE(a_user_has_one_folder_in_each_place),
                    CASE(no_more_shares_of_a_user_are_read_than_allowed),
                    CASE(a_share_written_by_hand_is_refused_or_made_harmless),
                    CASE(a_change_reaches_the_user),

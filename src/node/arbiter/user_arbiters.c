@@ -24,6 +24,8 @@ enum {
         FIND_MS = 2000, /* from one search for users to the next */
         CHECK_MS = 100, /* while there are some */
         USER_ARBITERS_MOST = 64,
+        USER_SHARES_MOST = 32,   /* of one folder: each takes a descriptor, three mappings and the arbiter's time */
+        USERS_SHARES_MOST = 256, /* of all: containers find their place besides */
 };
 
 struct user_arbiter_share {
@@ -47,7 +49,7 @@ struct user_arbiters {
         struct node_arbiter *arbiter;
         struct timer check;
         struct list list;
-        unsigned count;
+        unsigned count, share_count;
         uint64_t found_ns; /* when users were last searched for */
 };
 
@@ -71,6 +73,7 @@ static void share_drop(struct user_arbiters *users, struct user_arbiter *user, s
         node_arbiter_remove(users->arbiter, share->path);
         close(share->folder);
         vec_remove(&user->shares, index);
+        users->share_count--;
 }
 
 static bool share_is_known(const struct user_arbiter *user, const char *name)
@@ -87,7 +90,9 @@ static void on_share(void *owner, const struct user_share *found)
         const struct search *search = owner;
         struct user_arbiter_share share = { 0 };
 
-        if (share_is_known(search->user, found->name) ||
+        if (search->user->shares.count == USER_SHARES_MOST ||
+            search->users->share_count == USERS_SHARES_MOST ||
+            share_is_known(search->user, found->name) ||
             faccessat(found->folder, "want", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
                 return;
         share.folder = fcntl(found->folder, F_DUPFD_CLOEXEC, 0);
@@ -97,6 +102,7 @@ static void on_share(void *owner, const struct user_share *found)
                 close(share.folder);
                 return;
         }
+        search->users->share_count++;
         node_arbiter_add(search->users->arbiter, share.path);
 }
 

@@ -157,14 +157,20 @@ static uint32_t limits_of(const struct share *share)
         return atomic_load(&share->file->limits_compute);
 }
 
-static void cores_set(struct share *share, unsigned percent)
+static void limits_set(struct share *share, unsigned percent, uint32_t weight)
 {
         struct share_copy copy;
         struct err e = { 0 };
 
         memcpy(&copy, share_current(share), sizeof copy);
         copy.devices[0].cores_percent = percent;
+        copy.devices[0].weight = weight;
         assert_int_equal(share_update(share, &copy, &e), 0);
+}
+
+static void cores_set(struct share *share, unsigned percent)
+{
+        limits_set(share, percent, 0);
 }
 
 TEST(a_tenant_without_a_limit_gets_time_slices_beside_a_limited_one)
@@ -347,6 +353,54 @@ TEST(a_copy_that_was_never_checked_changes_no_limit)
         bench_remove(&bench);
 }
 
+static void folder_give(struct bench *bench, int tenant, uid_t user)
+{
+        char share[128];
+        struct err e = { 0 };
+
+        path_in(bench, tenant, "share", share);
+        arbiter_remove(bench->arbiter, share);
+        CHECK_EQ(chown(bench->folders[tenant], user, user), 0);
+        CHECK_EQ(arbiter_add(bench->arbiter, share, &e), 0);
+}
+
+static uint32_t weight_of(const struct bench *bench, int tenant)
+{
+        return atomic_load(&bench->timeslices[tenant].grant->weight);
+}
+
+/* However many there are, and whatever is written in them. */
+TEST(the_shares_of_a_user_weigh_no_more_than_one_gpu)
+{
+        enum { SHARES = 5 };
+        struct bench bench = { 0 };
+        struct share share;
+        char path[128];
+
+        if (getuid() != 0)
+                skip();
+        bench.arbiter = arbiter_new(&bench.members);
+        for (int i = 0; i < SHARES; i++) {
+                tenant_make(&bench, i);
+                path_in(&bench, i, "share", path);
+                CHECK_EQ(share_open(path, true, &share, NULL), 0);
+                limits_set(&share, i ? 100 : 60, i ? 10000 : 0);
+                share_close(&share);
+                if (i)
+                        folder_give(&bench, i, i < SHARES - 1 ? 1000 : 1001);
+        }
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(weight_of(&bench, 0), 60);
+        for (int i = 1; i < SHARES - 1; i++)
+                CHECK_EQ(weight_of(&bench, i), 33);
+        CHECK_EQ(weight_of(&bench, SHARES - 1), 100);
+        path_in(&bench, 1, "share", path);
+        arbiter_remove(bench.arbiter, path);
+        arbiter_step(bench.arbiter);
+        CHECK_EQ(weight_of(&bench, 2), 50);
+        bench_remove(&bench);
+}
+
 int main(void)
 {
         return RUN(CASE(tenants_get_time_slices_on_request),
@@ -356,5 +410,6 @@ int main(void)
                    CASE(a_tenant_that_truncates_its_file_loses_only_its_own_time_slices),
                    CASE(nor_does_it_hold_up_an_arbiter_that_waits_by_threads),
                    CASE(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody),
-                   CASE(a_copy_that_was_never_checked_changes_no_limit));
+                   CASE(a_copy_that_was_never_checked_changes_no_limit),
+                   CASE(the_shares_of_a_user_weigh_no_more_than_one_gpu));
 }
