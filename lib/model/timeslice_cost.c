@@ -149,7 +149,8 @@ void timeslice_cost_begin(struct timeslices_tenant *tenant)
 }
 
 /* The time that the tenant reports, but at most the time that passed. While it has the token no other
- * tenant runs, so its virtual time grows by at least half of the elapsed time, whatever it reports. */
+ * tenant runs, so its virtual time grows by at least half of the elapsed time, whatever it reports; by all of it
+ * where it did not take the time slice up. */
 void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
         const uint64_t span_ns = timeslices->clock_ns > tenant->settled_ns
@@ -168,7 +169,7 @@ void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tena
         balance_cap(timeslices, tenant, true);
         const bool is_overtime = tenant->state != TIMESLICES_HOLDER &&
                                  timeslices->clock_ns - tenant->state_since_ns > OVERTIME_NS;
-        const uint64_t least_ns = is_overtime ? span_ns : span_ns / 2;
+        const uint64_t least_ns = is_overtime || !tenant->has_begun ? span_ns : span_ns / 2;
         if (tenant_has_token(tenant) && used_ns < least_ns)
                 used_ns = least_ns;
         tenant->charged_ns += used_ns;

@@ -19,6 +19,9 @@
 enum { DRAIN_SWAPS = 16 };
 /* A time slice that nobody takes up: stopped, or gone. */
 #define TAKE_UP_NS (8 * NS_PER_MS)
+/* One may be late; whoever does so again and again is passed over for twice as long each time. */
+enum { BACK_OFF_DOUBLINGS = 7 };
+#define BACK_OFF_NS (8 * NS_PER_MS)
 /* The token is passed on so long before the last work should be done: time to wake up. */
 #define EARLY_NS (4 * NS_PER_MS)
 /* Whose work took this much longer than it said is not believed for a while. */
@@ -123,7 +126,8 @@ void timeslices_report(struct timeslices *timeslices, int tenant,
 {
         struct timeslices_tenant *t = &timeslices->tenants[tenant];
 
-        if (t->is_deaf && report->signs != t->signs_when_deaf)
+        if (t->is_deaf && report->signs != t->signs_when_deaf &&
+            timeslices->clock_ns >= t->deaf_until_ns)
                 t->is_deaf = false;
         if (report->is_active || report->has_begun)
                 t->has_begun = true;
@@ -188,6 +192,8 @@ static void token_release(struct timeslices *timeslices, struct timeslices_tenan
             tenant->said_done_ns < timeslices->clock_ns)
                 timeslices->ended_ns = tenant->said_done_ns;
         timeslice_cost_settle(timeslices, tenant);
+        if (tenant->has_begun)
+                tenant->untaken = 0;
         tenant->held_ns += passed_ns(timeslices, tenant->timeslice_since_ns);
         if (tenant->state == TIMESLICES_CLOSING) {
                 timeslices->holder = TIMESLICES_NOBODY;
@@ -221,8 +227,19 @@ static void closing_step(struct timeslices *timeslices, struct timeslices_tenant
         tenant_enter(timeslices, tenant, TIMESLICES_FREE);
 }
 
+static void back_off(const struct timeslices *timeslices, struct timeslices_tenant *holder)
+{
+        const uint32_t doublings =
+                holder->untaken < BACK_OFF_DOUBLINGS ? holder->untaken : BACK_OFF_DOUBLINGS;
+
+        holder->deaf_until_ns =
+                timeslices->clock_ns + (doublings ? BACK_OFF_NS << doublings >> 1 : 0);
+        holder->untaken++;
+}
+
 static void holder_lapse(struct timeslices *timeslices, struct timeslices_tenant *holder)
 {
+        back_off(timeslices, holder);
         holder->is_deaf = true;
         holder->signs_when_deaf = holder->report.signs;
         holder->lapses++;

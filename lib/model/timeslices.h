@@ -61,7 +61,9 @@ struct timeslices_tenant {
         uint64_t deadline_ns; /* HOLDER */
         bool has_begun;       /* took the time slice up */
         bool is_awaited;      /* no time slice for anybody before it has drained */
-        bool is_deaf;         /* did not; until it gives a sign */
+        bool is_deaf;         /* did not; until it gives a sign, and deaf_until_ns has passed */
+        uint32_t untaken;     /* time slices in a row that it did not take up */
+        uint64_t deaf_until_ns;
         uint64_t signs_when_deaf, signs_seen;
         uint64_t sign_ns;     /* when the last sign of life was seen */
         uint64_t return_ns;   /* FREE: asked to come back after so long */

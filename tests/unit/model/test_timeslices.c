@@ -123,6 +123,55 @@ TEST(an_unused_time_slice_passes_on)
         assert_true(is_open(a));
 }
 
+/* It rings, gives signs of life, and never begins. */
+TEST(whoever_wants_and_never_begins_costs_others_nothing)
+{
+        uint64_t open_ns = 0, busy_ns = 0;
+        int liar, other;
+
+        two_tenants(&liar, &other);
+        for (uint64_t now_ns = 0; now_ns < 4 * NS_PER_S; now_ns += MS) {
+                struct timeslices_report report = active;
+
+                say(liar, (struct timeslices_report){ .wants = true, .signs = now_ns });
+                report.signs = now_ns;
+                if (is_open(other))
+                        report.busy_ns = busy_ns += MS;
+                say(other, is_open(other) ? report : waiting);
+                settle(now_ns);
+                open_ns += is_open(other) ? MS : 0;
+        }
+        assert_true(open_ns > 38 * NS_PER_S / 10);
+}
+
+/* Once it takes one up again, it is as it was. */
+TEST(a_tenant_that_comes_back_after_lapses_has_its_time_slices)
+{
+        int a, b;
+
+        two_tenants(&a, &b);
+        for (uint64_t now_ns = 0; now_ns < NS_PER_S; now_ns += MS) {
+                say(a, (struct timeslices_report){ .wants = true, .signs = now_ns });
+                say(b, is_open(b) ? active : waiting);
+                settle(now_ns);
+        }
+        assert_true(timeslices.tenants[a].untaken > 3);
+        uint64_t now_ns = NS_PER_S;
+        for (; !is_open(a) && now_ns < 3 * NS_PER_S; now_ns += MS) {
+                say(a, (struct timeslices_report){ .wants = true, .signs = now_ns });
+                say(b, idle);
+                settle(now_ns);
+        }
+        assert_true(is_open(a));
+        say(a, active);
+        settle(now_ns);
+        say(a, idle);
+        say(b, waiting);
+        settle(now_ns + MS);
+        assert_true(is_open(b));
+        CHECK_EQ(timeslices.tenants[a].untaken, 0);
+}
+
 TEST(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse)
 {
         int a, b;
@@ -315,6 +364,8 @@ int main(void)
                    CASE(a_holder_that_does_not_drain_is_left_to_the_driver),
                    CASE(a_holder_without_a_heartbeat_is_given_up_before_its_deadline),
                    CASE(an_unused_time_slice_passes_on),
+                   CASE(whoever_wants_and_never_begins_costs_others_nothing),
+                   CASE(a_tenant_that_comes_back_after_lapses_has_its_time_slices),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
                    CASE(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant),
                    CASE(an_idle_tenant_saves_at_most_two_quanta),
