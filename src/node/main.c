@@ -54,7 +54,7 @@ struct node {
         struct pod_watch *pods;       /* NULL until the GPUs are known */
         struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
-        struct timer trim;
+        struct timer trim, retry;
         uint64_t started_ns;
         bool is_troubled; /* said so already */
         int result;
@@ -208,6 +208,17 @@ static void on_evict(void *owner, const struct held_share *held, const char *sen
         pod_notes_evict(node->client, held);
 }
 
+enum { RETRY_MS = 250 };
+
+static void on_retry(struct timer *timer)
+{
+        struct node *node = container_of(timer, struct node, retry);
+
+        timer->on_due = on_retry;
+        if (share_book_retry(node->shares))
+                loop_timer_set(node->loop, timer, RETRY_MS * NS_PER_MS);
+}
+
 static int open_shares(struct node *node, struct err *e)
 {
         const struct node_services_options options = {
@@ -229,6 +240,8 @@ static int open_shares(struct node *node, struct err *e)
         if (r < 0)
                 return err_set(e, r, "cannot read the boot id: %s", strerror(-r));
         r = share_book_open(node->options.state_folder, boot, &node->shares, e);
+        if (r == 0)
+                on_retry(&node->retry);
         if (r == 0)
                 r = node_services_new(node->loop, node->shares, &options, &node->services, e);
         if (r < 0 || !node->options.is_standalone)
@@ -394,6 +407,7 @@ static void node_end(struct node *node)
         pod_watch_free(node->pods);
         node->allocations.pods = NULL; /* whoever asks now, asks again */
         own_containers_close(&node->own);
+        loop_timer_clear(node->loop, &node->retry);
         node_services_free(node->services);
         pre_start_free(node->pre_start);
         pod_resources_free(node->pod_resources);

@@ -17,6 +17,8 @@
 #include "vec.h"
 
 enum { STACK_BYTES = 256 << 10 };
+/* A container can keep its files from being opened for a while (a lease, fcntl(2)): it is asked again. */
+#define AGAIN_NS (100 * NS_PER_MS)
 #define TRIM_NS (100 * NS_PER_MS) /* a sleep longer than this is worth letting pages go */
 
 enum wish_kind { WISH_ADD, WISH_REMOVE, WISH_OBSERVE };
@@ -37,6 +39,7 @@ struct node_arbiter {
         pthread_mutex_t lock; /* of wishes */
         struct vec wishes;    /* of struct wish, in order */
         struct arbiter *arbiter;
+        struct vec again; /* of struct wish: the thread's own, to be tried again */
 };
 
 static void wish(struct node_arbiter *arbiter, const struct wish *wish)
@@ -78,20 +81,46 @@ void node_arbiter_observe(struct node_arbiter *arbiter, const char *share_path, 
         wish(arbiter, &new);
 }
 
-static void wish_grant(struct arbiter *arbiter, const struct wish *wish)
+/* -EAGAIN: not yet. */
+static int share_add(struct node_arbiter *arbiter, const char *path)
 {
         struct err e = { 0 };
+        const int r = arbiter_add(arbiter->arbiter, path, &e);
 
+        if (r < 0 && r != -EAGAIN)
+                log_warn("a container gets no time slices: %s", e.text);
+        return r;
+}
+
+static void again_forget(struct node_arbiter *arbiter, const char *path)
+{
+        for (size_t i = arbiter->again.count; i-- > 0;)
+                if (strcmp(((struct wish *)vec_at(&arbiter->again, i))->path, path) == 0)
+                        vec_remove(&arbiter->again, i);
+}
+
+static void again_try(struct node_arbiter *arbiter)
+{
+        for (size_t i = arbiter->again.count; i-- > 0;)
+                if (share_add(arbiter, ((struct wish *)vec_at(&arbiter->again, i))->path) !=
+                    -EAGAIN)
+                        vec_remove(&arbiter->again, i);
+}
+
+static void wish_grant(struct node_arbiter *arbiter, const struct wish *wish)
+{
         switch (wish->kind) {
         case WISH_ADD:
-                if (arbiter_add(arbiter, wish->path, &e) < 0)
-                        log_warn("a container gets no time slices: %s", e.text);
+                if (share_add(arbiter, wish->path) == -EAGAIN)
+                        vec_push(&arbiter->again, wish);
                 break;
         case WISH_REMOVE:
-                arbiter_remove(arbiter, wish->path);
+                again_forget(arbiter, wish->path);
+                arbiter_remove(arbiter->arbiter, wish->path);
                 break;
         case WISH_OBSERVE:
-                arbiter_observe(arbiter, wish->path, wish->device, wish->unreported_ns);
+                arbiter_observe(arbiter->arbiter, wish->path, wish->device,
+                                wish->unreported_ns);
                 break;
         }
 }
@@ -108,7 +137,7 @@ static void wishes_grant(struct node_arbiter *arbiter)
         wishes = taken;
         arbiter_set_off(arbiter->arbiter, arbiter_finds_mps());
         for (size_t i = 0; i < wishes.count; i++)
-                wish_grant(arbiter->arbiter, vec_at(&wishes, i));
+                wish_grant(arbiter, vec_at(&wishes, i));
         vec_done(&wishes);
 }
 
@@ -128,7 +157,11 @@ static void *arbiter_main(void *argument)
                 if (now != members)
                         wishes_grant(arbiter);
                 members = now;
-                const uint64_t until_ns = arbiter_step(arbiter->arbiter);
+                again_try(arbiter);
+                const uint64_t again_ns = arbiter->again.count ? clock_now_ns() + AGAIN_NS
+                                                               : UINT64_MAX;
+                const uint64_t step_ns = arbiter_step(arbiter->arbiter);
+                const uint64_t until_ns = step_ns < again_ns ? step_ns : again_ns;
 
                 if (until_ns > clock_now_ns() + TRIM_NS)
                         arbiter_trim(arbiter->arbiter);
@@ -180,6 +213,7 @@ int node_arbiter_new(struct share_book *book, struct node_arbiter **ret_arbiter)
         if (!arbiter)
                 return -ENOMEM;
         arbiter->wishes = (struct vec)VEC_OF(struct wish);
+        arbiter->again = (struct vec)VEC_OF(struct wish);
         arbiter->arbiter = arbiter_new(&arbiter->members);
         pthread_mutex_init(&arbiter->lock, NULL);
         const int r = arbiter->arbiter ? thread_start(arbiter) : -ENOMEM;
@@ -206,6 +240,7 @@ void node_arbiter_free(struct node_arbiter *arbiter)
         futex_ring(&arbiter->members);
         pthread_join(arbiter->thread, NULL);
         vec_done(&arbiter->wishes);
+        vec_done(&arbiter->again);
         pthread_mutex_destroy(&arbiter->lock);
         free(arbiter);
 }

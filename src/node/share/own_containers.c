@@ -50,7 +50,10 @@ static bool container_check(struct own_containers *containers, const char *name)
                 return false;
         if (access(path, F_OK) < 0 || access(want, F_OK) < 0)
                 return true;
-        if (share_book_adopt(containers->book, path, &held, &e) < 0) {
+        const int r = share_book_adopt(containers->book, path, &held, &e);
+        if (r == -EAGAIN) /* its container keeps it from us for a while */
+                return true;
+        if (r < 0) {
                 log_warn("cannot adopt a container's share: %s", e.text);
                 return false;
         }

@@ -13,6 +13,7 @@
 #include "scope.h"
 #include "share_folder.h"
 #include "str.h"
+#include "vec.h"
 
 struct share_book {
         char folder[SHARE_FOLDER_ROOT];
@@ -20,6 +21,7 @@ struct share_book {
         struct list shares; /* oldest first */
         struct hash containers, names;
         struct list listeners;
+        struct vec leased; /* of char[SHARE_TEXT]: paths of shares that could not be opened yet */
 };
 
 static void notify(struct share_book *book, enum share_change change, struct held_share *held)
@@ -133,6 +135,14 @@ static int held_add(struct share_book *book, const struct share *share, const ch
         return 0;
 }
 
+static bool is_leased(const struct share_book *book, const char *path)
+{
+        for (size_t i = 0; i < book->leased.count; i++)
+                if (strcmp(vec_at(&book->leased, i), path) == 0)
+                        return true;
+        return false;
+}
+
 int share_book_make(struct share_book *book, const struct share_copy *content,
                     const struct gpu_device *gpu_devices, struct held_share **ret_held,
                     struct err *e)
@@ -147,6 +157,8 @@ int share_book_make(struct share_book *book, const struct share_copy *content,
         memcpy(&copy, content, sizeof copy);
         name_make(book, content, copy.name);
         int r = share_folder_path(book->folder, copy.pod_uid, copy.container, path, e);
+        if (r == 0 && is_leased(book, path))
+                r = err_set(e, -EAGAIN, "'%.150s' is there, and its container keeps it from us", path);
         if (r == 0)
                 r = share_folder_make(path, &copy, book->boot, gpu_devices, e);
         if (r == 0)
@@ -296,25 +308,58 @@ void share_book_unlisten(struct share_listener *listener)
 }
 
 /* What cannot be taken in is left to be made anew: no container starts with it. */
+static int folder_adopt(struct share_book *book, const char *path, struct held_share **ret_held,
+                        struct err *e)
+{
+        struct share share;
+        int r = share_folder_open(path, book->boot, &share, e);
+
+        if (r < 0)
+                return r;
+        r = held_add(book, &share, path, ret_held);
+        if (r < 0) {
+                share_close(&share);
+                return err_set(e, r, "cannot store share '%s': %s", path, strerror(-r));
+        }
+        id_read(*ret_held);
+        return 0;
+}
+
 static void on_folder(void *owner, const char *path)
 {
         struct share_book *book = owner;
         struct held_share *held;
-        struct share share;
+        char kept[SHARE_TEXT];
         struct err e = { 0 };
-        int r = share_folder_open(path, book->boot, &share, &e);
+        int r = folder_adopt(book, path, &held, &e);
 
-        if (r < 0) {
+        if (r < 0)
                 log_warn("%s", e.text);
-                return;
+        str_copy(kept, sizeof kept, path);
+        if (r == -EAGAIN && vec_push(&book->leased, kept) < 0)
+                log_warn("out of memory: '%s' is made anew", path);
+}
+
+bool share_book_retry(struct share_book *book)
+{
+        for (size_t i = book->leased.count; i-- > 0;) {
+                struct held_share *held;
+                char path[SHARE_TEXT];
+                struct err e = { 0 };
+
+                memcpy(path, vec_at(&book->leased, i), sizeof path);
+                const int r = folder_adopt(book, path, &held, &e);
+                if (r == -EAGAIN)
+                        continue;
+                vec_remove(&book->leased, i);
+                if (r < 0) {
+                        log_warn("%s", e.text);
+                        continue;
+                }
+                log_info("share '%s' could be opened at last", held->name);
+                notify(book, SHARE_MADE, held);
         }
-        r = held_add(book, &share, path, &held);
-        if (r == 0) {
-                id_read(held);
-        } else {
-                log_warn("cannot store share '%s': %s", path, strerror(-r));
-                share_close(&share);
-        }
+        return book->leased.count > 0;
 }
 
 int share_book_open(const char *state_folder, const char *boot, struct share_book **ret_book,
@@ -326,6 +371,7 @@ int share_book_open(const char *state_folder, const char *boot, struct share_boo
                 return err_set(e, -ENOMEM, "out of memory");
         list_init(&book->shares);
         list_init(&book->listeners);
+        book->leased = (struct vec)VEC_OF(char[SHARE_TEXT]);
         str_copy(book->boot, sizeof book->boot, boot);
         int r = share_folder_root(state_folder, book->folder, e);
         if (r == 0)
@@ -345,5 +391,6 @@ void share_book_close(struct share_book *book)
                 held_free(book, container_of(item, struct held_share, link));
         hash_done(&book->containers);
         hash_done(&book->names);
+        vec_done(&book->leased);
         free(book);
 }

@@ -49,6 +49,9 @@ struct held_share {
 int share_book_open(const char *state_folder, const char *boot, struct share_book **ret_book,
                     struct err *e);
 void share_book_close(struct share_book *book); /* the files stay; NULL is fine */
+/* A container can keep its files from being opened for a while (by a lease, fcntl(2)). Nobody waits for it: such
+ * shares are taken in by one of these later; true: some are left. Until then share_book_make() says -EAGAIN. */
+bool share_book_retry(struct share_book *book);
 
 struct held_share *share_book_find(const struct share_book *book, const char *pod_uid,
                                    const char *container);
@@ -60,7 +63,7 @@ size_t share_book_count(const struct share_book *book);
 
 /* Makes the share of a container that has none: pages and region, then the share that names them.
  * content has the container's identity and its devices, GPUs a row per device; name, paths and the
- * region are filled in. -EEXIST. */
+ * region are filled in. -EEXIST; -EAGAIN: its files are there, and cannot be opened yet. */
 int share_book_make(struct share_book *book, const struct share_copy *content,
                     const struct gpu_device *gpu_devices, struct held_share **ret_held,
                     struct err *e);

@@ -32,6 +32,7 @@ static uint64_t excess_of(const struct stat *status, uint64_t bytes)
         return blocks > bytes + slack ? blocks - bytes : 0;
 }
 
+/* A container that holds its file back by a lease (fcntl(2)) is reported at once, and cut when that is broken. */
 static uint64_t file_cut(const char *path, uint64_t bytes)
 {
         struct stat status;
@@ -39,8 +40,8 @@ static uint64_t file_cut(const char *path, uint64_t bytes)
         if (lstat(path, &status) < 0 || !S_ISREG(status.st_mode) || !excess_of(&status, bytes))
                 return 0;
         autoclose int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (fd < 0 || fstat(fd, &status) < 0 || ftruncate(fd, (off_t)bytes) < 0)
-                return 0;
+        if (fd >= 0)
+                (void)!ftruncate(fd, (off_t)bytes);
         return excess_of(&status, bytes);
 }
 

@@ -9,6 +9,7 @@
 #include "book_bench.h"
 #include "clock.h"
 #include "gpu_timeslice.h"
+#include "lease.h"
 #include "share_folder.h"
 
 static void timeslice_open(const struct held_share *held, struct gpu_timeslice *ret_timeslice)
@@ -98,6 +99,31 @@ TEST(without_an_arbiter_all_go_on_and_the_next_one_counts_on)
         book_bench_close(&bench);
 }
 
+TEST(a_container_that_holds_its_files_back_gets_time_slices_when_it_lets_go)
+{
+        struct book_bench bench;
+        struct node_arbiter *arbiter = NULL;
+        struct gpu_timeslice first, second;
+        struct lease lease;
+        char want[SHARE_TEXT];
+
+        book_bench_open(&bench);
+        struct held_share *a = book_bench_put(&bench, "a", "c", 100, 50);
+        struct held_share *b = book_bench_put(&bench, "b", "c", 100, 50);
+        share_folder_beside(a->path, "want", want);
+        lease_take(want, &lease);
+        timeslice_open(b, &second);
+        CHECK_EQ(node_arbiter_new(bench.book, &arbiter), 0);
+        CHECK(becomes(&second.grant->heartbeat_ns, 1)); /* the other does not wait */
+        lease_end(&lease);
+        timeslice_open(a, &first);
+        CHECK(becomes(&first.grant->heartbeat_ns, 1));
+        gpu_timeslice_close(&first);
+        gpu_timeslice_close(&second);
+        node_arbiter_free(arbiter);
+        book_bench_close(&bench);
+}
+
 static bool limits_become(const struct held_share *held, uint32_t limits)
 {
         const _Atomic uint32_t *word = &held->share.file->limits_compute;
@@ -133,5 +159,6 @@ int main(void)
 {
         return RUN(CASE(containers_that_come_and_go_get_time_slices),
                    CASE(without_an_arbiter_all_go_on_and_the_next_one_counts_on),
-                   CASE(a_changed_share_is_read_again));
+                   CASE(a_changed_share_is_read_again),
+                   CASE(a_container_that_holds_its_files_back_gets_time_slices_when_it_lets_go));
 }

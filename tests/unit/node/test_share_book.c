@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "container_paths.h"
+#include "lease.h"
 #include "share_folder.h"
 #include "unit.h"
 
@@ -295,6 +297,36 @@ TEST(a_share_under_another_containers_name_is_not_taken_in)
         folder_remove(folder);
 }
 
+TEST(a_share_that_its_container_holds_back_is_taken_in_later_and_nobody_waits)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        const struct share_copy copy = content("ns", UID, "main");
+        struct held_share *held = put(book, "ns", UID, "main");
+        struct lease lease;
+        struct err e = { 0 };
+        char path[SHARE_TEXT];
+
+        put(book, "ns", UID, "other");
+        snprintf(path, sizeof path, "%s", held->path);
+        share_book_close(book);
+        lease_take(path, &lease);
+        const uint64_t began_ns = clock_now_ns();
+        book = book_open(folder, "boot");
+        CHECK(clock_now_ns() - began_ns < 5 * NS_PER_S);
+        CHECK(share_book_find(book, UID, "other"));
+        CHECK(!share_book_find(book, UID, "main"));
+        CHECK(share_book_retry(book));
+        CHECK_EQ(share_book_make(book, &copy, gpu_devices, &held, &e), -EAGAIN);
+        lease_end(&lease);
+        CHECK(!share_book_retry(book));
+        held = share_book_find(book, UID, "main");
+        CHECK(held);
+        CHECK_STR(held->path, path);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
 int main(void)
 {
         return RUN(CASE(a_share_is_found_by_its_container_and_by_its_name),
@@ -306,5 +338,6 @@ int main(void)
                    CASE(listeners_hear_of_every_change_while_the_files_are_there),
                    CASE(what_was_half_made_is_made_anew),
                    CASE(a_name_that_leads_elsewhere_is_refused),
-                   CASE(a_share_under_another_containers_name_is_not_taken_in));
+                   CASE(a_share_under_another_containers_name_is_not_taken_in),
+                   CASE(a_share_that_its_container_holds_back_is_taken_in_later_and_nobody_waits));
 }
