@@ -27,6 +27,8 @@ enum { BACK_OFF_DOUBLINGS = 7 };
 /* Whose work took this much longer than it said is not believed for a while. */
 #define BROKEN_NS   (2 * NS_PER_MS)
 #define DISTRUST_NS NS_PER_S
+/* Whose work did not end at all is not waited for any longer than for work of which nobody knows the end. */
+#define DISTRUST_LAPSE_NS (60 * NS_PER_S)
 /* A tenant without time slices is asked to come back after this, and each time it cannot after twice as
  * long: most have one piece of work that was too long, some have a kernel that never ends. */
 #define RETURN_LEAST_NS (50 * NS_PER_MS)
@@ -48,6 +50,8 @@ static uint64_t patience_ns(const struct timeslices *timeslices,
                                    ? tenant->report.done_ns - tenant->state_since_ns
                                    : 0;
 
+        if (tenant->state_since_ns < tenant->distrusted_ns)
+                left_ns = 0;
         if (left_ns > LEFT_MOST_NS)
                 left_ns = LEFT_MOST_NS;
         return drain_ns(timeslices) + left_ns + left_ns / 2;
@@ -223,6 +227,8 @@ static void closing_step(struct timeslices *timeslices, struct timeslices_tenant
                 return;
         }
         tenant->lapses++;
+        if (tenant->report.done_ns)
+                tenant->distrusted_ns = timeslices->clock_ns + DISTRUST_LAPSE_NS;
         tenant->return_ns = RETURN_LEAST_NS;
         tenant_enter(timeslices, tenant, TIMESLICES_FREE);
 }

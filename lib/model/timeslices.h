@@ -69,6 +69,7 @@ struct timeslices_tenant {
         uint64_t return_ns;   /* FREE: asked to come back after so long */
         uint64_t promised_ns; /* DRAINING: when it should be done, it said */
         uint64_t trusted_ns;  /* its promises are, from then on */
+        uint64_t distrusted_ns; /* until then nobody waits for when its work should be done, it says */
         uint64_t change_ns; /* the GPU idles before its time slices, lately: this host wakes late */
         uint64_t granted_ns, said_done_ns; /* its time slice; the last end of work it told */
         bool is_timed;                     /* for this time slice, that was seen */

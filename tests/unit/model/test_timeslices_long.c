@@ -52,6 +52,34 @@ TEST(work_that_is_said_to_end_and_does_not_is_left_to_the_driver)
         assert_true(timeslices_grant(&timeslices, a).is_free);
 }
 
+/* The second time it says so, nobody believes it. */
+TEST(whoever_said_falsely_when_its_work_ends_is_waited_for_no_longer_than_others)
+{
+        struct timeslices_report report = active;
+        uint64_t now_ns = 0, closed_ns = 0;
+        int a, b;
+
+        two_tenants(&a, &b);
+        for (unsigned lapses = 0; lapses < 2; lapses++) {
+                say(a, waiting);
+                say(b, idle);
+                for (; !is_open(a); now_ns += 8 * MS)
+                        settle(now_ns);
+                say(b, waiting);
+                for (closed_ns = 0; !is_open(b) && now_ns < 60 * NS_PER_S; now_ns += 8 * MS) {
+                        report.signs++;
+                        report.done_ns = now_ns + 100 * NS_PER_S;
+                        say(a, report);
+                        settle(now_ns);
+                        closed_ns += is_open(a) ? 0 : 8 * MS;
+                }
+                CHECK_EQ(timeslices.tenants[a].lapses, lapses + 1);
+                say(b, active);
+                settle(now_ns);
+        }
+        assert_in_range(closed_ns, 24 * MS, 48 * MS);
+}
+
 TEST(a_process_that_dies_in_long_work_is_not_waited_for)
 {
         struct timeslices_report report = active;
@@ -335,6 +363,7 @@ int main(void)
 {
         return RUN(CASE(work_whose_end_is_known_is_waited_for_and_paid_for),
                    CASE(work_that_is_said_to_end_and_does_not_is_left_to_the_driver),
+                   CASE(whoever_said_falsely_when_its_work_ends_is_waited_for_no_longer_than_others),
                    CASE(a_process_that_dies_in_long_work_is_not_waited_for),
                    CASE(a_late_tenant_does_not_take_a_holder_with_long_work_for_dead),
                    CASE(a_tenant_that_was_given_up_is_tried_again_ever_less_often),
