@@ -277,7 +277,7 @@ static void limits_read(struct arbiter *arbiter)
 }
 
 /* The doorbell first: a later change rings it again. */
-static void read_all(struct arbiter *arbiter)
+static void read_all(struct arbiter *arbiter, uint64_t now_ns)
 {
         struct timeslices_limits limits;
         struct timeslices_report report;
@@ -292,6 +292,7 @@ static void read_all(struct arbiter *arbiter)
 
                 if (!tenant)
                         continue;
+                tenant_charges_refresh(tenant, now_ns);
                 for (unsigned j = 0; j < tenant->device_count; j++) {
                         if (tenant->devices[j].gpu < 0)
                                 continue;
@@ -369,7 +370,7 @@ uint64_t arbiter_step(struct arbiter *arbiter)
         for (int i = 0; i < REPEATS && has_changed; i++) {
                 const uint64_t now_ns = clock_now_ns();
 
-                read_all(arbiter);
+                read_all(arbiter, now_ns);
                 timeslices_request(arbiter);
                 until_ns = step_all(arbiter, now_ns);
                 has_changed = tell_all(arbiter, now_ns, false);

@@ -3,6 +3,7 @@
 #include "tenant.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,8 @@
 #include "futex.h"
 #include "futex_set.h"
 #include "guard.h"
+#include "region_word.h"
+#include "scope.h"
 
 enum { WEIGHT_MOST = 100 }; /* of a share, and of all that a user runs */
 
@@ -21,6 +24,14 @@ static uint64_t inode_of(const char *path)
         struct stat st;
 
         return stat(path, &st) < 0 ? 0 : (uint64_t)st.st_ino;
+}
+
+static void path_beside(const char *share_path, const char *name, char ret_path[SHARE_TEXT])
+{
+        const char *slash = strrchr(share_path, '/');
+
+        snprintf(ret_path, SHARE_TEXT, "%.*s%s", slash ? (int)(slash - share_path + 1) : 0,
+                 share_path, name);
 }
 
 /* All lie in one folder, here; the region's path in the share is for those who use it. */
@@ -208,9 +219,43 @@ static uint64_t resident_bytes(const struct tenant *tenant, unsigned device)
 {
         const uint64_t said = atomic_load_explicit(&tenant->wants->devices[device].resident_bytes,
                                                    memory_order_relaxed);
-        const uint64_t most = tenant->devices[device].limit_bytes;
+        const uint64_t limit = tenant->devices[device].limit_bytes;
+        const uint64_t charged = tenant->devices[device].charged_bytes;
+        const uint64_t most = charged < limit ? charged : limit;
 
         return said < most ? said : most;
+}
+
+static bool word_read(int fd, unsigned index, uint64_t *ret_bytes)
+{
+        const size_t offset = offsetof(struct region_file, devices) +
+                              index * sizeof(struct region_device) +
+                              offsetof(struct region_device, word);
+        uint64_t word;
+
+        if (pread(fd, &word, sizeof word, (off_t)offset) != (ssize_t)sizeof word)
+                return false;
+        *ret_bytes = word_units(word) << REGION_UNIT_BITS;
+        return true;
+}
+
+/* Read, not mapped. Without a region nothing is charged, and nothing can be touched. */
+void tenant_charges_refresh(struct tenant *tenant, uint64_t now_ns)
+{
+        char path[SHARE_TEXT];
+
+        if (tenant->charged_ns && now_ns - tenant->charged_ns < NS_PER_S)
+                return;
+        tenant->charged_ns = now_ns;
+        path_beside(tenant->path, "region", path);
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        for (unsigned i = 0; i < tenant->device_count; i++) {
+                uint64_t own = 0, virtual = 0;
+
+                if (fd >= 0 && word_read(fd, i, &own))
+                        word_read(fd, i + REGION_DEVICES, &virtual);
+                tenant->devices[i].charged_bytes = own + virtual;
+        }
 }
 
 void tenant_report(const struct tenant *tenant, unsigned device,

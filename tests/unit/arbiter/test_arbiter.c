@@ -14,6 +14,7 @@
 #include "futex.h"
 #include "futex_set.h"
 #include "gpu_timeslice.h"
+#include "region.h"
 #include "share.h"
 #include "unit.h"
 
@@ -401,6 +402,80 @@ TEST(the_shares_of_a_user_weigh_no_more_than_one_gpu)
         bench_remove(&bench);
 }
 
+#define MIB (UINT64_C(1) << 20)
+
+/* It wants, and says what its work touches. */
+static void resident_say(struct bench *bench, int tenant, uint64_t bytes)
+{
+        struct gpu_want *want = bench->timeslices[tenant].want;
+
+        atomic_store(&want->resident_bytes, bytes);
+        atomic_store(&want->slots_high, 1);
+        atomic_store(&want->slots[0].state, GPU_WANTS);
+}
+
+/* Taken in anew by the arbiter, on a GPU of this size. */
+static void tenant_again(struct bench *bench, int tenant, uint64_t device_bytes)
+{
+        struct gpu_grant_file *grants;
+        char share[128], grant[128];
+        struct err e = { 0 };
+
+        path_in(bench, tenant, "share", share);
+        path_in(bench, tenant, "grant", grant);
+        arbiter_remove(bench->arbiter, share);
+        assert_int_equal(gpu_grant_map(grant, PROT_READ | PROT_WRITE, &grants, &e), 0);
+        grants->devices[0].device_bytes = device_bytes;
+        grants->devices[0].swap_bytes_per_s = device_bytes;
+        gpu_grant_unmap(grants);
+        assert_int_equal(arbiter_add(bench->arbiter, share, &e), 0);
+}
+
+static bool is_crowded(struct bench *bench)
+{
+        bool is = false;
+
+        for (int i = 0; i < TENANTS; i++)
+                tenant_again(bench, i, 1000 * MIB);
+        arbiter_step(bench->arbiter);
+        for (int i = 0; i < TENANTS; i++)
+                is |= atomic_load(&bench->timeslices[i].grant->flags) & GPU_GRANT_CROWDED;
+        return is;
+}
+
+/* Otherwise anybody makes the time slices of all as long as if memory were swapped. */
+TEST(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer)
+{
+        struct bench bench = { 0 };
+        static struct region regions[TENANTS];
+        char path[128];
+
+        bench.arbiter = arbiter_new(&bench.members);
+        for (int i = 0; i < TENANTS; i++) {
+                tenant_make(&bench, i);
+                resident_say(&bench, i, 750 * MIB);
+        }
+        CHECK(!is_crowded(&bench));
+        for (int i = 0; i < TENANTS; i++) {
+                path_in(&bench, i, "region", path);
+                CHECK_EQ(region_open(path, 1, &regions[i], NULL), 0);
+                CHECK_EQ(region_join(&regions[i]), 0);
+                CHECK_EQ(region_charge(&regions[i], 0, REGION_DEVICE, 500 * MIB, UINT64_MAX), 0);
+        }
+        CHECK(!is_crowded(&bench));
+        for (int i = 0; i < TENANTS; i++)
+                CHECK_EQ(region_charge(&regions[i], region_virtual(0), REGION_MANAGED, 250 * MIB,
+                                       UINT64_MAX),
+                         0);
+        CHECK(is_crowded(&bench));
+        for (int i = 0; i < TENANTS; i++) {
+                path_in(&bench, i, "region", path);
+                region_close(&regions[i]);
+                unlink(path);
+        }
+        bench_remove(&bench);
+}
+
 int main(void)
 {
         return RUN(CASE(tenants_get_time_slices_on_request),
@@ -411,5 +486,6 @@ int main(void)
                    CASE(nor_does_it_hold_up_an_arbiter_that_waits_by_threads),
                    CASE(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody),
                    CASE(a_copy_that_was_never_checked_changes_no_limit),
-                   CASE(the_shares_of_a_user_weigh_no_more_than_one_gpu));
+                   CASE(the_shares_of_a_user_weigh_no_more_than_one_gpu),
+                   CASE(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer));
 }
