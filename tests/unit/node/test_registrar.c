@@ -67,7 +67,7 @@ TEST(a_process_belongs_to_the_container_whose_id_the_runtime_gave)
         struct held_share *b = book_bench_put(&desk.bench, POD, "b", 100, 0);
         share_book_note_id(a, "id-a");
         share_book_note_id(b, "id-b");
-        const struct control_group group = { POD, "id-b" };
+        const struct control_group group = { .pod_uid = POD, .container_id = "id-b" };
         CHECK(group_share_find(desk.bench.book, &group) == b);
         CHECK_EQ(ask(&desk, POD, "id-a", 0, 0, &raised), 0);
         CHECK_EQ(ask(&desk, POD, "id-c", 0, 0, &raised), -EACCES);
