@@ -15,6 +15,7 @@ PREFIX = re.compile(r"\b([a-z]\w*_)\{")  # quick_{function}
 # What tests alone call, and why it is no part of them.
 SEAMS = {
     "futex_set_use_threads": "the way of older kernels, tested on every kernel",
+    "region_close": "a test opens many regions in its life; a program keeps its own until it ends",
     "registry_server_connections": "no client sees how many the server keeps",
     "slot_detach": "a process of tests/soak has many slots in its life, one after the other",
     "timeslices_init": "each test begins anew, in storage that was used",
