@@ -100,7 +100,8 @@ const char *setting_alias(enum setting setting, unsigned number)
         return number < NAMES ? setting_names[setting][number] : NULL;
 }
 
-bool setting_is_numbered(enum setting setting)
+/* May its names have a device's number behind them? */
+static bool setting_is_numbered(enum setting setting)
 {
         return setting <= SETTING_DEVICES;
 }

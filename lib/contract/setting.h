@@ -72,8 +72,6 @@ bool setting_is_named(enum setting setting, const char *variable);
 
 /* Whose is it, and which device's number does it have (−1: none)? False: it is nobody's. */
 bool setting_find(const char *variable, enum setting *ret_setting, int *ret_device);
-/* May its names have a device's number behind them? */
-bool setting_is_numbered(enum setting setting);
 
 /* Its names, from 0 on, until NULL. The first is for documentation: a message has the name that was used. */
 const char *setting_alias(enum setting setting, unsigned number);

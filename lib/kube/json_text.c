@@ -22,7 +22,8 @@ const char *json_text_string(const char *at, const char *end)
         return at < end ? at + 1 : NULL;
 }
 
-const char *json_text_value(const char *at, const char *end)
+/* Behind the value that begins here; NULL: it does not end. */
+static const char *json_text_value(const char *at, const char *end)
 {
         unsigned depth = 0;
 

@@ -11,8 +11,6 @@
 const char *json_text_space(const char *at, const char *end); /* behind white space */
 /* Behind the string that begins here; NULL: none begins, or it does not end. */
 const char *json_text_string(const char *at, const char *end);
-/* Behind the value that begins here; NULL: it does not end. */
-const char *json_text_value(const char *at, const char *end);
 
 struct json_span {
         const char *begin, *end;

@@ -317,8 +317,8 @@ static uint32_t compute_slices_used(const struct machine_gpu_instance *instance)
         return used;
 }
 
-uint32_t mig_compute_free_starts(const struct machine_gpu_instance *instance,
-                                 const struct mig_compute_profile *profile)
+static uint32_t mig_compute_free_starts(const struct machine_gpu_instance *instance,
+                                        const struct mig_compute_profile *profile)
 {
         uint32_t used = compute_slices_used(instance), starts = 0;
 

@@ -61,8 +61,6 @@ uint64_t mig_memory_bytes(const struct machine_gpu *gpu, const struct mig_profil
 uint32_t mig_free_starts(const struct machine_gpu *gpu, const struct mig_profile *profile);
 /* How many more instances of this profile fit. */
 unsigned mig_remaining(const struct machine_gpu *gpu, const struct mig_profile *profile);
-uint32_t mig_compute_free_starts(const struct machine_gpu_instance *instance,
-                                 const struct mig_compute_profile *profile);
 unsigned mig_compute_remaining(const struct machine_gpu_instance *instance,
                                const struct mig_compute_profile *profile);
 

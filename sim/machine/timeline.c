@@ -103,13 +103,19 @@ bool timeline_has_capacity(struct machine *machine, uint32_t channel, enum machi
                MACHINE_RING;
 }
 
+/* The same reference, but meaning: it and all before it in its queue. */
+static machine_ref all_before(machine_ref ref)
+{
+        return ref ? ref | REF_ALL : 0;
+}
+
 int timeline_wait_capacity(struct machine *machine, uint32_t channel, enum machine_engine engine)
 {
         machine_ref victim = timeline_victim(machine, channel, engine);
 
         if (!victim)
                 return 0;
-        return timeline_wait(machine, timeline_all_before(victim));
+        return timeline_wait(machine, all_before(victim));
 }
 
 /* Remembers which other clocks the channel's work depends on. */
@@ -150,11 +156,6 @@ int timeline_submit(struct machine *machine, uint32_t channel, const struct time
                 atomic_fetch_or(active, bit);
         *ret_ref = ref_make(channel, op->engine, sequence);
         return 0;
-}
-
-machine_ref timeline_all_before(machine_ref ref)
-{
-        return ref ? ref | REF_ALL : 0;
 }
 
 void timeline_set_duration(struct machine *machine, machine_ref ref, uint64_t duration_ns)

@@ -31,9 +31,6 @@ int timeline_channel(struct machine *machine, struct machine_slot *slot, unsigne
 int timeline_submit(struct machine *machine, uint32_t channel, const struct timeline_op *op,
                     machine_ref *ret_ref);
 
-/* The same reference, but meaning: it and all before it in its queue. */
-machine_ref timeline_all_before(machine_ref ref);
-
 void timeline_set_duration(struct machine *machine, machine_ref ref, uint64_t duration_ns);
 /* Ends a HOST operation, now. */
 void timeline_end_host(struct machine *machine, machine_ref ref);

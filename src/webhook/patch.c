@@ -19,7 +19,8 @@ void patch_done(struct patch *patch)
         patch->operations = NULL;
 }
 
-void patch_join(const char *path, const char *key, char ret_path[static PATCH_PATH])
+/* path/key, with key escaped as RFC 6901 says. */
+static void patch_join(const char *path, const char *key, char ret_path[static PATCH_PATH])
 {
         size_t length = (size_t)snprintf(ret_path, PATCH_PATH, "%s/", path);
 

@@ -26,5 +26,3 @@ void patch_remove(struct patch *patch, json_t *object, const char *path, const c
  * else, or memory is short. */
 json_t *patch_object(struct patch *patch, json_t *parent, const char *path, const char *key,
                      char ret_path[static PATCH_PATH]);
-/* path/key, with key escaped as RFC 6901 says. */
-void patch_join(const char *path, const char *key, char ret_path[static PATCH_PATH]);

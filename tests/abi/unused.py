@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unused SOURCE: every function of a header is used outside tests, and every row of options that a switch takes."""
+"""unused SOURCE: every function of a header is used outside tests and its own file, and every row of options that a switch
+takes has a case.
+"""
 
 import pathlib
 import re
@@ -39,14 +41,17 @@ def main(source):
     source = pathlib.Path(source)
     files = [f for top in ("api", "bench", "lib", "sim", "src") for f in (source / top).rglob("*")
              if f.suffix in (".c", ".h", ".py", ".tbl") and f.relative_to(source).parts[1] != "tests"]
-    declared, used, prefixes = {}, set(), set()
+    declared, used, prefixes, users = {}, set(), set(), {}
     for file in files:
         text = file.read_text(encoding="utf-8")
         if file.suffix in (".py", ".tbl"):  # the generator prints calls
-            used.update(WORD.findall(re.sub(r"\\[nt]", " ", text)))
+            text = re.sub(r"\\[nt]", " ", text)
+            users[file] = set(WORD.findall(text))
+            used |= users[file]
             prefixes.update(PREFIX.findall(text))
             continue
         text = COMMENT.sub("", text)
+        users[file] = set(WORD.findall(text))
         if file.suffix == ".h":
             declared.update((name, file.relative_to(source)) for name in DECLARED.findall(text))
         used.update(WORD.findall(DECLARED.sub("", text)))
@@ -58,6 +63,18 @@ def main(source):
               [f"{file.relative_to(source)}: {found.group()}" for file in files
                if file.suffix in (".c", ".h") and file.name != "json_read.c"
                for found in MEMBER.finditer(file.read_text(encoding="utf-8"))])
+    for file in (f for top in ("tests", "sim/tests") for f in (source / top).rglob("*.[ch]")):
+        users[file] = set(WORD.findall(COMMENT.sub("", file.read_text(encoding="utf-8"))))
+    homes = {}
+    for file, words in users.items():
+        for name in words & declared.keys():
+            homes.setdefault(name, []).append(file)
+    inline = {name for name, header in declared.items() if re.search(
+        rf"\b{name}\([^;{{]*\)\s*\{{|\b{name}\b.*\b{name}\b", (source / header).read_text(encoding="utf-8"), re.S)}
+    tap.check("each is used by another file than its own, or it is static",
+              [f"{declared[name]}: {name}()" for name, found in sorted(homes.items())
+               if len(found) == 2 and name not in inline and not name.startswith(tuple(prefixes)) and
+               {file.suffix for file in found} == {".c", ".h"}])
     rows = "const struct cli_option o[] = {\n  [A] = {},\n  [B] = {},\n};\n"
     found = caseless(rows + "switch (option) {\ncase A:")
     tap.check("a row of options without a case is found", "" if found == ["B"] else f"{found}")

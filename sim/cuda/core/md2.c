@@ -44,7 +44,7 @@ static void block_mix(struct md2 *md2)
         }
 }
 
-void md2_init(struct md2 *md2)
+static void md2_init(struct md2 *md2)
 {
         memset(md2, 0, sizeof *md2);
 }
@@ -62,7 +62,7 @@ void md2_add(struct md2 *md2, const void *bytes, size_t count)
         }
 }
 
-void md2_done(struct md2 *md2, uint8_t ret_digest[MD2_BYTES])
+static void md2_done(struct md2 *md2, uint8_t ret_digest[MD2_BYTES])
 {
         uint8_t pad[MD2_BYTES];
         size_t missing = MD2_BYTES - md2->length;

@@ -14,9 +14,7 @@ struct md2 {
         size_t length; /* of the block so far */
 };
 
-void md2_init(struct md2 *md2);
 void md2_add(struct md2 *md2, const void *bytes, size_t count);
-void md2_done(struct md2 *md2, uint8_t ret_digest[MD2_BYTES]);
 
 /* HMAC (RFC 2104) with blocks of 16 bytes: begin, md2_add() the message, end. */
 void md2_keyed_init(struct md2 *md2, const uint8_t key[MD2_BYTES]);

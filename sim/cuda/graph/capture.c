@@ -11,7 +11,8 @@ struct capture_state capture_state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-struct session *session_find(uint64_t number)
+/* NULL: it has ended. */
+static struct session *session_find(uint64_t number)
 {
         struct session *session = capture_state.sessions;
 

@@ -45,8 +45,6 @@ CUresult capture_join(struct session *session, struct stream *stream, struct nod
 /* What the next node comes after is these, too. */
 CUresult capture_depend(struct capture *capture, struct node *const *nodes,
                         const CUgraphEdgeData *edges, size_t count);
-/* NULL: it has ended. */
-struct session *session_find(uint64_t number);
 void session_end(struct session *session); /* the graph is freed unless taken */
 
 /* Without the lock: adds a node to the stream's capture. May answer in *params. */

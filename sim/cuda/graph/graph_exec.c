@@ -120,7 +120,7 @@ static CUresult steps_submit(struct exec *exec, struct stream *stream)
         return r;
 }
 
-CUresult exec_launch(struct exec *exec, struct stream *stream)
+static CUresult exec_launch(struct exec *exec, struct stream *stream)
 {
         autounlock pthread_mutex_t *held = scope_lock(&exec->lock);
         bool is_auto_free = exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;

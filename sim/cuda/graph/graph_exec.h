@@ -53,8 +53,5 @@ struct exec {
 struct exec *exec_get(CUgraphExec handle);
 CUresult exec_new(const struct graph *graph, uint64_t flags, struct exec **ret_exec);
 void exec_free(struct exec *exec);
-/* Lays out the steps again: needed when conditional values or children changed. */
-CUresult exec_plan(struct exec *exec);
-CUresult exec_launch(struct exec *exec, struct stream *stream);
 /* The instance's own node for a node of the graph it was made from; NULL: none. */
 struct node *exec_find(const struct exec *exec, CUgraphNode handle);

@@ -220,7 +220,8 @@ static CUresult index_graph(struct exec *exec, const struct graph *graph)
         return CUDA_SUCCESS;
 }
 
-CUresult exec_plan(struct exec *exec)
+/* Lays out the steps again: needed when conditional values or children changed. */
+static CUresult exec_plan(struct exec *exec)
 {
         struct steps ends = { NULL, 0 };
         CUresult r;

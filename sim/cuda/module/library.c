@@ -17,7 +17,8 @@ static struct {
         struct library *pool;
 } libraries = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct library *library_get(CUlibrary handle)
+/* NULL: `handle` is no living library. */
+static struct library *library_get(CUlibrary handle)
 {
         struct library *library = (struct library *)handle;
 
@@ -112,8 +113,9 @@ static CUresult module_make(struct library *library, struct context *context,
         return CUDA_SUCCESS;
 }
 
-CUresult library_module(struct library *library, struct context *context,
-                        struct module **ret_module)
+/* The module on the context, made on first use. */
+static CUresult library_module(struct library *library, struct context *context,
+                               struct module **ret_module)
 {
         autounlock pthread_mutex_t *held = scope_lock(&library->lock);
 

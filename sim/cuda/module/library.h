@@ -21,11 +21,6 @@ struct library {
         struct library *next; /* in the list of all, or in the pool */
 };
 
-/* NULL: `handle` is no living library. */
-struct library *library_get(CUlibrary handle);
-/* The module on the context, made on first use. */
-CUresult library_module(struct library *library, struct context *context,
-                        struct module **ret_module);
 /* The context goes: libraries forget its modules, which module_context_done() frees. */
 void library_context_done(const struct context *context);
 /* The kernel's function on the current context; loads its library there if need be. */

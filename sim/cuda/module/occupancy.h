@@ -25,5 +25,3 @@ size_t occupancy_dynamic_bytes(const struct machine_gpu *gpu, const struct occup
                                unsigned blocks);
 /* Threads a block may have with so many registers each. */
 unsigned occupancy_max_threads(unsigned registers);
-/* Shared memory that the system itself takes from every block. */
-size_t occupancy_reserved_bytes(const struct machine_gpu *gpu);

@@ -28,7 +28,8 @@ static unsigned registers_of_warp(unsigned registers)
         return (unsigned)round_up((size_t)registers * OCCUPANCY_WARP, REGISTERS_PER_UNIT);
 }
 
-size_t occupancy_reserved_bytes(const struct machine_gpu *gpu)
+/* Shared memory that the system itself takes from every block. */
+static size_t occupancy_reserved_bytes(const struct machine_gpu *gpu)
 {
         return gpu->capability_major >= 8 ? 1024 : 0;
 }

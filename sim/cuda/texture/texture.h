@@ -26,9 +26,6 @@ struct texture *texture_new(bool is_surface, bool is_reference);
 void texture_free(struct texture *texture);
 /* NULL: nothing has the handle. Callable from any thread, without a lock. */
 struct texture *texture_at(uint64_t handle);
-/* NULL: `handle` is no reference of that kind. */
-struct texture *texture_reference_get(CUtexref handle);
-struct texture *surface_reference_get(CUsurfref handle);
 
 /* For the interpreter. */
 extern const struct ptx_images texture_images;

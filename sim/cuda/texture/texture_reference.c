@@ -18,12 +18,13 @@ static struct texture *reference_get(const void *handle, bool is_surface)
         return texture;
 }
 
-struct texture *texture_reference_get(CUtexref handle)
+/* NULL: `handle` is no reference of that kind. */
+static struct texture *texture_reference_get(CUtexref handle)
 {
         return reference_get(handle, false);
 }
 
-struct texture *surface_reference_get(CUsurfref handle)
+static struct texture *surface_reference_get(CUsurfref handle)
 {
         return reference_get(handle, true);
 }

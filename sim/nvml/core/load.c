@@ -8,8 +8,9 @@
 
 enum { HEAT_C = 34, HEAT_MEMORY_C = 26 };
 
-double load_of_unit(struct machine *machine, unsigned unit, enum machine_engine engine,
-                    uint64_t window_ns)
+/* Busy share of one unit's engine over the window. */
+static double load_of_unit(struct machine *machine, unsigned unit, enum machine_engine engine,
+                           uint64_t window_ns)
 {
         timeline_advance(machine, unit);
         double share = timeline_unit_load(machine, unit, engine, window_ns);

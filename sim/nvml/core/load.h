@@ -17,10 +17,6 @@ struct load {
 /* Of the whole GPU, also for a MIG device: clocks and power are common. */
 void load_of_gpu(const struct target *target, struct load *ret_load);
 
-/* Busy share of one unit's engine over the window. */
-double load_of_unit(struct machine *machine, unsigned unit, enum machine_engine engine,
-                    uint64_t window_ns);
-
 /* 0…1 as a whole percent; a unit that works at all shows at least 1. */
 unsigned load_percent(double share);
 unsigned load_memory_percent(const struct load *load);

@@ -6,7 +6,7 @@
 
 #include "board.h"
 
-bool ecc_is_on(const struct machine_gpu *gpu)
+static bool ecc_is_on(const struct machine_gpu *gpu)
 {
         return gpu->has_ecc && !gpu->is_ecc_off;
 }

@@ -6,4 +6,3 @@
 
 /* All errors of this kind since the last clear. */
 uint64_t ecc_total(const struct machine_gpu *gpu, nvmlMemoryErrorType_t type);
-bool ecc_is_on(const struct machine_gpu *gpu);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field: the numbered readings; the numbers are NVML_FI_…. */
-#include "field.h"
-
+/* field: the numbered readings of nvmlDeviceGetFieldValues; the numbers are NVML_FI_…. */
 #include <time.h>
 
 #include "board.h"
@@ -9,6 +7,7 @@
 #include "load.h"
 #include "nvlink.h"
 #include "preset.h"
+#include "target.h"
 
 static nvmlReturn_t u32(nvmlValue_t *value, nvmlValueType_t *type, unsigned number)
 {
@@ -194,8 +193,9 @@ static unsigned link_of(unsigned id, unsigned scope)
         return scope;
 }
 
-nvmlReturn_t field_read(const struct target *t, unsigned id, unsigned scope, nvmlValue_t *value,
-                        nvmlValueType_t *type)
+/* NVML_ERROR_NOT_SUPPORTED: this GPU has no such reading. */
+static nvmlReturn_t field_read(const struct target *t, unsigned id, unsigned scope,
+                               nvmlValue_t *value, nvmlValueType_t *type)
 {
         struct load load;
 

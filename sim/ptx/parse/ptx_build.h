@@ -199,7 +199,6 @@ bool body_predicate(struct parser *p, const struct operand *o, bool is_destinati
 bool body_register(struct parser *p, unsigned width, struct slot *ret); /* a new one */
 bool body_constant(struct parser *p, uint64_t bits, unsigned width, struct slot *ret);
 void *body_own(struct parser *p, size_t bytes); /* zeroed, freed with the function */
-bool body_use_shared(struct parser *p, uint32_t variable);
 bool body_use_label(struct parser *p, struct slice name, uint32_t insn, uint32_t *table);
 bool body_address(struct parser *p, const struct operand *o, struct slot *ret_base,
                   int64_t *ret_offset); /* OPERAND_ADDRESS to a 32- or 64-bit register + offset */

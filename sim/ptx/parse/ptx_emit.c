@@ -159,6 +159,20 @@ static uint64_t float_bits(const struct operand *o, enum type type)
         }
 }
 
+static bool body_use_shared(struct parser *p, uint32_t variable)
+{
+        struct body *b = &p->body;
+        struct function *f = b->function;
+
+        for (uint32_t i = 0; i < f->shared_count; i++)
+                if (f->shared[i] == variable)
+                        return true;
+        if (!parser_grow(p, &f->shared, &b->shared_capacity, f->shared_count, sizeof *f->shared))
+                return false;
+        f->shared[f->shared_count++] = variable;
+        return true;
+}
+
 /* A register that holds what the symbol's address or the special register is now. */
 static bool materialise(struct parser *p, const struct operand *o, unsigned width, struct slot *ret)
 {
@@ -272,20 +286,6 @@ bool body_predicate(struct parser *p, const struct operand *o, bool is_destinati
                 return false;
         i->d = *ret;
         i->a = o->slot;
-        return true;
-}
-
-bool body_use_shared(struct parser *p, uint32_t variable)
-{
-        struct body *b = &p->body;
-        struct function *f = b->function;
-
-        for (uint32_t i = 0; i < f->shared_count; i++)
-                if (f->shared[i] == variable)
-                        return true;
-        if (!parser_grow(p, &f->shared, &b->shared_capacity, f->shared_count, sizeof *f->shared))
-                return false;
-        f->shared[f->shared_count++] = variable;
         return true;
 }
 

@@ -14,7 +14,3 @@ bool snapshot_nvml_add(struct snapshot *snapshot, struct vec *processes);
 /* Which machines count: the one that is asked for by name; one that has processes, or a GPU that a share of
  * the snapshot has; one that has such a GPU. */
 enum machine_wanted { MACHINE_ASKED, MACHINE_USED, MACHINE_SHARED };
-
-/* Adds the GPUs of a machine that counts; 0 or a negative errno. */
-int snapshot_machine_add(struct snapshot *snapshot, const char *path, enum machine_wanted wanted,
-                         struct vec *processes);

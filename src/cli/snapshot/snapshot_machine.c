@@ -189,8 +189,9 @@ static bool is_named_by_share(const struct snapshot *snapshot, const struct mach
         return false;
 }
 
-int snapshot_machine_add(struct snapshot *snapshot, const char *path, enum machine_wanted wanted,
-                         struct vec *processes)
+/* Adds the GPUs of a machine that counts; 0 or a negative errno. */
+static int snapshot_machine_add(struct snapshot *snapshot, const char *path,
+                                enum machine_wanted wanted, struct vec *processes)
 {
         const size_t before = processes->count;
         struct machine_view view;

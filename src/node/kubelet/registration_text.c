@@ -41,7 +41,8 @@ static char *dump(json_t *json)
         return text;
 }
 
-char *registration_devices(const struct gpu_set *set, const struct node_options *options)
+/* JSON texts, the caller's; NULL: out of memory. */
+static char *registration_devices(const struct gpu_set *set, const struct node_options *options)
 {
         json_t *array = json_array();
 
@@ -53,7 +54,7 @@ char *registration_devices(const struct gpu_set *set, const struct node_options 
         return dump(array);
 }
 
-char *registration_config(const struct node_options *options)
+static char *registration_config(const struct node_options *options)
 {
         return dump(json_pack("{s:i, s:o, s:i, s:o}", "deviceSplit", (int)options->split_count,
                               "coresScaling", number(options->cores_scaling), "memoryFactor",
@@ -61,7 +62,8 @@ char *registration_config(const struct node_options *options)
                               number(options->memory_scaling)));
 }
 
-char *registration_links(const struct gpu_set *set)
+/* [[id,id,link],…], those pairs that are linked; NULL: none is. */
+static char *registration_links(const struct gpu_set *set)
 {
         json_t *array = json_array();
 
@@ -92,7 +94,9 @@ static void type_print(FILE *stream, const char *name)
                 fputc(*name == ',' || *name == ':' ? '-' : *name, stream);
 }
 
-char *registration_volcano(const struct gpu_set *set, const struct node_options *options)
+/* As Volcano's scheduler reads it: "UUID,NUMBER,MIB,TYPE,HEALTH,MODE:" for each GPU. It reads neither
+ * health nor at MIG: a GPU that takes no shares has the number 0. */
+static char *registration_volcano(const struct gpu_set *set, const struct node_options *options)
 {
         char *text = NULL;
         size_t bytes;

@@ -30,7 +30,8 @@ static struct {
         bool is_refused;                      /* the program gets no GPU */
 } limits;
 
-const struct share_device *limits_device(unsigned device_index)
+/* The device's row as it is now; NULL: it has none. */
+static const struct share_device *limits_device(unsigned device_index)
 {
         return limits_source_device(&limits.source, device_index);
 }

@@ -66,6 +66,3 @@ struct limits_memory {
 struct limits_memory limits_memory(unsigned device_index);
 
 bool limits_context_is_exempt(unsigned device_index);
-
-/* The device's row as it is now; NULL: it has none. */
-const struct share_device *limits_device(unsigned device_index);
