@@ -3,7 +3,8 @@
 """hunt BUILD [--seconds N] [--seed S] [--trials N]: looks for programs that get another share of the GPU than promised.
 
 Each trial takes one to three tenants with limits of at most 100 percent in all, makes up a program for each
-(hunt_load.c), and watches them for ten seconds, by the simulated GPU's own counters. A tenant may not have more
+(hunt_load.c), and watches them for ten seconds, by the simulated GPU's own counters. They start together or one
+seconds after the other, and sometimes one more has come and gone. A tenant may not have more
 than its limit, plus POINTS. A tenant alone must have at least the lesser of its limit and of what the same program
 gets without vgpu, less POINTS; beside others, that holds for programs that keep the GPU busy all the time.
 
@@ -116,10 +117,15 @@ def end(tenants):
     time.sleep(0.3)
 
 
-def measure(gpu, programs, limits, seconds):
-    tenants = [gpu.start(program, WARM_UP_S + seconds + 2, limit, f"tenant{index}")
-               for index, (program, limit) in enumerate(zip(programs, limits))]
+def measure(gpu, programs, limits, seconds, arrivals=None):
+    """One tenant after the other, each as many seconds after the one before as `arrivals` says."""
+    arrivals = arrivals or [0] * len(programs)
+    tenants = []
     try:
+        for index, (program, limit, wait) in enumerate(zip(programs, limits, arrivals)):
+            time.sleep(wait)
+            left = sum(arrivals[index + 1:]) + WARM_UP_S + seconds + 2
+            tenants.append(gpu.start(program, left, limit, f"tenant{index}"))
         time.sleep(WARM_UP_S)
         parts, total = gpu.watch(seconds, tenants)
     finally:
@@ -145,18 +151,29 @@ def programs_of(rng, gpu, count):
             return programs
 
 
+def visit(gpu, program, limit, seconds):
+    """A tenant that has gone before anybody is watched, and must be forgotten."""
+    visitor = gpu.start(program, seconds + 2, limit, "visitor")
+    time.sleep(seconds)
+    end([visitor])
+
+
 def trial(gpu, seed):
     """[(points beyond what is promised, sentence)] for each tenant."""
     rng = random.Random(seed)
     count = rng.choice((1, 1, 2, 2, 3))
     programs, limits = programs_of(rng, gpu, count), limits_of(rng, count)
+    arrivals = [0] + [rng.choice((0, 0, 2, 5)) for _ in programs[1:]]
     alone = [measure(gpu, [program], [None], ALONE_S)[0][0] for program in programs]
-    parts, total = measure(gpu, programs, limits, WATCH_S)
+    if rng.random() < 0.25:
+        visit(gpu, rng.choice(programs), rng.choice((5, 100)), 3)
+    parts, total = measure(gpu, programs, limits, WATCH_S, arrivals)
     for program, limit, bare, part in zip(programs, limits, alone, parts):
         least = min(limit, bare) if count == 1 or bare >= BUSY else 0
         error = max(part - limit, least - part)
         yield error, (f"seed {seed}: limit {limit}, alone {bare:.1f}, has {part:.1f} of {total:.1f}"
-                      f"{f' beside {count - 1}' if count > 1 else ''}: {program}")
+                      f"{f' beside {count - 1}' if count > 1 else ''}: {program}"
+                      f"{f', arrivals {arrivals}' if any(arrivals) else ''}")
 
 
 def main():
