@@ -230,7 +230,7 @@ TEST(odd_names_are_passed_over)
 }
 
 /* Otherwise a user would have as many folders as there are ways to write a number. */
-TEST(a_user_has_one_folder_in_each_place)
+TEST(a_user_has_one_run_folder_below_each_path)
 {
         struct fixture fixture;
         char other[384];
@@ -357,7 +357,7 @@ int main(void)
                    CASE(a_pipe_instead_of_the_file_does_not_block),
                    CASE(what_others_can_write_to_is_passed_over),
                    CASE(a_folder_in_anothers_name_is_passed_over), CASE(odd_names_are_passed_over),
-                   CASE(a_user_has_one_folder_in_each_place),
+                   CASE(a_user_has_one_run_folder_below_each_path),
                    CASE(no_more_shares_of_a_user_are_read_than_allowed),
                    CASE(a_share_written_by_hand_is_refused_or_made_harmless),
                    CASE(a_change_reaches_the_user),

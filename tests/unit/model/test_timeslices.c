@@ -124,7 +124,7 @@ TEST(an_unused_time_slice_passes_on)
 }
 
 /* It rings, gives signs of life, and never begins. */
-TEST(whoever_wants_and_never_begins_costs_others_nothing)
+TEST(a_tenant_that_wants_and_never_begins_costs_others_nothing)
 {
         uint64_t open_ns = 0, busy_ns = 0;
         int liar, other;
@@ -364,7 +364,7 @@ int main(void)
                    CASE(a_holder_that_does_not_drain_is_left_to_the_driver),
                    CASE(a_holder_without_a_heartbeat_is_given_up_before_its_deadline),
                    CASE(an_unused_time_slice_passes_on),
-                   CASE(whoever_wants_and_never_begins_costs_others_nothing),
+                   CASE(a_tenant_that_wants_and_never_begins_costs_others_nothing),
                    CASE(a_tenant_that_comes_back_after_lapses_has_its_time_slices),
                    CASE(a_timeslice_begun_and_ended_between_two_steps_is_not_a_lapse),
                    CASE(a_latency_tenant_shortens_the_timeslice_of_a_batch_tenant),

@@ -53,7 +53,7 @@ TEST(work_that_is_said_to_end_and_does_not_is_left_to_the_driver)
 }
 
 /* The second time it says so, nobody believes it. */
-TEST(whoever_said_falsely_when_its_work_ends_is_waited_for_no_longer_than_others)
+TEST(a_tenant_that_announces_a_wrong_end_gets_no_longer_wait_than_others)
 {
         struct timeslices_report report = active;
         uint64_t now_ns = 0, closed_ns = 0;
@@ -363,7 +363,7 @@ int main(void)
 {
         return RUN(CASE(work_whose_end_is_known_is_waited_for_and_paid_for),
                    CASE(work_that_is_said_to_end_and_does_not_is_left_to_the_driver),
-                   CASE(whoever_said_falsely_when_its_work_ends_is_waited_for_no_longer_than_others),
+                   CASE(a_tenant_that_announces_a_wrong_end_gets_no_longer_wait_than_others),
                    CASE(a_process_that_dies_in_long_work_is_not_waited_for),
                    CASE(a_late_tenant_does_not_take_a_holder_with_long_work_for_dead),
                    CASE(a_tenant_that_was_given_up_is_tried_again_ever_less_often),

@@ -8,8 +8,8 @@
 
 #include "book_bench.h"
 #include "clock.h"
+#include "file_lease.h"
 #include "gpu_timeslice.h"
-#include "lease.h"
 #include "share_folder.h"
 
 static void timeslice_open(const struct held_share *held, struct gpu_timeslice *ret_timeslice)

@@ -11,7 +11,7 @@
 
 #include "clock.h"
 #include "container_paths.h"
-#include "lease.h"
+#include "file_lease.h"
 #include "share_folder.h"
 #include "unit.h"
 
