@@ -153,7 +153,7 @@ def least_privilege(cluster):
         cluster.wait("the first is placed", lambda: cluster.pod("first")["spec"].get("nodeName"), 60)
         expect("vgpu.io/allocation" in cluster.pod("first")["metadata"]["annotations"], cluster.pod("first"))
         cluster.create(pod("second", limits=whole))
-        cluster.wait("the second waits", lambda: any("too few GPUs" in text for text in cluster.events("second")), 60)
+        cluster.wait("the second waits", lambda: any("too few unused GPUs" in text for text in cluster.events("second")), 60)
         cluster.delete("v1", "Pod", "first", cluster.namespace, gracePeriodSeconds=0)
         cluster.wait("it follows", lambda: cluster.pod("second")["spec"].get("nodeName"), 60)
         cluster.delete("v1", "Pod", "second", cluster.namespace, gracePeriodSeconds=0)
