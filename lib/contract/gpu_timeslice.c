@@ -10,6 +10,8 @@
 #include "futex.h"
 #include "process.h"
 
+/* Where more than these are taken, whoever has nothing to do leaves its slot to others. */
+enum { SLOTS_KEPT = GPU_SLOTS / 2 };
 #define ALONE_LEAST_NS (4 * NS_PER_MS)
 /* Submitting takes this long itself. */
 #define SUBMIT_NS (10 * NS_PER_US)
@@ -43,7 +45,8 @@ void gpu_timeslice_close(struct gpu_timeslice *timeslice)
 {
         if (timeslice->slot && timeslice->pid == (uint32_t)getpid()) {
                 gpu_timeslice_end(timeslice, false);
-                atomic_store(&timeslice->slot->pid, 0);
+                if (timeslice->slot)
+                        atomic_store(&timeslice->slot->pid, 0);
         }
         gpu_grant_unmap(timeslice->grants);
         gpu_want_unmap(timeslice->wants);
@@ -214,15 +217,38 @@ static void not_before_wait(struct gpu_timeslice *timeslice)
         }
 }
 
+/* More processes than slots: nobody would know of the work of one without, so that it takes no time slice. True: it
+ * has a slot; false: none is needed, because no arbiter gives time slices. */
+static bool slot_wait(struct gpu_timeslice *timeslice)
+{
+        const uint64_t asked_ns = clock_now_ns();
+
+        for (;;) {
+                const uint32_t word = atomic_load(&timeslice->grant->timeslice);
+                const uint64_t now_ns = clock_now_ns();
+                const bool is_free = (word & GPU_STATE_MASK) == GPU_FREE;
+
+                if (is_free || arbiter_is_stale(timeslice, asked_ns, now_ns)) {
+                        timeslice->number = word;
+                        timeslice->until_ns = is_free ? 0 : now_ns + GPU_STALE_NS;
+                        return false;
+                }
+                futex_wait(&timeslice->grant->timeslice, word, GPU_BEAT_NS);
+                slot_join(timeslice);
+                if (timeslice->slot)
+                        return true;
+        }
+}
+
 bool gpu_timeslice_begin(struct gpu_timeslice *timeslice)
 {
         const int saved_errno = errno;
         const uint32_t before = timeslice->number;
 
         slot_join(timeslice);
-        if (!timeslice->slot) { /* more processes than slots: by its own debt alone */
-                timeslice->until_ns = UINT64_MAX;
-                return false;
+        if (!timeslice->slot && !slot_wait(timeslice)) {
+                errno = saved_errno;
+                return timeslice->number != before;
         }
         if (!timeslice_try(timeslice)) {
                 slot_set(timeslice, GPU_WANTS);
@@ -238,8 +264,6 @@ bool gpu_timeslice_query(struct gpu_timeslice *timeslice, uint64_t now_ns)
 {
         if (timeslice->until_ns == 0)
                 return false; /* the arbiter's word holds, and it says no */
-        if (!timeslice->slot)
-                return true;
         /* An arbiter has come. It waits for us to drain, so that we may do something first: whoever has
          * just given up waiting would otherwise wait twice in a row. */
         if (atomic_load(&timeslice->grant->timeslice) != timeslice->number)
@@ -284,19 +308,27 @@ void gpu_timeslice_drain(struct gpu_timeslice *timeslice)
 
 void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more)
 {
-        if (!timeslice->slot)
+        struct gpu_slot *slot = timeslice->slot;
+
+        if (!slot)
                 return;
-        atomic_store(&timeslice->slot->done_ns, 0);
+        atomic_store(&slot->done_ns, 0);
         slot_set(timeslice, wants_more ? GPU_WANTS : GPU_IDLE);
         ring_if_wanted(timeslice);
+        if (wants_more || atomic_load(&timeslice->want->slots_high) <= SLOTS_KEPT)
+                return;
+        timeslice->slot = NULL;
+        atomic_store(&slot->pid, 0);
 }
 
 void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint64_t done_ns)
 {
-        if (!timeslice->slot)
+        struct gpu_slot *slot = timeslice->slot; /* another thread may leave it */
+
+        if (!slot)
                 return;
-        atomic_store_explicit(&timeslice->slot->busy_ns, busy_ns, memory_order_relaxed);
-        atomic_store_explicit(&timeslice->slot->done_ns, done_ns, memory_order_relaxed);
+        atomic_store_explicit(&slot->busy_ns, busy_ns, memory_order_relaxed);
+        atomic_store_explicit(&slot->done_ns, done_ns, memory_order_relaxed);
         atomic_fetch_add_explicit(&timeslice->want->beats, 1, memory_order_relaxed);
 }
 

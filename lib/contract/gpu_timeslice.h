@@ -8,7 +8,8 @@
  *
  * Alone on the GPU, none of them enters the kernel. One thread of the process at a time begins or
  * ends (the caller's lock); any thread may ask. Without an arbiter (none yet, killed, stopped)
- * beginning takes at most GPU_STALE_NS and all goes on by the process's own debt. */
+ * beginning takes at most GPU_STALE_NS and all goes on by the process's own debt. Where a container has more
+ * processes at work than there are slots, those without one wait for one. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +25,7 @@ struct gpu_timeslice {
         struct gpu_want_file *wants;
         const struct gpu_grant *grant;
         struct gpu_want *want;
-        _Atomic(struct gpu_slot *) slot; /* NULL: not joined, or all were taken */
+        _Atomic(struct gpu_slot *) slot; /* NULL: not joined, all are taken, or left to others */
         uint32_t pid;                    /* whose slot it is: a child takes one of its own */
         _Atomic uint32_t number;         /* the grant's word when the time slice began */
         /* Without an arbiter: when to look for one again; 0: there is one. */

@@ -258,6 +258,97 @@ static void *ask(void *closure)
 }
 
 /* Nothing to see without TSan but that it ends. */
+/* All are another process's, which lives. */
+static void slots_fill(struct bench *bench)
+{
+        struct gpu_want *want = bench->timeslice.want;
+
+        for (unsigned i = 0; i < GPU_SLOTS; i++) {
+                atomic_store(&want->slots[i].start_time, 0);
+                atomic_store(&want->slots[i].pid, (uint32_t)getppid());
+        }
+        atomic_store(&want->slots_high, GPU_SLOTS);
+}
+
+struct late {
+        struct bench *bench;
+        _Atomic bool has_begun;
+};
+
+static void *begin_late(void *argument)
+{
+        struct late *late = argument;
+
+        gpu_timeslice_begin(&late->bench->timeslice);
+        atomic_store(&late->has_begun, true);
+        return NULL;
+}
+
+TEST(without_a_process_slot_there_is_no_time_slice)
+{
+        struct bench bench;
+        struct late late = { .bench = &bench };
+        pthread_t thread;
+
+        bench_open(&bench);
+        slots_fill(&bench);
+        arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
+        assert_int_equal(pthread_create(&thread, NULL, begin_late, &late), 0);
+        for (int i = 0; i < 10; i++) {
+                atomic_store(&bench.grants->devices[1].heartbeat_ns, clock_now_ns());
+                usleep(10000);
+                assert_false(atomic_load(&late.has_begun));
+        }
+        atomic_store(&bench.timeslice.want->slots[7].pid, 0);
+        for (int i = 0; i < 500 && !atomic_load(&late.has_begun); i++) {
+                atomic_store(&bench.grants->devices[1].heartbeat_ns, clock_now_ns());
+                usleep(10000);
+        }
+        pthread_join(thread, NULL);
+        assert_true(bench.timeslice.slot == &bench.timeslice.want->slots[7]);
+        bench_close(&bench);
+}
+
+TEST(without_an_arbiter_a_process_slot_is_not_waited_for)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        slots_fill(&bench);
+        gpu_timeslice_begin(&bench.timeslice); /* the grant is free */
+        assert_true(gpu_timeslice_is_on(&bench.timeslice, clock_now_ns()));
+        gpu_timeslice_end(&bench.timeslice, false);
+        arbiter_says(&bench, GPU_CLOSED, 0); /* and is killed */
+        assert_false(gpu_timeslice_is_on(&bench.timeslice, clock_now_ns()));
+        const uint64_t began_ns = clock_now_ns();
+        gpu_timeslice_begin(&bench.timeslice);
+        assert_true(clock_now_ns() - began_ns >= GPU_STALE_NS / 2);
+        assert_true(gpu_timeslice_is_on(&bench.timeslice, clock_now_ns()));
+        bench_close(&bench);
+}
+
+TEST(where_many_processes_are_an_idle_one_leaves_its_slot)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        arbiter_says(&bench, GPU_OPEN, GPU_NO_DEADLINE);
+        gpu_timeslice_begin(&bench.timeslice);
+        gpu_timeslice_end(&bench.timeslice, false);
+        assert_true(bench.timeslice.slot);
+        atomic_store(&bench.timeslice.want->slots_high, GPU_SLOTS);
+        gpu_timeslice_begin(&bench.timeslice);
+        gpu_timeslice_end(&bench.timeslice, true); /* goes on */
+        assert_true(bench.timeslice.slot);
+        gpu_timeslice_end(&bench.timeslice, false);
+        assert_false(bench.timeslice.slot);
+        CHECK_EQ(atomic_load(&bench.timeslice.want->slots[0].pid), 0);
+        gpu_timeslice_note(&bench.timeslice, 1, 1);
+        gpu_timeslice_begin(&bench.timeslice);
+        assert_true(bench.timeslice.slot);
+        bench_close(&bench);
+}
+
 TEST(others_ask_while_a_thread_takes_timeslices)
 {
         struct bench bench;
@@ -307,6 +398,9 @@ int main(void)
                    CASE(a_waiting_tenant_asks_and_goes_on_when_it_is_granted),
                    CASE(an_arbiter_that_never_answers_is_missed_once_and_rung_for),
                    CASE(a_child_has_a_slot_of_its_own_and_dead_slots_are_reaped),
+                   CASE(without_a_process_slot_there_is_no_time_slice),
+                   CASE(without_an_arbiter_a_process_slot_is_not_waited_for),
+                   CASE(where_many_processes_are_an_idle_one_leaves_its_slot),
                    CASE(others_ask_while_a_thread_takes_timeslices),
                    CASE(a_file_of_something_else_is_refused));
 }
