@@ -45,7 +45,8 @@ struct region {
         uint64_t own_units[REGION_CHARGES];
 };
 
-/* Maps the region at `path`, creating it if absent. -EPROTO: no region, or another release's. */
+/* Maps the region at `path`, creating it if absent. -EPROTO: no region, or another release's; -EXDEV: it is in use by
+ * processes in other pid or time namespaces. */
 int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e);
 /* Makes the region of a container, with room for all devices that there can be. -EEXIST. Nothing is left behind on
  * failure. */
@@ -53,7 +54,7 @@ int region_create(const char *path, uint64_t *ret_inode, struct err *e);
 void region_close(struct region *region);
 
 /* Takes a slot for this process. -EUSERS: all are taken by the living; -ENOSPC, -EDQUOT: the file system has no
- * space for another. */
+ * space for another; -EXDEV: as above. */
 int region_join(struct region *region);
 /* Gives back all the process held. A process that dies without is reaped by the others. */
 void region_leave(struct region *region);

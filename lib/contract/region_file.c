@@ -13,18 +13,25 @@
 #include "scope.h"
 #include "str.h"
 
+enum { LOCK_TRIES = 100, LOCK_US = 1000 };
 enum { OPEN_FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
 
+/* Makers exclude each other by a lock that the kernel drops when its holder dies. Who uses the region has it, too: a
+ * region without a magic number that is in use was written by hand. */
 static void file_make(int fd, struct region_file *file, unsigned device_count)
 {
-        /* Makers exclude each other by a lock that the kernel drops when its holder dies. */
-        flock(fd, LOCK_EX);
-        if (atomic_load(&file->magic) != REGION_MAGIC) {
-                file->version = REGION_VERSION;
-                file->device_count = device_count;
-                atomic_store(&file->magic, REGION_MAGIC);
+        for (int i = 0; i < LOCK_TRIES && atomic_load(&file->magic) == 0; i++) {
+                if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                        usleep(LOCK_US);
+                        continue;
+                }
+                if (atomic_load(&file->magic) == 0) {
+                        file->version = REGION_VERSION;
+                        file->device_count = device_count;
+                        atomic_store(&file->magic, REGION_MAGIC);
+                }
+                flock(fd, LOCK_UN);
         }
-        flock(fd, LOCK_UN);
 }
 
 /* What is in the file may change under our hands: each word is read once. */
@@ -57,6 +64,51 @@ static int blocks_take(int fd, unsigned computes)
                 r = file_allocate(fd, offsetof(struct region_file, costs),
                                   sizeof((struct region_file *)0)->costs);
         return r;
+}
+
+/* 0: the kernel has none of that kind, or there is no /proc. */
+static uint64_t namespace_read(unsigned kind)
+{
+        static const char *const paths[REGION_NAMESPACES] = { "/proc/self/ns/pid",
+                                                              "/proc/self/ns/time" };
+        struct file_identity identity = { 0 };
+
+        file_identity_at(paths[kind], &identity);
+        return identity.inode;
+}
+
+static bool namespaces_are_ours(const struct region_file *file)
+{
+        for (unsigned i = 0; i < REGION_NAMESPACES; i++) {
+                const uint64_t known = atomic_load(&file->namespaces[i]);
+
+                if (known && known != namespace_read(i))
+                        return false;
+        }
+        return true;
+}
+
+int region_file_namespaces(const struct region *region)
+{
+        return namespaces_are_ours(region->file) ? 0 : -EXDEV;
+}
+
+/* Everybody who has the region mapped holds the lock, shared, for as long as that: the mapping keeps the file open.
+ * Whoever gets it alone knows, whatever pids say, that nobody else lives: a container was started again. */
+static int namespaces_join(int fd, struct region_file *file)
+{
+        for (int i = 0; i < LOCK_TRIES; i++) {
+                const bool is_alone = flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+                for (unsigned kind = 0; is_alone && kind < REGION_NAMESPACES; kind++)
+                        atomic_store(&file->namespaces[kind], namespace_read(kind));
+                if (!namespaces_are_ours(file))
+                        return -EXDEV;
+                if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+                        return 0;
+                usleep(LOCK_US); /* another looks whether it is alone */
+        }
+        return -EAGAIN;
 }
 
 static int file_map(int fd, const char *path, unsigned computes, struct region_file **ret_file,
@@ -96,6 +148,13 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
         r = atomic_load(&file->magic) == REGION_MAGIC
                     ? file_check(file, path, device_count, &ret_region->device_count, e)
                     : err_set(e, -EPROTO, "'%s' is not a region file", path);
+        if (r == 0) {
+                r = namespaces_join(fd, file);
+                if (r < 0)
+                        err_set(e, r, "region '%s' is %s", path,
+                                r == -EXDEV ? "in use in other pid or time namespaces"
+                                            : "locked");
+        }
         if (r < 0) {
                 munmap(file, sizeof *file);
                 return r;

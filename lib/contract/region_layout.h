@@ -30,6 +30,7 @@ enum {
         REGION_UUID = 48,
         REGION_CELLS = 8192, /* of 240 µs of use that is remembered */
         REGION_COSTS = 4096, /* kinds of work */
+        REGION_NAMESPACES = 2,
 };
 #define REGION_MAGIC       UINT64_C(0x6e6f696765727676) /* "vvregion" */
 #define REGION_UNIT_BYTES  (UINT64_C(1) << REGION_UNIT_BITS)
@@ -109,7 +110,9 @@ struct region_file {
         _Atomic uint64_t reaped_ns;  /* when the dead were last reaped (monotonic clock) */
         _Atomic uint64_t reap_took_ns; /* and what that took on a core */
         _Atomic uint64_t ended_ns;     /* when a process was last found dead or left */
-        uint64_t reserved[10];
+        /* In which pids and start times are to be read: those of pids and of time, by inode; 0: not known. */
+        _Atomic uint64_t namespaces[REGION_NAMESPACES];
+        uint64_t reserved[10 - REGION_NAMESPACES];
         struct region_device devices[REGION_CHARGES];
         struct region_compute computes[REGION_DEVICES];
         struct region_cost costs[REGION_COSTS];

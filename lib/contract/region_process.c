@@ -284,9 +284,11 @@ static int slot_find(struct region *region, pid_t pid, uint32_t *ret_slot)
 int region_join(struct region *region)
 {
         pid_t pid = getpid();
-        uint32_t slot;
-        const int r = slot_find(region, pid, &slot);
+        uint32_t slot = 0;
+        int r = region_file_namespaces(region); /* a child may have been born into others */
 
+        if (r == 0)
+                r = slot_find(region, pid, &slot);
         if (r < 0)
                 return r;
         struct region_slot *s = &region->file->slots[slot];

@@ -13,7 +13,7 @@ from harness import CACHE, MIB, TOP, Failed, check
 
 ROOT = os.path.join(CACHE, "bullseye")
 LIBRARIES = [os.path.join(ROOT, folder, "x86_64-linux-gnu") for folder in ("usr/lib", "lib")]
-TARGETS = ("sim/cuda/libcuda.so.1", "sim/nvml/libnvidia-ml.so.1", "tests/tenant/probe",
+TARGETS = ("sim/cuda/libcuda.so.1", "sim/nvml/libnvidia-ml.so.1", "tests/attack/probe",
            "tests/preload/libordered_plugin.so", "tests/preload/ordered-pie-lazy",
            "tests/preload/ordered-pie-now", "tests/preload/ordered-fixed-lazy",
            "tests/preload/ordered-fixed-now")

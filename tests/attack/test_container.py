@@ -9,7 +9,7 @@ runtimes give. What cannot be prevented from inside is in docs/concepts/security
 import os
 import time
 
-from box import LIMIT_MIB, OUT_OF_MEMORY, BoxCase
+from box import LIMIT_MIB, NOT_PERMITTED, OUT_OF_MEMORY, BoxCase
 from cli_case import main, wait_until
 
 
@@ -74,6 +74,100 @@ class Container(BoxCase):
             self.holds(box, f"LD_PRELOAD={first} /opt/probe")
         self.holds(box, "/lib64/ld-linux-x86-64.so.2 --preload libcuda.so.1 /opt/probe")
 
+    def test_loaders_of_its_own(self):
+        box = self.box()
+        box.ask("cp /lib64/ld-linux-*.so.* /tmp/loader; cp /opt/probe /tmp/probe")
+        for line in ("/tmp/loader /tmp/probe", "/tmp/loader --library-path /opt/driver /opt/probe",
+                     "/tmp/loader --argv0 /opt/probe /tmp/probe",
+                     "LD_BIND_NOW=1 /tmp/probe", "LD_BIND_NOT=1 /tmp/probe", "GLIBC_TUNABLES=glibc.rtld.nns=1 /tmp/probe"):
+            self.holds(box, line)
+
+    def test_a_program_that_has_no_file(self):
+        box = self.box()
+        line = ("import os; f = os.memfd_create(\"p\", 0); os.write(f, open(\"/opt/probe\", \"rb\").read()); "
+                "os.execve(f, [\"probe\"], os.environ)")
+        self.holds(box, f"/usr/bin/python3 -c '{line}'")
+
+    def test_namespaces_of_its_own(self):
+        """Most container runtimes refuse them; where not, who sees other pids or times gets no GPU beside others."""
+        ways = {"--user --map-root-user": True, "--user --map-root-user --mount --ipc --uts": True,
+                "--user --map-root-user --pid --fork": False, "--user --map-root-user --pid --fork --mount-proc": False,
+                "--user --map-root-user --time --boottime 100000 --monotonic 100000": False}
+        for way, is_same in ways.items():
+            box = self.box()
+            if not box.ask(f"unshare {way} true").endswith("status=0"):
+                continue
+            first = box.probe()
+            self.assertEqual((first.started, first.alloc(60)), ("0", "0"))
+            probe = box.probe(f"unshare {way} /opt/probe")
+            self.assertEqual(probe.started == "0", is_same, probe.said())
+            if is_same:
+                self.assertEqual(probe.alloc(60), OUT_OF_MEMORY)
+            else:
+                self.assertIn("in use in other pid or time namespaces", probe.said())
+            self.assertEqual(first.alloc(40), "0", first.said())
+            self.assertEqual(box.gpu_mib(), LIMIT_MIB)
+
+    def test_a_container_that_is_started_again(self):
+        """Its processes are in another pid namespace, and those of before are gone."""
+        box = self.box()
+        way = "unshare --user --map-root-user --pid --fork --mount-proc"
+        if not box.ask(f"{way} true").endswith("status=0"):
+            return
+        for line in ("/opt/probe", f"{way} /opt/probe", f"{way} /opt/probe"):
+            probe = box.probe(line)
+            self.assertEqual(probe.started, "0", probe.said())
+            self.assertTrue(wait_until(lambda: probe.alloc(LIMIT_MIB) == "0"), probe.said())    # for as long the dead may count
+            probe.close()
+            self.assertTrue(wait_until(lambda: box.gpu_mib() == 0))
+
+    def test_a_process_that_may_have_little(self):
+        """It is refused, or held: never a signal, and never without a limit."""
+        box = self.box()
+        first = box.probe()
+        self.assertEqual(first.started, "0")
+        for limit in ("-f 1", "-n 5", "-n 8", "-s 64", "-l 0", "-c 0", "-u 1", "-i 0"):
+            probe = box.probe(f"sh -c 'ulimit {limit} || exit 0; /opt/probe || echo ended $?'")
+            if probe.started == "0":
+                self.assertEqual(probe.alloc(LIMIT_MIB + 2), OUT_OF_MEMORY)
+            else:
+                self.assertNotRegex(probe.started, r"ended 1[2-9]\d", limit)
+        self.assertEqual(first.alloc(LIMIT_MIB), "0")
+
+    def test_a_region_that_may_not_be_made(self):
+        """`ulimit -f` before there is a region: a sentence, and no SIGXFSZ."""
+        box = self.box()
+        probe = box.probe("sh -c 'ulimit -f 1; exec /opt/probe'")
+        self.assertNotIn(probe.started, ("0", ""))
+        self.assertIn("File too large", probe.said())
+        self.holds(box)
+        self.holds(box, "sh -c 'ulimit -f 1; exec /opt/probe'")
+
+    def test_a_region_that_is_made_longer_or_shorter(self):
+        for size in ("1G", "4096"):
+            box = self.box()
+            probe = box.probe()
+            self.assertEqual((probe.started, probe.alloc(20)), ("0", "0"))
+            box.ask(f"truncate -s {size} /etc/vgpu/region")
+            later = box.probe()
+            self.assertNotIn(later.started, ("0", ""))
+            self.assertIn("is not a region file", later.said())
+            self.assertLessEqual(box.gpu_mib(), LIMIT_MIB)
+
+    def test_a_lease_on_what_the_node_gave(self):
+        """Whoever opens the file meanwhile does not wait; the lease is the container's own trouble."""
+        box = self.box()
+        holder = ("import fcntl, os, signal, time; signal.signal(signal.SIGIO, signal.SIG_IGN); "
+                  "f = os.open(\"/etc/vgpu/region\", os.O_RDWR); fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK); "
+                  "open(\"/tmp/held\", \"w\"); time.sleep(20)")
+        box.ask(f"/usr/bin/python3 -c '{holder}' >/dev/null 2>&1 & while ! test -e /tmp/held; do sleep 0.1; done")
+        began = time.monotonic()
+        probe = box.probe()
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertNotEqual(probe.started, "")
+        if probe.started != "0":
+            self.assertIn("Resource temporarily unavailable", probe.said())
+
     def test_a_child_without_a_preload_or_an_environment(self):
         box = self.box()
         self.holds(box, "sh -c 'unset LD_PRELOAD; /opt/probe'")
@@ -130,8 +224,8 @@ class Container(BoxCase):
         box.ask("dd if=/dev/zero of=/etc/vgpu/region bs=4096 seek=0 count=16 conv=notrunc")
         self.noticed(box, probe)
         later = box.probe()
-        self.assertEqual(later.started, OUT_OF_MEMORY)  # not even a context
-        self.assertIn("no more memory", later.said())
+        self.assertEqual(later.started, NOT_PERMITTED)
+        self.assertIn("is not a region file", later.said())
 
     def test_a_region_in_a_folder_that_is_deleted(self):
         box = self.box(region="/run/vgpu/region")
