@@ -9,11 +9,11 @@ import os
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
 import share
+import wanted
 
 LIMIT = 30
 WARM_UP_S, WINDOWS, SAMPLES = 1.5, 8, 200
@@ -125,26 +125,9 @@ def metrics_of(build, names=None):
     return metrics
 
 
-def at_least(name, value):
-    """In words, for the table."""
-    if name not in AT_LEAST:
-        return ""
-    return f"   target ≥ {AT_LEAST[name]}" + ("   under" if value < AT_LEAST[name] else "")
-
-
 def target(name, value):
-    """What is wanted of this figure, and whether it is."""
-    if name in AT_MOST:
-        return f"   target ≤ {AT_MOST[name]}" + ("   over" if value > AT_MOST[name] else "")
-    return at_least(name, value)
-
-
-def main(build, *names):
-    for name, value in metrics_of(build, names).items():
-        print(f"{name:50} {value:12.3f}{target(name, value)}")
+    return wanted.text(name, value, AT_MOST, AT_LEAST)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    wanted.main(__doc__, metrics_of, target)

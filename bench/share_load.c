@@ -378,7 +378,7 @@ static int machine_make(const char *path, uint64_t memory_bytes)
 
         machine_spec_init(&spec);
         spec.kernels = kernels;
-        spec.kernel_count = KERNELS;
+        spec.kernel_count = sizeof kernels / sizeof kernels[0];
         spec.gpu_memory_bytes = memory_bytes;
         if (machine_create(path, &spec, &e) == 0)
                 return 0;

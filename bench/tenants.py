@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tenants BUILD: several containers on one GPU: who gets how much, by the simulator's own counters.
+"""tenants BUILD [CASE...]: several containers on one GPU: who gets how much, by the simulator's own counters.
 
 Prints "metric value" lines and draws BUILD/bench/*.svg. `bench/run` calls it.
 """
@@ -10,11 +10,11 @@ import re
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
 import picture
+import wanted
 
 # Name: [(work, --cores, wanted percent)], both at once.
 PAIRS = {
@@ -121,10 +121,12 @@ class Gpu:
         return parts, statistics.mean(row[0] for row in rows)
 
 
-def pair_metrics(gpu, pictures):
+def pair_metrics(gpu, pictures, names):
     metrics, bars = {}, []
     pairs = {name: (4, pair) for name, pair in PAIRS.items()} | LONG_PAIRS | LATE_PAIRS
     for name, (seconds, pair) in pairs.items():
+        if names and name not in names:
+            continue
         if name in LATE_PAIRS:
             gpu.env["LD_PRELOAD"] = gpu.late_wakes
         tenants = [gpu.start(work, "--cores", cores or 0) for work, cores in pair]
@@ -141,11 +143,12 @@ def pair_metrics(gpu, pictures):
                  for part, (work, cores) in zip(parts, pair)]
         if name == "30_70":
             metrics["tenants_30_70_ratio"] = parts[0] / sum(parts)
-    picture.bars(pictures, "tenants", "Two containers on one GPU: percent of its time", bars)
+    if bars:
+        picture.bars(pictures, "tenants", "Two containers on one GPU: percent of its time", bars)
     return metrics
 
 
-def equal_metrics(gpu):
+def equal_metrics(gpu, _):
     works = ("async_50us", "async_1ms", "async_5ms", "mixed")
     tenants = [gpu.start(work, "--cores", 25, *SOFT) for work in works]
     parts, total = gpu.mean_shares(tenants, 4)
@@ -157,7 +160,7 @@ def jain_of(parts):
     return sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
 
 
-def many_metrics(gpu):
+def many_metrics(gpu, _):
     """Work of all kinds, and each container has the same part."""
     tenants = [gpu.start(MANY_WORKS[i % len(MANY_WORKS)], "--cores", 1, *SOFT) for i in range(MANY)]
     time.sleep(8)
@@ -221,7 +224,7 @@ def step_metrics(gpu, pictures):
     return metrics
 
 
-def latency_metrics(gpu):
+def latency_metrics(gpu, _):
     batch = gpu.start("async_1ms", "--cores", 80, *SOFT)
     requests = gpu.start("requests", "--cores", 20, "--priority", "high", seconds=10)
     output = requests.communicate()[0]
@@ -231,7 +234,7 @@ def latency_metrics(gpu):
             "latency_request_p99_ms": times[int(len(times) * 0.99)] / 1000}
 
 
-def memory_metrics(gpu):
+def memory_metrics(gpu, _):
     """Two tenants whose managed memory, three quarters of the GPU each, is all used every 10 ms; and one
     alone. A while, because memory changes hands every few seconds only."""
     def milliseconds_done(count, seconds):
@@ -244,38 +247,28 @@ def memory_metrics(gpu):
     return {"oversubscribed_throughput_ratio": milliseconds_done(2, 24) / alone}
 
 
-def metrics_of(build):
+# Name: what measures it, the GPU's memory in MiB.
+PARTS = {"equal": (equal_metrics, ()), "soft": (soft_metrics, ()), "step": (step_metrics, ()), "latency": (latency_metrics, ()),
+         "many": (many_metrics, ("131072",)), "memory": (memory_metrics, ("10240",))}
+
+
+def metrics_of(build, names=()):
     pictures = os.path.join(build, "bench")
     os.makedirs(pictures, exist_ok=True)
+    metrics = {}
     with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
-        gpu = Gpu(build, folder)
-        metrics = pair_metrics(gpu, pictures)
-        metrics.update(equal_metrics(gpu))
-        metrics.update(soft_metrics(gpu, pictures))
-        metrics.update(step_metrics(gpu, pictures))
-        metrics.update(latency_metrics(gpu))
-    with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
-        metrics.update(many_metrics(Gpu(build, folder, "131072")))
-    with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
-        metrics.update(memory_metrics(Gpu(build, folder, "10240")))
+        metrics.update(pair_metrics(Gpu(build, folder), pictures, names))
+    for name, (measure, memory_mib) in PARTS.items():
+        if names and name not in names:
+            continue
+        with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
+            metrics.update(measure(Gpu(build, folder, *memory_mib), pictures))
     return metrics
 
 
 def target(name, value):
-    """What is wanted of this figure, and whether it is; in words, for the table."""
-    if name in AT_MOST:
-        return f"   target ≤ {AT_MOST[name]}" + ("   over" if value > AT_MOST[name] else "")
-    if name in AT_LEAST:
-        return f"   target ≥ {AT_LEAST[name]}" + ("   under" if value < AT_LEAST[name] else "")
-    return ""
-
-
-def main(build):
-    for name, value in metrics_of(build).items():
-        print(f"{name:34} {value:12.3f}{target(name, value)}")
+    return wanted.text(name, value, AT_MOST, AT_LEAST)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(sys.argv[1])
+    wanted.main(__doc__, metrics_of, target)

@@ -322,7 +322,7 @@ static uint64_t step_all(struct arbiter *arbiter, uint64_t now_ns)
         return until_ns;
 }
 
-/* A tenant without a limit needs time slices only where another tenant has a limit. */
+/* A tenant without a limit needs time slices only where another has a limit, or memory is short. */
 static void timeslices_request(const struct arbiter *arbiter)
 {
         for (int i = 0; i < arbiter->high; i++) {
@@ -362,6 +362,21 @@ static bool tell_all(struct arbiter *arbiter, uint64_t now_ns, bool is_open)
         return has_changed;
 }
 
+/* When one of the tenants is to be read again, though nothing changes. */
+static uint64_t charges_due_ns(const struct arbiter *arbiter)
+{
+        uint64_t due_ns = TIMESLICES_NEVER;
+
+        for (int i = 0; i < arbiter->high; i++) {
+                const uint64_t one_ns = arbiter->tenants[i]
+                                                ? tenant_charges_due_ns(arbiter->tenants[i])
+                                                : TIMESLICES_NEVER;
+
+                due_ns = one_ns < due_ns ? one_ns : due_ns;
+        }
+        return due_ns;
+}
+
 uint64_t arbiter_step(struct arbiter *arbiter)
 {
         uint64_t until_ns = TIMESLICES_NEVER;
@@ -371,12 +386,15 @@ uint64_t arbiter_step(struct arbiter *arbiter)
                 const uint64_t now_ns = clock_now_ns();
 
                 read_all(arbiter, now_ns);
-                timeslices_request(arbiter);
                 until_ns = step_all(arbiter, now_ns);
+                timeslices_request(arbiter);
                 has_changed = tell_all(arbiter, now_ns, false);
                 has_changed |= tell_all(arbiter, now_ns, true);
         }
-        return has_changed ? clock_now_ns() : until_ns;
+        if (has_changed)
+                return clock_now_ns();
+        const uint64_t due_ns = charges_due_ns(arbiter);
+        return due_ns < until_ns ? due_ns : until_ns;
 }
 
 void arbiter_wait(struct arbiter *arbiter, uint64_t until_ns, uint32_t members_seen)

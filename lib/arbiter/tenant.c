@@ -19,6 +19,9 @@
 
 enum { WEIGHT_MOST = 100 }; /* of a share, and of all that a user runs */
 
+/* A tenant that says more than it is charged with may have got it since. */
+#define CHARGES_SOON_NS (100 * NS_PER_MS)
+
 static uint64_t inode_of(const char *path)
 {
         struct stat st;
@@ -215,15 +218,16 @@ struct timeslices_limits tenant_limits(const struct tenant *tenant, unsigned dev
         return limits;
 }
 
-static uint64_t resident_bytes(const struct tenant *tenant, unsigned device)
+/* What it says it holds, and never more than it may. */
+static uint64_t bytes_said(const struct tenant *tenant, unsigned device,
+                           const _Atomic uint64_t *said)
 {
-        const uint64_t said = atomic_load_explicit(&tenant->wants->devices[device].resident_bytes,
-                                                   memory_order_relaxed);
+        const uint64_t bytes = atomic_load_explicit(said, memory_order_relaxed);
         const uint64_t limit = tenant->devices[device].limit_bytes;
         const uint64_t charged = tenant->devices[device].charged_bytes;
         const uint64_t most = charged < limit ? charged : limit;
 
-        return said < most ? said : most;
+        return bytes < most ? bytes : most;
 }
 
 static bool word_read(int fd, unsigned index, uint64_t *ret_bytes)
@@ -239,12 +243,28 @@ static bool word_read(int fd, unsigned index, uint64_t *ret_bytes)
         return true;
 }
 
+/* Does it say more than it was charged with when that was last read? */
+static bool says_more(const struct tenant *tenant)
+{
+        for (unsigned i = 0; i < tenant->device_count; i++)
+                if (atomic_load_explicit(&tenant->wants->devices[i].resident_bytes,
+                                         memory_order_relaxed) > tenant->devices[i].charged_bytes)
+                        return true;
+        return false;
+}
+
+uint64_t tenant_charges_due_ns(const struct tenant *tenant)
+{
+        return says_more(tenant) ? tenant->charged_ns + CHARGES_SOON_NS : UINT64_MAX;
+}
+
 /* Read, not mapped. Without a region nothing is charged, and nothing can be touched. */
 void tenant_charges_refresh(struct tenant *tenant, uint64_t now_ns)
 {
+        const uint64_t every_ns = says_more(tenant) ? CHARGES_SOON_NS : NS_PER_S;
         char path[SHARE_TEXT];
 
-        if (tenant->charged_ns && now_ns - tenant->charged_ns < NS_PER_S)
+        if (tenant->charged_ns && now_ns - tenant->charged_ns < every_ns)
                 return;
         tenant->charged_ns = now_ns;
         path_beside(tenant->path, "region", path);
@@ -266,7 +286,10 @@ void tenant_report(const struct tenant *tenant, unsigned device,
         const uint32_t high = least(atomic_load(&want->slots_high), GPU_SLOTS);
         bool can_submit = false;
         struct timeslices_report report = { .signs = tenant->bell_seen + atomic_load(&want->beats),
-                                            .resident_bytes = resident_bytes(tenant, device) };
+                                            .resident_bytes = bytes_said(tenant, device,
+                                                                         &want->resident_bytes),
+                                            .movable_bytes = bytes_said(tenant, device,
+                                                                        &want->movable_bytes) };
 
         for (uint32_t i = 0; i < high; i++) {
                 const uint32_t word = atomic_load(&want->slots[i].state);
@@ -333,6 +356,8 @@ void tenant_beat(struct tenant *tenant, unsigned device, const struct timeslices
         atomic_store(&grant->charged_ns, t->charged_ns);
         atomic_store(&grant->lapses, t->lapses);
         atomic_store(&grant->swap_ns, timeslices->swap_ns);
+        atomic_store(&grant->others_bytes,
+                     timeslices_others_bytes(timeslices, tenant->devices[device].id));
 }
 
 void tenant_counts(const struct tenant *tenant, unsigned device,

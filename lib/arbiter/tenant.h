@@ -50,8 +50,11 @@ void tenant_trim(struct tenant *tenant);
 bool tenant_limits_refresh(struct tenant *tenant);
 /* Its limits beside the other tenants of its owner: users who are not ours have one weight for all they run. */
 struct timeslices_limits tenant_limits(const struct tenant *tenant, unsigned device);
-/* Reads what its region charges it with, at most once a second: so much can its work touch. */
+/* Reads what its region charges it with, at most once a second: so much can its work touch. Sooner where it says
+ * more: it may have been charged since. */
 void tenant_charges_refresh(struct tenant *tenant, uint64_t now_ns);
+/* When to do so though nobody rings; UINT64_MAX: need not. */
+uint64_t tenant_charges_due_ns(const struct tenant *tenant);
 /* Reads the process slots. The tenant may write anything there: every value is bounded. */
 void tenant_report(const struct tenant *tenant, unsigned device,
                    struct timeslices_report *ret_report);

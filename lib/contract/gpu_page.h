@@ -76,7 +76,8 @@ struct gpu_grant {                     /* one tenant on one GPU */
         /* Of an open time slice: the work of the one before should be done by then; submit nothing
          * earlier. May move; 0: it is done. */
         _Atomic uint64_t not_before_ns;
-        uint64_t unused[496];
+        _Atomic uint64_t others_bytes; /* what could be pushed off the GPU of the other tenants */
+        uint64_t unused[495];
 };
 static_assert(sizeof(struct gpu_grant) == GPU_PAGE_BYTES, "read by other releases");
 static_assert(offsetof(struct gpu_grant, timeslices) == 56, "read by other releases");
@@ -99,9 +100,9 @@ static_assert(sizeof(struct gpu_slot) == 32, "read by other releases");
 
 struct gpu_want {                        /* one tenant on one GPU */
         _Atomic uint64_t resident_bytes; /* what its work touches, wherever it lies now */
-        uint64_t reserved;
-        _Atomic uint32_t slots_high; /* slots ever used */
-        uint32_t reserved_too;
+        _Atomic uint64_t movable_bytes;  /* of these, what others can push off the GPU */
+        _Atomic uint32_t slots_high;     /* slots ever used */
+        uint32_t reserved;
         _Atomic uint64_t beats;    /* grows while any of its processes looks after its time slice */
         _Atomic uint64_t begun_ns; /* when one of its processes last began a time slice */
         uint64_t unused[27];

@@ -332,6 +332,18 @@ void gpu_timeslice_note(struct gpu_timeslice *timeslice, uint64_t busy_ns, uint6
         atomic_fetch_add_explicit(&timeslice->want->beats, 1, memory_order_relaxed);
 }
 
+void gpu_timeslice_tell_memory(struct gpu_timeslice *timeslice, uint64_t resident_bytes,
+                               uint64_t movable_bytes)
+{
+        enum { PARTS = 64 }; /* of the device: smaller changes wait for the next sign of life */
+        const uint64_t part = timeslice->grant->device_bytes / PARTS;
+        atomic_store_explicit(&timeslice->want->movable_bytes, movable_bytes, memory_order_relaxed);
+        const uint64_t before = atomic_exchange(&timeslice->want->resident_bytes, resident_bytes);
+
+        if (part && before / part != resident_bytes / part)
+                futex_ring(&timeslice->wants->bell);
+}
+
 void gpu_timeslice_note_memory(struct gpu_timeslice *timeslice, uint64_t resident_bytes)
 {
         atomic_store_explicit(&timeslice->want->resident_bytes, resident_bytes,

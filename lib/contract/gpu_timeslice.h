@@ -70,6 +70,10 @@ void gpu_timeslice_end(struct gpu_timeslice *timeslice, bool wants_more);
 
 /* What the container's work touches, wherever it lies now. */
 void gpu_timeslice_note_memory(struct gpu_timeslice *timeslice, uint64_t resident_bytes);
+/* The same, and how much of it can move. The arbiter hears of it where it matters, whether or not there are time
+ * slices. */
+void gpu_timeslice_tell_memory(struct gpu_timeslice *timeslice, uint64_t resident_bytes,
+                               uint64_t movable_bytes);
 /* A sign of life, and what was measured: GPU time of this process so far, and when what it has
  * submitted should be done; 0: nothing is. Others wait for that long, and longer than for work of which
  * nobody knows when it ends. */

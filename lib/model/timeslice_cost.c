@@ -100,6 +100,14 @@ static bool tenant_has_token(const struct timeslices_tenant *tenant)
                tenant->state == TIMESLICES_DRAINING;
 }
 
+uint64_t timeslice_cost_resident_bytes(const struct timeslices *timeslices,
+                                       const struct timeslices_tenant *tenant)
+{
+        const uint64_t bytes = tenant->report.resident_bytes;
+
+        return bytes < timeslices->device_bytes ? bytes : timeslices->device_bytes;
+}
+
 /* What one change of hands brings onto the GPU, at most: what does not fit. */
 static uint64_t overflow_bytes(const struct timeslices *timeslices)
 {
@@ -107,14 +115,11 @@ static uint64_t overflow_bytes(const struct timeslices *timeslices)
 
         for (int i = 0; i < timeslices->high; i++) {
                 const struct timeslices_tenant *tenant = &timeslices->tenants[i];
-                uint64_t bytes = tenant->report.resident_bytes;
+                const uint64_t bytes = timeslice_cost_resident_bytes(timeslices, tenant);
 
                 if (tenant->state == TIMESLICES_ABSENT || !tenant->wanted_ns ||
                     timeslices->clock_ns - tenant->wanted_ns > PRESENT_S * NS_PER_S)
                         continue;
-                if (bytes > timeslices->device_bytes)
-                        bytes = timeslices
-                                        ->device_bytes; /* no more of it can be on the GPU at a time */
                 sum += bytes;
                 largest = bytes > largest ? bytes : largest;
         }
@@ -123,8 +128,22 @@ static uint64_t overflow_bytes(const struct timeslices *timeslices)
         return sum - timeslices->device_bytes < largest ? sum - timeslices->device_bytes : largest;
 }
 
+static void memory_sum(struct timeslices *timeslices)
+{
+        timeslices->resident_bytes = timeslices->movable_bytes = 0;
+        for (int i = 0; i < timeslices->high; i++) {
+                const struct timeslices_tenant *tenant = &timeslices->tenants[i];
+
+                if (tenant->state == TIMESLICES_ABSENT)
+                        continue;
+                timeslices->resident_bytes += timeslice_cost_resident_bytes(timeslices, tenant);
+                timeslices->movable_bytes += tenant->report.movable_bytes;
+        }
+}
+
 static void swap_judge(struct timeslices *timeslices)
 {
+        memory_sum(timeslices);
         const uint64_t bytes = timeslices->device_bytes ? overflow_bytes(timeslices) : 0;
 
         const double took_ns =

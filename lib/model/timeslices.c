@@ -454,9 +454,16 @@ struct timeslices_grant timeslices_grant(const struct timeslices *timeslices, in
         };
 }
 
+uint64_t timeslices_others_bytes(const struct timeslices *timeslices, int tenant)
+{
+        const uint64_t own = timeslices->tenants[tenant].report.movable_bytes;
+
+        return timeslices->movable_bytes > own ? timeslices->movable_bytes - own : 0;
+}
+
 bool timeslices_are_needed(const struct timeslices *timeslices)
 {
-        unsigned tenants = 0, parts = 0;
+        unsigned tenants = 0, parts = timeslices->resident_bytes > timeslices->device_bytes;
 
         for (int i = 0; i < timeslices->high; i++) {
                 const struct timeslices_tenant *tenant = &timeslices->tenants[i];

@@ -45,6 +45,7 @@ struct timeslices_report {
         uint64_t busy_ns;        /* GPU time so far, as it measured */
         uint64_t observed_ns;    /* the same as the driver says; 0: not known */
         uint64_t resident_bytes; /* what its work touches */
+        uint64_t movable_bytes;  /* of that, what others can push off the GPU */
 };
 
 struct timeslices_tenant {
@@ -90,6 +91,7 @@ struct timeslices {
         uint64_t ended_ns;         /* the last work of the last holder, as far as it said */
         uint64_t virtual_clock;    /* of the last one who got a time slice: newcomers begin here */
         uint64_t device_bytes;     /* 0: not known */
+        uint64_t resident_bytes, movable_bytes; /* of all tenants, at the last step */
         uint64_t swap_bytes_per_s; /* how fast memory comes onto the GPU */
         uint64_t swap_ns;          /* what a change of hands costs now; 0: all fits */
         struct timeslices_tenant tenants[TIMESLICES_TENANTS];
@@ -126,5 +128,8 @@ struct timeslices_grant timeslices_grant(const struct timeslices *timeslices, in
 uint64_t timeslices_quantum_ns(const struct timeslices *timeslices);
 /* True: somebody wants a time slice and has none. */
 bool timeslices_is_contended(const struct timeslices *timeslices);
-/* True: it is shared, and somebody was given a part of it. Otherwise nobody need take time slices. */
+/* What could be pushed off the GPU of the other tenants. */
+uint64_t timeslices_others_bytes(const struct timeslices *timeslices, int tenant);
+/* True: it is shared, and somebody was given a part of it, or the tenants' memory does not fit together.
+ * Otherwise nobody need take time slices. */
 bool timeslices_are_needed(const struct timeslices *timeslices);

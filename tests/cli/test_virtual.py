@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual memory by vgpu run, set and ps: test_virtual.py VGPU VGPU_BURN SOURCE_ROOT."""
 
-from cli_case import main
+from cli_case import main, wait_until
 from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
 
@@ -96,6 +96,35 @@ class Virtual(ShareCase):
         gpu = self.gpu()
         self.assertEqual(guest.alloc(512), 0)
         self.assertEqual(self.gpu(), gpu)
+
+    def test_memory_of_two_that_do_not_fit_together_moves_with_their_time_slices(self):
+        one = self.begin("--oversold")
+        two = self.start("--machine", self.machine, "--name", "two", "--oversold")
+        for guest in (one, two):
+            self.assertEqual([guest.alloc(256) for _ in range(12)], [0] * 12)
+        shares = self.shares()
+        for name in ("one", "two"):  # nothing of either is charged to the host
+            device = shares[name]["gpus"][0]
+            self.assertEqual((device["physical_bytes"], device["virtual_bytes"]), (3072 * MIB, 0))
+        for _ in range(2):
+            self.assertEqual((one.touch(), two.touch()), (12, 12))
+            self.assertLessEqual(self.gpu(), 4096)
+        self.assertTrue(wait_until(lambda: self.device("two")["timeslice_swap_ns"] > 0))
+        for name in ("one", "two"):
+            self.assertGreater(self.device(name)["timeslices"], 0)
+        two.process.kill()
+        two.process.wait()
+        self.assertEqual(one.touch(), 12)
+        self.assertEqual(self.gpu(), 3072)  # nothing of the dead one is left there
+
+    def test_what_others_hold_for_good_is_not_pushed_out(self):
+        one = self.begin("--memory", "3g")
+        self.assertEqual([one.alloc(256) for _ in range(11)], [0] * 11)
+        two = self.start("--machine", self.machine, "--name", "two", "--oversold")
+        self.assertEqual([two.alloc(256) for _ in range(8)], [0] * 8)
+        self.assertEqual((one.touch(), two.touch()), (11, 8))
+        self.assertGreaterEqual(self.device("two")["virtual_bytes"], 768 * MIB)
+        self.assertLessEqual(self.gpu(), 4096)
 
     def test_a_second_run_must_mean_the_same(self):
         self.begin("--memory", "1g", "--memory-ratio", "2")

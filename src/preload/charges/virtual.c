@@ -6,8 +6,10 @@
 #include "virtual.h"
 
 #include "gate_memory.h"
+#include "gate_timeslice.h"
 #include "gate_virtual.h"
 #include "limits.h"
+#include "own_figure.h"
 #include "presence.h"
 #include "real.h"
 #include "refusal.h"
@@ -131,6 +133,23 @@ static CUresult range_make(struct virtual_range *range, const struct target *tar
         return r;
 }
 
+/* Managed memory that is charged to the GPU in full. A driver that takes no advice moves no pages between GPUs
+ * either; but what passes for device memory has to stay there. */
+static CUresult range_keep(const struct target *target, struct charge *charge, size_t bytes,
+                           CUdeviceptr address, bool is_fallback)
+{
+        struct virtual_range range = { .address = address,
+                                       .bytes = bytes,
+                                       .device_bytes = charge->bytes,
+                                       .device_index = charge->device_index,
+                                       .is_fallback = is_fallback };
+
+        ledger_rename(charge, REGION_MANAGED);
+        range_settle_on(&range, target);
+        const CUresult r = range_advise(&range);
+        return gate_virtual_settle(&range, is_fallback ? r : CUDA_SUCCESS);
+}
+
 /* By itself: a refusal where there is no virtual memory costs a few nanoseconds, no more. */
 static __attribute__((noinline)) CUresult fallback_make(const struct target *target, size_t bytes,
                                                         CUdeviceptr *ret_address)
@@ -147,6 +166,56 @@ CUresult virtual_alloc(const struct target *target, size_t bytes, CUdeviceptr *r
         return fallback_make(target, bytes, ret_address);
 }
 
+/* What others hold for good cannot be pushed off the GPU: beyond the remainder, new memory would thrash in it. Of what
+ * is charged to us some may not have come there yet. */
+static bool is_there_space(const struct target *target, size_t bytes)
+{
+        const unsigned device_index = (unsigned)target->device_index;
+        const uint64_t wanted = ledger_used_bytes(device_index) + bytes;
+        size_t free_bytes, total_bytes;
+        uint64_t own_bytes = 0;
+
+        if (real_cuda.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS)
+                return false;
+        if (wanted <= free_bytes + gate_timeslice_others_bytes(device_index))
+                return true;
+        return own_figure(target->ordinal, &own_bytes) &&
+               wanted <= free_bytes + own_bytes + gate_timeslice_others_bytes(device_index);
+}
+
+static bool is_movable(const struct target *target, size_t bytes)
+{
+        return target->device_index >= 0 && bytes > LEDGER_GRANULE_BYTES &&
+               limits_virtual_bytes((unsigned)target->device_index) &&
+               real_cuda.cuMemAllocManaged &&
+               gate_timeslice_applies((unsigned)target->device_index);
+}
+
+CUresult virtual_alloc_movable(const struct target *target, size_t bytes, CUdeviceptr *ret_address)
+{
+        CUdeviceptr address = 0;
+        struct charge charge;
+
+        if (!ret_address || !is_movable(target, bytes))
+                return CUDA_ERROR_NOT_SUPPORTED;
+        if (!is_there_space(target, bytes))
+                return CUDA_ERROR_OUT_OF_MEMORY;
+        CUresult r = gate_memory_try(target->device_index, target->context, bytes, &charge);
+        if (r != CUDA_SUCCESS || !charge.is_counted)
+                return r == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : r;
+        r = real_cuda.cuMemAllocManaged(&address, bytes, CU_MEM_ATTACH_GLOBAL);
+        if (r != CUDA_SUCCESS) {
+                gate_memory_settle(&charge, r, 0);
+                return CUDA_ERROR_NOT_SUPPORTED;
+        }
+        if (range_keep(target, &charge, bytes, address, true) == CUDA_SUCCESS) {
+                *ret_address = address;
+                return CUDA_SUCCESS;
+        }
+        real_cuda.cuMemFree_v2(address);
+        return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult virtual_alloc_managed(const struct target *target, size_t bytes, unsigned flags,
                                CUdeviceptr *ret_address)
 {
@@ -158,17 +227,8 @@ CUresult virtual_alloc_managed(const struct target *target, size_t bytes, unsign
 CUresult virtual_keep(const struct target *target, struct charge *charge, size_t bytes,
                       CUdeviceptr address)
 {
-        struct virtual_range range = { .address = address,
-                                       .bytes = bytes,
-                                       .device_bytes = charge->bytes,
-                                       .device_index = charge->device_index };
-
-        if (!charge->is_counted)
-                return CUDA_SUCCESS;
-        ledger_rename(charge, REGION_MANAGED);
-        range_settle_on(&range, target);
-        range_advise(&range); /* a driver that takes no advice moves no pages between GPUs either */
-        return gate_virtual_settle(&range, CUDA_SUCCESS);
+        return charge->is_counted ? range_keep(target, charge, bytes, address, false)
+                                  : CUDA_SUCCESS;
 }
 
 /* What would serve a stream-ordered request as it is. */
@@ -237,10 +297,12 @@ bool virtual_free(cuMemFree_v2_fn *real, CUdeviceptr address, CUresult *ret_resu
         bool is_ours = virtual_range_take(address, &range);
         if (is_ours) {
                 *ret_result = real(address);
-                if (*ret_result == CUDA_SUCCESS)
+                if (*ret_result == CUDA_SUCCESS) {
                         virtual_range_refund(&range, ledger_region());
-                else
+                        gate_timeslice_tell_memory(range.device_index);
+                } else {
                         virtual_range_add(&range);
+                }
         }
         presence_leave();
         return is_ours || is_freed(address, ret_result);

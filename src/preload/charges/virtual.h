@@ -10,6 +10,11 @@
 /* Device memory that does not fit the GPU. OUT_OF_MEMORY: it does not fit, or the share has no
  * virtual memory. */
 CUresult virtual_alloc(const struct target *target, size_t bytes, CUdeviceptr *ret_address);
+/* Device memory that can move: managed memory, all of it charged to the GPU and preferring it. Where a share has
+ * virtual memory and an arbiter, its large allocations are such, because what other containers need in their time
+ * slices could not come onto the GPU otherwise. NOT_SUPPORTED: this one is not, the caller asks the driver for
+ * device memory. OUT_OF_MEMORY: it does not fit the GPU's part. */
+CUresult virtual_alloc_movable(const struct target *target, size_t bytes, CUdeviceptr *ret_address);
 /* Managed memory that the program asked for by name, and which does not fit the GPU as a whole. */
 CUresult virtual_alloc_managed(const struct target *target, size_t bytes, unsigned flags,
                                CUdeviceptr *ret_address);

@@ -4,6 +4,7 @@
  * GPUs with limits, it is charged to one and kept from moving to another. */
 #include "devices.h"
 #include "gate_memory.h"
+#include "gate_timeslice.h"
 #include "real.h"
 #include "virtual.h"
 
@@ -14,6 +15,8 @@ static CUresult settle(const struct target *target, struct charge *charge, CUres
         if (result != CUDA_SUCCESS || !virtual_has_rivals(target->ordinal)) {
                 gate_memory_settle_as(charge, result, result == CUDA_SUCCESS ? *address : 0,
                                       HOLDING_MANAGED);
+                if (result == CUDA_SUCCESS && charge->is_counted)
+                        gate_timeslice_tell_memory(charge->device_index);
                 return result;
         }
         CUresult r = virtual_keep(target, charge, bytes, *address);

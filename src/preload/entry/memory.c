@@ -17,7 +17,10 @@ CUresult hook_cuMemAlloc_v2(cuMemAlloc_v2_fn *real, CUdeviceptr *address, size_t
 
         if (!target.context) /* no limit; or no context: the driver says so */
                 return real(address, bytes);
-        CUresult r = gate_memory_try(target.device_index, target.context, bytes, &charge);
+        CUresult r = virtual_alloc_movable(&target, bytes, address);
+        if (r != CUDA_ERROR_NOT_SUPPORTED)
+                return r == CUDA_ERROR_OUT_OF_MEMORY ? virtual_alloc(&target, bytes, address) : r;
+        r = gate_memory_try(target.device_index, target.context, bytes, &charge);
         if (r == CUDA_SUCCESS) {
                 r = real(address, bytes);
                 gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
@@ -61,17 +64,22 @@ CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *addre
                 return real(address, pitch, width, height, element);
         if (!pitch_size(width, height, &padded, &bytes))
                 return CUDA_ERROR_OUT_OF_MEMORY;
-        CUresult r = gate_memory_try(target.device_index, target.context, bytes, &charge);
-        if (r == CUDA_SUCCESS) {
-                r = real(address, pitch, width, height, element);
-                gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+        /* Not asked, the driver does not check these. */
+        const bool is_valid =
+                address && pitch && (element == 4 || element == 8 || element == 16);
+        CUresult r = is_valid ? virtual_alloc_movable(&target, bytes, address)
+                              : CUDA_ERROR_NOT_SUPPORTED;
+        if (r == CUDA_ERROR_NOT_SUPPORTED) {
+                r = gate_memory_try(target.device_index, target.context, bytes, &charge);
+                if (r == CUDA_SUCCESS) {
+                        r = real(address, pitch, width, height, element);
+                        gate_memory_settle(&charge, r, r == CUDA_SUCCESS ? *address : 0);
+                        if (r != CUDA_ERROR_OUT_OF_MEMORY)
+                                return r;
+                }
         }
-        if (r != CUDA_ERROR_OUT_OF_MEMORY)
-                return r;
-        /* Not asked, the driver has not checked these. */
-        if (!address || !pitch || (element != 4 && element != 8 && element != 16))
-                return CUDA_ERROR_INVALID_VALUE;
-        r = virtual_alloc(&target, bytes, address);
+        if (r == CUDA_ERROR_OUT_OF_MEMORY)
+                r = is_valid ? virtual_alloc(&target, bytes, address) : CUDA_ERROR_INVALID_VALUE;
         if (r == CUDA_SUCCESS)
                 *pitch = padded;
         return r;

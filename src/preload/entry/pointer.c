@@ -83,7 +83,7 @@ CUresult hook_cuIpcGetMemHandle(cuIpcGetMemHandle_fn *real, CUipcMemHandle *hand
                 return real(handle, address);
         static atomic_bool is_told;
         log_write(atomic_exchange(&is_told, true) ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
-                  "memory on the host cannot be shared with other processes: allocate shared "
-                  "memory while the GPU has free memory");
+                  "virtual memory cannot be shared with other processes; allocate shared memory "
+                  "with cuMemCreate");
         return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -214,6 +214,22 @@ void gate_timeslice_note(unsigned device_index, uint64_t done_ns)
                                   ledger_used_bytes(device_index));
 }
 
+void gate_timeslice_tell_memory(unsigned device_index)
+{
+        if (gate_timeslice_applies(device_index))
+                gpu_timeslice_tell_memory(&timeslices[device_index].timeslice,
+                                          ledger_used_bytes(device_index),
+                                          ledger_managed_bytes(device_index));
+}
+
+uint64_t gate_timeslice_others_bytes(unsigned device_index)
+{
+        const struct gpu_timeslice *timeslice = &timeslices[device_index].timeslice;
+
+        return gate_timeslice_applies(device_index) ? atomic_load(&timeslice->grant->others_bytes)
+                                                    : 0;
+}
+
 void gate_timeslice_forked(void)
 {
         for (unsigned i = 0; i < REGION_DEVICES; i++) {

@@ -46,5 +46,11 @@ uint64_t gate_timeslice_in_flight_ns(unsigned device_index, uint64_t default_ns)
 /* A sign of life: when what is submitted should be done; 0: nothing is. */
 void gate_timeslice_note(unsigned device_index, uint64_t done_ns);
 
+/* The container holds more or less memory that can move: the arbiter hears of it, even where nobody takes time
+ * slices yet. */
+void gate_timeslice_tell_memory(unsigned device_index);
+/* What could be pushed off the device of other containers' memory; 0 where nobody knows. */
+uint64_t gate_timeslice_others_bytes(unsigned device_index);
+
 /* In a forked child, which has a process slot of its own. */
 void gate_timeslice_forked(void);

@@ -8,6 +8,7 @@
 #include "gate_virtual.h"
 
 #include "gate_memory.h"
+#include "gate_timeslice.h"
 #include "limits.h"
 #include "presence.h"
 
@@ -70,6 +71,8 @@ CUresult gate_virtual_settle(const struct virtual_range *range, CUresult result)
                 result = CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS)
                 virtual_range_refund(range, ledger_region());
+        else
+                gate_timeslice_tell_memory(range->device_index);
         presence_leave();
         return result;
 }

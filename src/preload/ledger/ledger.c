@@ -463,6 +463,18 @@ uint64_t ledger_used_bytes(unsigned device_index)
         return region_used_bytes(&ledger, device_index);
 }
 
+uint64_t ledger_managed_bytes(unsigned device_index)
+{
+        const uint32_t high = region_slots_high(&ledger);
+        uint64_t sum = 0;
+
+        for (uint32_t i = 1; i <= high; i++)
+                sum += atomic_load_explicit(
+                        &ledger.file->slots[i].charges[device_index].kinds[REGION_MANAGED],
+                        memory_order_relaxed);
+        return sum;
+}
+
 uint64_t ledger_virtual_bytes(unsigned device_index)
 {
         return region_used_bytes(&ledger, region_virtual(device_index));

@@ -103,5 +103,7 @@ void ledger_count_refusal(unsigned device_index);
 
 /* Charged to the GPU; and to virtual memory. */
 uint64_t ledger_used_bytes(unsigned device_index);
+/* Of that, managed memory: what the driver may move. A hint. */
+uint64_t ledger_managed_bytes(unsigned device_index);
 uint64_t ledger_virtual_bytes(unsigned device_index);
 struct region *ledger_region(void);

@@ -116,6 +116,25 @@ bool virtual_range_take_freed(bool (*suits)(const struct virtual_range *range, v
         return is_found;
 }
 
+unsigned virtual_range_list(unsigned device_index, uint64_t address,
+                            struct virtual_range *ret_ranges, unsigned most)
+{
+        unsigned count = 0;
+
+        if (!virtual_range_is_any())
+                return 0;
+        lock_take(&ranges.lock);
+        for (size_t i = row_above(address); i < ranges.count && count < most; i++) {
+                const struct virtual_range *range = &ranges.rows[i];
+
+                if (range->device_index == device_index && range->address > address &&
+                    !range->event)
+                        ret_ranges[count++] = *range;
+        }
+        lock_give(&ranges.lock);
+        return count;
+}
+
 bool virtual_range_is_any(void)
 {
         return atomic_load_explicit(&ranges.count, memory_order_relaxed) != 0;

@@ -31,6 +31,9 @@ bool virtual_range_find(uint64_t address, uint64_t bytes, struct virtual_range *
 /* Takes out one freed range that suits; the predicate must not come back here. */
 bool virtual_range_take_freed(bool (*suits)(const struct virtual_range *range, void *closure),
                               void *closure, struct virtual_range *ret_range);
+/* Copies ranges in use on the device, in the order of their addresses, of those above `address`; how many. */
+unsigned virtual_range_list(unsigned device_index, uint64_t address,
+                            struct virtual_range *ret_ranges, unsigned most);
 /* Are there any? A load: for those who would otherwise ask about every pointer. */
 bool virtual_range_is_any(void);
 

@@ -6,8 +6,9 @@
 #include "holding_table.h"
 #include "ledger.h"
 #include "real.h"
+#include "virtual_range.h"
 
-enum { RANGES_MOST = 64 };
+enum { RANGES_MOST = 64, /* at a time */ MANAGED_MOST = 256 };
 
 static CUresult prefetch(uint64_t address, uint64_t bytes, int ordinal, CUstream stream)
 {
@@ -20,26 +21,58 @@ static CUresult prefetch(uint64_t address, uint64_t bytes, int ordinal, CUstream
                        : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* What was freed since it was listed is refused by the driver: nothing is lost. What virtual memory
- * keeps on the host (virtual.h) stays there: the GPU's part is full. */
-void swap_in(CUstream stream)
+/* What the program asked for by name, and which fits the GPU's part. */
+static unsigned managed_in(const struct target *target, CUstream stream)
 {
-        const struct target target = devices_of_stream(stream);
-        struct holding ranges[RANGES_MOST];
+        struct holding ranges[MANAGED_MOST];
+        const unsigned count = holding_list(HOLDING_MANAGED, (unsigned)target->device_index, ranges,
+                                            MANAGED_MOST);
 
-        if (target.device_index < 0)
-                return;
-        const unsigned count =
-                holding_list(HOLDING_MANAGED, (unsigned)target.device_index, ranges, RANGES_MOST);
         for (unsigned i = 0; i < count; i++) {
                 const uint64_t bytes = ranges[i].bytes;
 
                 /* What is charged is whole granules; the last may not be all the program's. */
-                if (prefetch(ranges[i].key, bytes, target.ordinal, stream) != CUDA_SUCCESS &&
+                if (prefetch(ranges[i].key, bytes, target->ordinal, stream) != CUDA_SUCCESS &&
                     bytes > LEDGER_GRANULE_BYTES)
-                        prefetch(ranges[i].key, bytes - LEDGER_GRANULE_BYTES, target.ordinal,
+                        prefetch(ranges[i].key, bytes - LEDGER_GRANULE_BYTES, target->ordinal,
                                  stream);
         }
+        return count;
+}
+
+/* What is charged to the GPU of virtual memory. The remainder stays on the host: the GPU's part is full. */
+static unsigned ranges_in(const struct target *target, CUstream stream)
+{
+        struct virtual_range ranges[RANGES_MOST];
+        unsigned count, sum = 0;
+        uint64_t address = 0;
+
+        do {
+                count = virtual_range_list((unsigned)target->device_index, address, ranges,
+                                           RANGES_MOST);
+                for (unsigned i = 0; i < count; i++) {
+                        const struct virtual_range *range = &ranges[i];
+                        const uint64_t bytes = range->device_bytes < range->bytes
+                                                       ? range->device_bytes
+                                                       : range->bytes;
+
+                        address = range->address;
+                        if (bytes && range->home == target->ordinal)
+                                prefetch(address, bytes, target->ordinal, stream);
+                }
+                sum += count;
+        } while (count == RANGES_MOST);
+        return sum;
+}
+
+/* What was freed since it was listed is refused by the driver: nothing is lost. */
+void swap_in(CUstream stream)
+{
+        const struct target target = devices_of_stream(stream);
+
+        if (target.device_index < 0)
+                return;
+        const unsigned count = managed_in(&target, stream) + ranges_in(&target, stream);
         /* The time slice is ours and the device has nothing else of us: work of other streams waits, too. */
         if (count)
                 real_cuda.cuStreamSynchronize(stream);

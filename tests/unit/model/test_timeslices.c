@@ -309,6 +309,31 @@ TEST(timeslices_are_needed_where_a_shared_gpu_is_limited)
         assert_false(timeslices_are_needed(&timeslices));
 }
 
+TEST(timeslices_are_needed_where_resident_sets_do_not_fit)
+{
+        const struct timeslices_limits none = { 0 };
+        int a, b;
+
+        two_tenants(&a, &b);
+        timeslices_limit(&timeslices, a, &none);
+        timeslices_limit(&timeslices, b, &none);
+        say(a, (struct timeslices_report){ .resident_bytes = 750, .movable_bytes = 300 });
+        say(b, (struct timeslices_report){ .resident_bytes = 750, .movable_bytes = 600 });
+        settle(0);
+        assert_false(timeslices_are_needed(&timeslices)); /* nobody knows the GPU's size */
+        timeslices.device_bytes = 1600;
+        settle(1 * MS);
+        assert_false(timeslices_are_needed(&timeslices));
+        timeslices.device_bytes = 1000;
+        settle(2 * MS);
+        assert_true(timeslices_are_needed(&timeslices));
+        CHECK_EQ(timeslices_others_bytes(&timeslices, a), 600);
+        say(b, (struct timeslices_report){ .resident_bytes = 200, .movable_bytes = 100 });
+        settle(3 * MS);
+        assert_false(timeslices_are_needed(&timeslices));
+        CHECK_EQ(timeslices_others_bytes(&timeslices, a), 100);
+}
+
 TEST(resident_sets_that_do_not_fit_make_timeslices_longer)
 {
         int a, b;
@@ -373,6 +398,7 @@ int main(void)
                    CASE(a_tenant_in_debt_waits_until_it_is_paid),
                    CASE(tenants_without_a_weight_share_the_remainder),
                    CASE(timeslices_are_needed_where_a_shared_gpu_is_limited),
+                   CASE(timeslices_are_needed_where_resident_sets_do_not_fit),
                    CASE(resident_sets_that_do_not_fit_make_timeslices_longer),
                    CASE(without_timeslices_everybody_is_free),
                    CASE(those_who_ran_before_drain_before_the_first_timeslice));

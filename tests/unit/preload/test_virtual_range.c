@@ -51,6 +51,25 @@ TEST(a_range_is_found_by_what_overlaps_it)
         CHECK(!virtual_range_is_any());
 }
 
+TEST(ranges_of_a_device_are_listed_in_order_and_those_that_are_freed_are_not)
+{
+        struct virtual_range found[4], range;
+
+        for (uint64_t i = 1; i <= 6; i++) {
+                range = range_at(i * 8 * MIB);
+                range.device_index = i == 2;
+                range.event = i == 3;
+                CHECK(virtual_range_add(&range));
+        }
+        CHECK_EQ(virtual_range_list(0, 0, found, 2), 2);
+        CHECK_EQ(found[0].address, 8 * MIB);
+        CHECK_EQ(found[1].address, 32 * MIB);
+        CHECK_EQ(virtual_range_list(0, found[1].address, found, 4), 2);
+        CHECK_EQ(found[1].address, 48 * MIB);
+        CHECK_EQ(virtual_range_list(0, found[1].address, found, 4), 0);
+        virtual_range_clear();
+}
+
 TEST(many_are_kept_in_order_whatever_order_they_come_and_go_in)
 {
         enum { COUNT = 1000 };
@@ -115,6 +134,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 CASE(a_range_is_found_by_what_overlaps_it),
+                CASE(ranges_of_a_device_are_listed_in_order_and_those_that_are_freed_are_not),
                 CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
                 CASE(a_freed_range_is_not_forgotten),
                 CASE(ranges_go_with_their_context_and_both_charges_are_returned),

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* share_memory: work that uses its memory, and how much of it was done. On share_load's machine.
+ *
+ *   share_memory KIND MIB HOT WARM_UP SECONDS
+ *
+ * Allocates MIB in blocks: by cuMemAlloc (`device`), cuMemAllocManaged (`managed`), or in turn (`mixed`). Then a
+ * kernel of a millisecond uses each of the last HOT MIB's blocks, one after another, again and again. Prints how
+ * many milliseconds of work were done in the SECONDS after the WARM_UP, and fails if a block lost its contents. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_must.h"
+#include "clock.h"
+#include "cuda_prototypes.h"
+
+enum { BLOCK_MIB = 64, BLOCKS_MOST = 1024, MARKS = 4 };
+#define BLOCK_BYTES ((size_t)BLOCK_MIB << 20)
+
+static const char ptx[] = ".version 6.3\n.target sm_70\n.address_size 64\n"
+                          ".visible .entry kmemory(.param .u64 memory)\n{\nret;\n}\n";
+
+struct load {
+        CUfunction user;
+        CUdeviceptr blocks[BLOCKS_MOST];
+        unsigned count, hot;
+        uint64_t done_ms;
+};
+
+static CUdeviceptr mark_address(const struct load *load, unsigned block, unsigned mark)
+{
+        return load->blocks[block] + (BLOCK_BYTES - sizeof(unsigned)) / (MARKS - 1) / 4 * 4 * mark;
+}
+
+static unsigned mark_of(unsigned block, unsigned mark)
+{
+        return block * 2654435761u + mark * 40503u + 1;
+}
+
+static void marks_write(const struct load *load)
+{
+        for (unsigned i = 0; i < load->count; i++)
+                for (unsigned j = 0; j < MARKS; j++) {
+                        const unsigned mark = mark_of(i, j);
+
+                        MUST(cuMemcpyHtoD_v2(mark_address(load, i, j), &mark, sizeof mark));
+                }
+}
+
+static void marks_check(const struct load *load)
+{
+        unsigned mark;
+
+        for (unsigned i = 0; i < load->count; i++)
+                for (unsigned j = 0; j < MARKS; j++) {
+                        MUST(cuMemcpyDtoH_v2(&mark, mark_address(load, i, j), sizeof mark));
+                        if (mark != mark_of(i, j)) {
+                                fprintf(stderr, "share_memory: block %u lost its contents\n", i);
+                                exit(1);
+                        }
+                }
+}
+
+static void load_open(struct load *load, const char *kind, unsigned mib, unsigned hot_mib)
+{
+        CUcontext context;
+        CUmodule module;
+
+        MUST(cuInit(0));
+        MUST(cuCtxCreate_v2(&context, 0, 0));
+        MUST(cuModuleLoadData(&module, ptx));
+        MUST(cuModuleGetFunction(&load->user, module, "kmemory"));
+        load->count = mib / BLOCK_MIB < BLOCKS_MOST ? mib / BLOCK_MIB : BLOCKS_MOST;
+        load->hot = hot_mib / BLOCK_MIB < load->count ? hot_mib / BLOCK_MIB : load->count;
+        for (unsigned i = 0; i < load->count; i++) {
+                const bool is_managed =
+                        strcmp(kind, "managed") == 0 || (strcmp(kind, "mixed") == 0 && i % 2);
+
+                MUST(is_managed ? cuMemAllocManaged(&load->blocks[i], BLOCK_BYTES,
+                                                    CU_MEM_ATTACH_GLOBAL)
+                                : cuMemAlloc_v2(&load->blocks[i], BLOCK_BYTES));
+        }
+        marks_write(load);
+}
+
+static void pass(struct load *load)
+{
+        for (unsigned i = load->count - load->hot; i < load->count; i++) {
+                void *params[] = { &load->blocks[i] };
+
+                MUST(cuLaunchKernel(load->user, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+                if (i % 4 == 3)
+                        MUST(cuCtxSynchronize());
+                load->done_ms++;
+        }
+        MUST(cuCtxSynchronize());
+}
+
+static void passes_until(struct load *load, uint64_t end_ns)
+{
+        while (clock_now_ns() < end_ns)
+                pass(load);
+}
+
+int main(int argc, char **argv)
+{
+        static struct load load;
+
+        if (argc != 6) {
+                fputs("Usage: share_memory KIND MIB HOT_MIB WARM_UP SECONDS\n", stderr);
+                return 2;
+        }
+        const uint64_t begin_ns = clock_now_ns();
+        const uint64_t warm_ns = begin_ns + (uint64_t)(atof(argv[4]) * (double)NS_PER_S);
+        load_open(&load, argv[1], (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
+        passes_until(&load, warm_ns);
+        load.done_ms = 0;
+        const uint64_t since_ns = clock_now_ns();
+        passes_until(&load, warm_ns + (uint64_t)(atof(argv[5]) * (double)NS_PER_S));
+        printf("done_percent %.2f\n",
+               100 * (double)load.done_ms * 1e6 / (double)(clock_now_ns() - since_ns));
+        fflush(stdout);
+        marks_check(&load);
+        return 0;
+}
