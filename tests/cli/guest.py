@@ -6,6 +6,7 @@
     info            prints free and total bytes
     work MS         launches the kernel "mark" again and again for so long; prints how often
     fill MS         fills a quarter of a GiB again and again for so long; prints how often
+    use COUNT TIMES lets a kernel write to the last COUNT, TIMES times; prints the CUresult
     touch           lets a kernel write to each, and prints how many still have what was written
 """
 
@@ -35,16 +36,25 @@ print("ready", result, flush=True)
 held = []
 
 
-def touch():
-    """All are written before any is read."""
+def mark(kernel, value, address, size):
+    last = ctypes.c_uint64(address.value + size - 4)
+    words = address, last, ctypes.c_uint32(value)
+    pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(word) for word in words))
+    return cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+
+
+def loaded():
     module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     cuda.cuModuleLoadData(ctypes.byref(module), PTX)
     cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"mark")
+    return module, kernel
+
+
+def touch():
+    """All are written before any is read."""
+    module, kernel = loaded()
     for value, (address, size) in enumerate(held):
-        last = ctypes.c_uint64(address.value + size - 4)
-        words = address, last, ctypes.c_uint32(value)
-        pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(word) for word in words))
-        cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+        mark(kernel, value, address, size)
     right = 0
     for value, (address, size) in enumerate(held):
         first, last = ctypes.c_uint32(), ctypes.c_uint32()
@@ -55,10 +65,20 @@ def touch():
     return right
 
 
+def use(count, times):
+    """The last ones, one after another, again and again; 0: all was launched."""
+    module, kernel = loaded()
+    result = 0
+    for _ in range(times):
+        for value, (address, size) in list(enumerate(held))[-count:]:
+            result = result or mark(kernel, value, address, size)
+        result = result or cuda.cuCtxSynchronize()
+    cuda.cuModuleUnload(module)
+    return result
+
+
 def work(milliseconds):
-    module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
-    cuda.cuModuleLoadData(ctypes.byref(module), PTX)
-    cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"mark")
+    _, kernel = loaded()
     words = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint32()
     pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(word) for word in words))
     end, count = time.monotonic() + milliseconds / 1000, 0
@@ -101,3 +121,5 @@ for line in sys.stdin:
         print(fill(int(words[1])), flush=True)
     elif words[0] == "touch":
         print(touch(), flush=True)
+    elif words[0] == "use":
+        print(use(int(words[1]), int(words[2])), flush=True)

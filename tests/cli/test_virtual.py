@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual memory by vgpu run, set and ps: test_virtual.py VGPU VGPU_BURN SOURCE_ROOT."""
 
+import time
+
 from cli_case import main, wait_until
 from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
@@ -116,6 +118,29 @@ class Virtual(ShareCase):
         two.process.wait()
         self.assertEqual(one.touch(), 12)
         self.assertEqual(self.gpu(), 3072)  # nothing of the dead one is left there
+
+    def test_what_kernels_use_often_comes_onto_the_gpu(self):
+        guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
+        self.assertEqual([guest.alloc(256) for _ in range(14)], [0] * 14)
+        self.assertEqual(guest.touch(), 14)
+        before = self.device("one")
+
+        def seconds_of_use(times):
+            begin = time.monotonic()
+            self.assertEqual(guest.ask("use", 4, times), [0])
+            return time.monotonic() - begin
+
+        over_the_link = seconds_of_use(2)
+        seconds_of_use(12)
+        self.assertLess(seconds_of_use(2), over_the_link / 2)
+        after = self.device("one")
+        for key in ("physical_bytes", "virtual_bytes", "held_bytes"):
+            self.assertEqual(after[key], before[key])
+        self.assertLessEqual(self.gpu(), 2048)
+        self.assertEqual(guest.touch(), 14)
+        self.assertLessEqual(self.gpu(), 2048)
+        self.assertEqual([guest.ask("free") for _ in range(14)], [[0]] * 14)
+        self.assertEqual(self.device("one")["held_bytes"], 0)
 
     def test_what_others_hold_for_good_is_not_pushed_out(self):
         one = self.begin("--memory", "3g")

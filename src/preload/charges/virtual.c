@@ -9,22 +9,14 @@
 #include "gate_timeslice.h"
 #include "gate_virtual.h"
 #include "limits.h"
+#include "managed_memory.h"
 #include "own_figure.h"
 #include "presence.h"
 #include "real.h"
 #include "refusal.h"
 #include "stream.h"
-
-static CUresult advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUdevice device)
-{
-        if (real_cuda.cuMemAdvise)
-                return real_cuda.cuMemAdvise(address, bytes, advice, device);
-        CUmemLocation location = { .type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST
-                                                                   : CU_MEM_LOCATION_TYPE_DEVICE,
-                                   .id = device == CU_DEVICE_CPU ? 0 : device };
-        return real_cuda.cuMemAdvise_v2 ? real_cuda.cuMemAdvise_v2(address, bytes, advice, location)
-                                        : CUDA_ERROR_NOT_SUPPORTED;
-}
+#include "virtual_advice.h"
+#include "virtual_heat.h"
 
 static bool is_limited(int ordinal)
 {
@@ -54,30 +46,16 @@ static int home_of(int ordinal)
         return ordinal;
 }
 
-/* Devices reach the bytes where they are. One that cannot does not use them, unless it is the one that
- * they are for. */
-static CUresult range_map(CUdeviceptr address, size_t bytes, int ordinal)
-{
-        CUresult own = CUDA_SUCCESS;
-
-        for (int i = 0; i < devices_count(); i++) {
-                CUresult r = advise(address, bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, i);
-                if (i == ordinal)
-                        own = r;
-        }
-        return own;
-}
-
 /* The bytes that are charged to the GPU. With one GPU the driver may move those of managed memory as
  * it likes; with several they stay. */
 static CUresult device_part_advise(const struct virtual_range *range, size_t bytes)
 {
         if (!bytes || (!range->is_fallback && !range->is_steady))
                 return CUDA_SUCCESS;
-        CUresult r = advise(range->address, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+        CUresult r = managed_advise(range->address, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
                             range->home < 0 ? CU_DEVICE_CPU : range->home);
         if (r == CUDA_SUCCESS && range->is_steady)
-                r = range_map(range->address, bytes, range->ordinal);
+                r = virtual_advice_map(range->address, bytes, range->ordinal);
         return r;
 }
 
@@ -93,8 +71,7 @@ static CUresult range_advise(const struct virtual_range *range)
 
         if (r != CUDA_SUCCESS || !remainder_bytes)
                 return r;
-        r = advise(remainder, remainder_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU);
-        return r == CUDA_SUCCESS ? range_map(remainder, remainder_bytes, range->ordinal) : r;
+        return virtual_advice_host(remainder, remainder_bytes, range->ordinal);
 }
 
 static void range_settle_on(struct virtual_range *range, const struct target *target)
@@ -122,6 +99,9 @@ static CUresult range_make(struct virtual_range *range, const struct target *tar
         if (r == CUDA_SUCCESS && range_advise(range) != CUDA_SUCCESS)
                 r = CUDA_ERROR_OUT_OF_MEMORY;
         r = gate_virtual_settle(range, r);
+        if (r == CUDA_SUCCESS && range->host_bytes &&
+            gate_timeslice_applies(range->device_index))
+                virtual_heat_start();
         if (r == CUDA_SUCCESS)
                 *ret_address = address;
         else if (address)

@@ -5,6 +5,7 @@
 #include "limits.h"
 #include "limits_compute.h"
 #include "presence.h"
+#include "virtual_heat.h"
 
 static void node_need(struct graph_need *ret_need, const CUgraphNodeParams *params)
 {
@@ -138,6 +139,17 @@ static CUresult run(CUresult (*real)(CUgraphExec, CUstream), CUgraphExec instanc
         return result;
 }
 
+/* See launch.c. */
+static void heat(CUstream stream)
+{
+        struct virtual_heat used;
+
+        if (!virtual_heat_is_on() || !virtual_heat_note_graph(stream, &used))
+                return;
+        batch_end(stream);
+        virtual_heat_move(&used, stream);
+}
+
 CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstream stream)
 {
         struct admission admission;
@@ -145,6 +157,7 @@ CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstre
 
         if (!limits_compute_is_on())
                 return run(real, instance, stream);
+        heat(batch_stream(stream, is_twin));
         batch_admit(batch_stream(stream, is_twin), NULL, cost_key_graph(instance), &admission);
         CUresult r = run(real, instance, stream);
         batch_settle(&admission, r);

@@ -3,6 +3,18 @@
 #include "batch.h"
 #include "real.h"
 #include "region_layout.h"
+#include "virtual_heat.h"
+
+/* What the kernel uses of virtual memory comes onto the GPU if it is used often. */
+static void heat(CUstream stream, CUfunction f, void **params, void **extra)
+{
+        struct virtual_heat used;
+
+        if (!virtual_heat_is_on() || !virtual_heat_note(stream, f, params, extra, &used))
+                return;
+        batch_end(stream); /* the wait for it is no work */
+        virtual_heat_move(&used, stream);
+}
 
 CUresult hook_cuLaunchKernel(cuLaunchKernel_fn *real, CUfunction f, unsigned int gx,
                              unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
@@ -12,6 +24,7 @@ CUresult hook_cuLaunchKernel(cuLaunchKernel_fn *real, CUfunction f, unsigned int
         struct admission admission;
         bool is_twin = real == real_cuda.cuLaunchKernel_ptsz;
 
+        heat(batch_stream(stream, is_twin), f, params, extra);
         batch_admit(batch_stream(stream, is_twin), f, cost_key_kernel(f, gx, gy, gz, bx, by, bz),
                     &admission);
         CUresult r = real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
@@ -27,6 +40,7 @@ CUresult hook_cuLaunchCooperativeKernel(cuLaunchCooperativeKernel_fn *real, CUfu
         struct admission admission;
         bool is_twin = real == real_cuda.cuLaunchCooperativeKernel_ptsz;
 
+        heat(batch_stream(stream, is_twin), f, params, NULL);
         batch_admit(batch_stream(stream, is_twin), f, cost_key_kernel(f, gx, gy, gz, bx, by, bz),
                     &admission);
         CUresult r = real(f, gx, gy, gz, bx, by, bz, shared, stream, params);
@@ -42,6 +56,7 @@ CUresult hook_cuLaunchKernelEx(cuLaunchKernelEx_fn *real, const CUlaunchConfig *
 
         if (!c)
                 return real(c, f, params, extra);
+        heat(batch_stream(c->hStream, is_twin), f, params, extra);
         batch_admit(batch_stream(c->hStream, is_twin), f,
                     cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
                                     c->blockDimY, c->blockDimZ),

@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "graph_charge.h"
 #include "limits_compute.h"
+#include "virtual_heat.h"
 
 static inline bool quick_cuLaunchKernel(bool is_twin, CUfunction f, unsigned gx, unsigned gy,
                                         unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -15,8 +16,8 @@ static inline bool quick_cuLaunchKernel(bool is_twin, CUfunction f, unsigned gx,
                                         void **extra)
 {
         (void)shared, (void)params, (void)extra;
-        return batch_pass(batch_stream(stream, is_twin),
-                          cost_key_kernel(f, gx, gy, gz, bx, by, bz));
+        return !virtual_heat_is_on() && batch_pass(batch_stream(stream, is_twin),
+                                                   cost_key_kernel(f, gx, gy, gz, bx, by, bz));
 }
 
 static inline bool quick_cuLaunchCooperativeKernel(bool is_twin, CUfunction f, unsigned gx,
@@ -25,22 +26,23 @@ static inline bool quick_cuLaunchCooperativeKernel(bool is_twin, CUfunction f, u
                                                    CUstream stream, void **params)
 {
         (void)shared, (void)params;
-        return batch_pass(batch_stream(stream, is_twin),
-                          cost_key_kernel(f, gx, gy, gz, bx, by, bz));
+        return !virtual_heat_is_on() && batch_pass(batch_stream(stream, is_twin),
+                                                   cost_key_kernel(f, gx, gy, gz, bx, by, bz));
 }
 
 static inline bool quick_cuLaunchKernelEx(bool is_twin, const CUlaunchConfig *c, CUfunction f,
                                           void **params, void **extra)
 {
         (void)params, (void)extra;
-        return c && batch_pass(batch_stream(c->hStream, is_twin),
-                               cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ,
-                                               c->blockDimX, c->blockDimY, c->blockDimZ));
+        return c && !virtual_heat_is_on() &&
+               batch_pass(batch_stream(c->hStream, is_twin),
+                          cost_key_kernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
+                                          c->blockDimY, c->blockDimZ));
 }
 
 static inline bool quick_cuGraphLaunch(bool is_twin, CUgraphExec instance, CUstream stream)
 {
-        return !graph_charge_is_used() &&
+        return !graph_charge_is_used() && !virtual_heat_is_on() &&
                (!limits_compute_is_on() ||
                 batch_pass(batch_stream(stream, is_twin), cost_key_graph(instance)));
 }

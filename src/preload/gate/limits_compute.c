@@ -48,6 +48,12 @@ void limits_compute_by_share(const struct limits_source *source)
                 limits_compute_switch = &file->limits_compute;
 }
 
+void limits_compute_watch(void)
+{
+        atomic_store(&limits_compute.limits, SHARE_LIMITS_LAUNCHES | SHARE_LIMITS_COPIES);
+        __atomic_store_n(&limits_compute_switch, &limits_compute.limits, __ATOMIC_RELEASE);
+}
+
 void limits_compute_tighten(unsigned device_index, const struct share_device *row)
 {
         atomic_store(&limits_compute.tight_percent[device_index], share_cap_percent(row));

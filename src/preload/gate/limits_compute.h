@@ -29,6 +29,8 @@ static inline bool limits_compute_is_on(void)
  * never add. */
 void limits_compute_by_environment(const struct limits_source *source);
 void limits_compute_by_share(const struct limits_source *source);
+/* Launches are to be seen, whatever the limits are: what holds is looked up, device by device. */
+void limits_compute_watch(void);
 /* What the environment says of the device. */
 void limits_compute_tighten(unsigned device_index, const struct share_device *row);
 

@@ -17,6 +17,7 @@
 #include "virtual_range.h"
 
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
+static_assert((int)VIRTUAL_RANGE_GRANULE_BYTES == (int)LEDGER_GRANULE_BYTES, "of the same GPU");
 
 #define REAP_NS (10 * NS_PER_MS)
 

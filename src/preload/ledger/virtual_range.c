@@ -9,13 +9,18 @@
 
 #include "lock.h"
 
-enum { FIRST_ROWS = 256 };
+enum {
+        FIRST_ROWS = 256,
+        USES_MOST = 32, /* then all are halved: what was used long ago is forgotten */
+        USES_HOT = 4,
+};
 
 static struct {
         struct lock lock;
         struct virtual_range *rows;
         size_t capacity;
         _Atomic size_t count;
+        uint32_t uses_most; /* of any range, lately */
 } ranges;
 
 /* The first row whose range ends above the address. */
@@ -63,6 +68,9 @@ bool virtual_range_add(const struct virtual_range *range)
                 memmove(&ranges.rows[row + 1], &ranges.rows[row],
                         (ranges.count - row) * sizeof *range);
                 ranges.rows[row] = *range;
+                /* A new one is not taken for one that nobody uses. */
+                if (!range->uses && !range->host_bytes)
+                        ranges.rows[row].uses = ranges.uses_most;
                 ranges.count++;
         }
         lock_give(&ranges.lock);
@@ -138,6 +146,115 @@ unsigned virtual_range_list(unsigned device_index, uint64_t address,
 bool virtual_range_is_any(void)
 {
         return atomic_load_explicit(&ranges.count, memory_order_relaxed) != 0;
+}
+
+static void uses_halve(void)
+{
+        for (size_t i = 0; i < ranges.count; i++)
+                ranges.rows[i].uses /= 2;
+        ranges.uses_most /= 2;
+}
+
+static bool row_use(struct virtual_range *range)
+{
+        range->uses++;
+        if (range->uses > ranges.uses_most)
+                ranges.uses_most = range->uses;
+        const bool is_hot = range->host_bytes >= VIRTUAL_RANGE_GRANULE_BYTES && range->uses >= USES_HOT;
+        if (range->uses >= USES_MOST)
+                uses_halve();
+        return is_hot;
+}
+
+bool virtual_range_use(uint64_t address, bool is_captured)
+{
+        bool is_hot = false;
+
+        lock_take(&ranges.lock);
+        const size_t row = row_above(address);
+        if (row < ranges.count && ranges.rows[row].address <= address) {
+                ranges.rows[row].is_in_graph |= is_captured;
+                is_hot = row_use(&ranges.rows[row]);
+        }
+        lock_give(&ranges.lock);
+        return is_hot;
+}
+
+unsigned virtual_range_use_graphs(uint64_t *ret_addresses, unsigned most)
+{
+        unsigned count = 0;
+
+        lock_take(&ranges.lock);
+        for (size_t i = 0; i < ranges.count; i++)
+                if (ranges.rows[i].is_in_graph && row_use(&ranges.rows[i]) && count < most)
+                        ret_addresses[count++] = ranges.rows[i].address;
+        lock_give(&ranges.lock);
+        return count;
+}
+
+/* The one that was used least of those that have bytes on the same GPU. */
+static struct virtual_range *coldest(const struct virtual_range *hot)
+{
+        struct virtual_range *found = NULL;
+
+        for (size_t i = 0; i < ranges.count; i++) {
+                struct virtual_range *range = &ranges.rows[i];
+
+                if (range == hot || range->device_index != hot->device_index || range->is_steady ||
+                    range->event || range->device_bytes < VIRTUAL_RANGE_GRANULE_BYTES)
+                        continue;
+                if (!found || range->uses < found->uses)
+                        found = range;
+        }
+        return found && found->uses <= hot->uses / 2 ? found : NULL;
+}
+
+/* The last granule may be longer than the range. */
+static uint64_t bytes_within(const struct virtual_range *range, uint64_t from, uint64_t bytes)
+{
+        const uint64_t left = range->address + range->bytes - from;
+
+        return bytes < left ? bytes : left;
+}
+
+/* Whole granules, so that the sums of both charges stay what they are. */
+static void charges_exchange(struct virtual_range *hot, struct virtual_range *cold,
+                             struct virtual_exchange *ret_exchange)
+{
+        const uint64_t granule = VIRTUAL_RANGE_GRANULE_BYTES;
+        const uint64_t wanted = hot->host_bytes / granule * granule;
+        const uint64_t bytes = wanted < cold->device_bytes ? wanted : cold->device_bytes;
+        const uint64_t to = hot->address + hot->device_bytes;
+        const uint64_t from = cold->address + cold->device_bytes - bytes;
+
+        *ret_exchange = (struct virtual_exchange){ .hot = to,
+                                                   .hot_bytes = bytes_within(hot, to, bytes),
+                                                   .cold = from,
+                                                   .cold_bytes = bytes_within(cold, from, bytes),
+                                                   .ordinal = hot->ordinal };
+        hot->device_bytes += bytes;
+        hot->host_bytes -= bytes;
+        cold->device_bytes -= bytes;
+        cold->host_bytes += bytes;
+}
+
+bool virtual_range_exchange(uint64_t address, struct virtual_exchange *ret_exchange)
+{
+        bool is_found = false;
+
+        lock_take(&ranges.lock);
+        const size_t row = row_above(address);
+        struct virtual_range *hot = &ranges.rows[row];
+        if (row < ranges.count && hot->address <= address && !hot->is_steady &&
+            hot->host_bytes >= VIRTUAL_RANGE_GRANULE_BYTES) {
+                struct virtual_range *cold = coldest(hot);
+
+                is_found = cold;
+                if (cold)
+                        charges_exchange(hot, cold, ret_exchange);
+        }
+        lock_give(&ranges.lock);
+        return is_found;
 }
 
 void virtual_range_refund(const struct virtual_range *range, struct region *region)

@@ -8,6 +8,8 @@
 
 #include "region.h"
 
+enum { VIRTUAL_RANGE_GRANULE_BYTES = 2 << 20 }; /* what is charged to the GPU is whole granules */
+
 struct virtual_range {
         uint64_t address, bytes;
         uint64_t device_bytes; /* charged to the GPU: its first bytes, which belong there */
@@ -16,9 +18,11 @@ struct virtual_range {
         uint64_t pool;         /* where the program believes it to come from; 0: no pool */
         uint64_t event; /* ≠ 0: freed in a stream's order, and to be had when this event has come */
         unsigned device_index;
+        uint32_t uses;    /* by kernels, lately */
         int ordinal;      /* CUDA's number of the device */
         int home;         /* the GPU that its first bytes may be on; −1: none */
         bool is_steady;   /* there are other GPUs with limits, which they may not come onto */
+        bool is_in_graph; /* a captured kernel uses it */
         bool is_fallback; /* for device memory; false: the program asked for managed memory */
 };
 
@@ -36,6 +40,20 @@ unsigned virtual_range_list(unsigned device_index, uint64_t address,
                             struct virtual_range *ret_ranges, unsigned most);
 /* Are there any? A load: for those who would otherwise ask about every pointer. */
 bool virtual_range_is_any(void);
+
+/* A kernel is about to use the range with this address, or is captured into a graph that will. True: some of it is on
+ * the host, and it was used often enough to be worth a check. */
+bool virtual_range_use(uint64_t address, bool is_captured);
+/* A graph is about to use all that was captured. The addresses of those that are worth a check, as many as fit. */
+unsigned virtual_range_use_graphs(uint64_t *ret_addresses, unsigned most);
+/* Two ranges exchange what they are charged: bytes that are much used, from `hot` on, go to the GPU, as many bytes of
+ * another range, from `cold` on, to the host. */
+struct virtual_exchange {
+        uint64_t hot, hot_bytes, cold, cold_bytes;
+        int ordinal;
+};
+/* The range with this address, and the one that was used least: less than half as often. False: there is none. */
+bool virtual_range_exchange(uint64_t address, struct virtual_exchange *ret_exchange);
 
 /* Gives back what the range was charged in the region. */
 void virtual_range_refund(const struct virtual_range *range, struct region *region);

@@ -5,21 +5,10 @@
 #include "devices.h"
 #include "holding_table.h"
 #include "ledger.h"
-#include "real.h"
+#include "managed_memory.h"
 #include "virtual_range.h"
 
 enum { RANGES_MOST = 64, /* at a time */ MANAGED_MOST = 256 };
-
-static CUresult prefetch(uint64_t address, uint64_t bytes, int ordinal, CUstream stream)
-{
-        const CUmemLocation location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal };
-
-        if (real_cuda.cuMemPrefetchAsync)
-                return real_cuda.cuMemPrefetchAsync(address, bytes, ordinal, stream);
-        return real_cuda.cuMemPrefetchAsync_v2
-                       ? real_cuda.cuMemPrefetchAsync_v2(address, bytes, location, 0, stream)
-                       : CUDA_ERROR_NOT_SUPPORTED;
-}
 
 /* What the program asked for by name, and which fits the GPU's part. */
 static unsigned managed_in(const struct target *target, CUstream stream)
@@ -32,9 +21,9 @@ static unsigned managed_in(const struct target *target, CUstream stream)
                 const uint64_t bytes = ranges[i].bytes;
 
                 /* What is charged is whole granules; the last may not be all the program's. */
-                if (prefetch(ranges[i].key, bytes, target->ordinal, stream) != CUDA_SUCCESS &&
+                if (managed_prefetch(ranges[i].key, bytes, target->ordinal, stream) != CUDA_SUCCESS &&
                     bytes > LEDGER_GRANULE_BYTES)
-                        prefetch(ranges[i].key, bytes - LEDGER_GRANULE_BYTES, target->ordinal,
+                        managed_prefetch(ranges[i].key, bytes - LEDGER_GRANULE_BYTES, target->ordinal,
                                  stream);
         }
         return count;
@@ -58,7 +47,7 @@ static unsigned ranges_in(const struct target *target, CUstream stream)
 
                         address = range->address;
                         if (bytes && range->home == target->ordinal)
-                                prefetch(address, bytes, target->ordinal, stream);
+                                managed_prefetch(address, bytes, target->ordinal, stream);
                 }
                 sum += count;
         } while (count == RANGES_MOST);

@@ -70,6 +70,91 @@ TEST(ranges_of_a_device_are_listed_in_order_and_those_that_are_freed_are_not)
         virtual_range_clear();
 }
 
+static struct virtual_range range_of(uint64_t address, uint64_t device_bytes, uint64_t host_bytes)
+{
+        struct virtual_range range = { .address = address,
+                                       .bytes = device_bytes + host_bytes,
+                                       .device_bytes = device_bytes,
+                                       .host_bytes = host_bytes };
+
+        CHECK(virtual_range_add(&range));
+        return range;
+}
+
+TEST(what_is_used_often_replaces_what_is_not)
+{
+        struct virtual_exchange move;
+        struct virtual_range found;
+
+        range_of(64 * MIB, 8 * MIB, 0);
+        range_of(128 * MIB, 0, 6 * MIB);
+        CHECK(!virtual_range_use(64 * MIB, false));
+        for (unsigned i = 0; i < 3; i++)
+                CHECK(!virtual_range_use(129 * MIB, false));
+        CHECK(virtual_range_use(129 * MIB, false));
+        CHECK(virtual_range_exchange(129 * MIB, &move));
+        CHECK_EQ(move.hot, 128 * MIB);
+        CHECK_EQ(move.hot_bytes, 6 * MIB);
+        CHECK_EQ(move.cold, 66 * MIB);
+        CHECK_EQ(move.cold_bytes, 6 * MIB);
+        CHECK(virtual_range_find(64 * MIB, 1, &found));
+        CHECK_EQ(found.device_bytes, 2 * MIB);
+        CHECK_EQ(found.host_bytes, 6 * MIB);
+        CHECK(!virtual_range_exchange(129 * MIB, &move)); /* all of it is on the GPU */
+        virtual_range_clear();
+}
+
+TEST(what_is_used_alike_stays_where_it_is)
+{
+        enum { ROUNDS = 200 };
+        struct virtual_exchange move;
+
+        range_of(64 * MIB, 8 * MIB, 0);
+        range_of(96 * MIB, 8 * MIB, 0);
+        range_of(128 * MIB, 0, 8 * MIB);
+        for (unsigned i = 0; i < ROUNDS; i++) {
+                virtual_range_use(64 * MIB, false);
+                virtual_range_use(96 * MIB, false);
+                if (virtual_range_use(128 * MIB, false))
+                        CHECK(!virtual_range_exchange(128 * MIB, &move));
+        }
+        /* Neither does a new one give way at once. */
+        range_of(160 * MIB, 8 * MIB, 0);
+        CHECK(!virtual_range_exchange(128 * MIB, &move));
+        virtual_range_clear();
+}
+
+TEST(a_graph_uses_what_was_captured)
+{
+        struct virtual_exchange move;
+        uint64_t address;
+
+        range_of(64 * MIB, 8 * MIB, 0);
+        range_of(128 * MIB, 0, 8 * MIB);
+        virtual_range_use(128 * MIB, true);
+        CHECK_EQ(virtual_range_use_graphs(&address, 1), 0);
+        CHECK_EQ(virtual_range_use_graphs(&address, 1), 0);
+        CHECK_EQ(virtual_range_use_graphs(&address, 1), 1);
+        CHECK_EQ(address, 128 * MIB);
+        CHECK(virtual_range_exchange(address, &move));
+        virtual_range_clear();
+}
+
+TEST(the_last_granule_of_a_range_is_moved_as_far_as_it_goes)
+{
+        struct virtual_exchange move;
+
+        range_of(64 * MIB, 4 * MIB, 0);
+        struct virtual_range hot = { .address = 128 * MIB, .bytes = 3 * MIB, .host_bytes = 4 * MIB };
+        CHECK(virtual_range_add(&hot));
+        for (unsigned i = 0; i < 4; i++)
+                virtual_range_use(128 * MIB, false);
+        CHECK(virtual_range_exchange(128 * MIB, &move));
+        CHECK_EQ(move.hot_bytes, 3 * MIB);
+        CHECK_EQ(move.cold_bytes, 4 * MIB);
+        virtual_range_clear();
+}
+
 TEST(many_are_kept_in_order_whatever_order_they_come_and_go_in)
 {
         enum { COUNT = 1000 };
@@ -135,6 +220,10 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 CASE(a_range_is_found_by_what_overlaps_it),
                 CASE(ranges_of_a_device_are_listed_in_order_and_those_that_are_freed_are_not),
+                CASE(what_is_used_often_replaces_what_is_not),
+                CASE(what_is_used_alike_stays_where_it_is),
+                CASE(a_graph_uses_what_was_captured),
+                CASE(the_last_granule_of_a_range_is_moved_as_far_as_it_goes),
                 CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
                 CASE(a_freed_range_is_not_forgotten),
                 CASE(ranges_go_with_their_context_and_both_charges_are_returned),
