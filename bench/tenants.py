@@ -5,11 +5,14 @@
 Prints "metric value" lines and draws BUILD/bench/*.svg. `bench/run` calls it.
 """
 
+import contextlib
+import json
 import os
 import re
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -40,6 +43,11 @@ LATE_PAIRS = {
     "late_30_70": (10, PAIRS["30_70"]),
     "late_50_50": (10, PAIRS["50_50"]),
 }
+# One of the host's cores has other work.
+BUSY_PAIRS = {
+    "busy_30_70": (10, PAIRS["30_70"]),
+    "busy_50_50": (10, PAIRS["50_50"]),
+}
 MANY = 64
 MANY_WORKS = ("async_50us", "async_1ms", "async_5ms", "mixed", "graph_8ms", "iterations", "sync_20ms",
               "graph_40ms")
@@ -49,8 +57,15 @@ AT_MOST = {
     "limit_step_up_ms": 100,
     "limit_step_down_ms": 100,
     "latency_request_p99_ms": 4,
+    "latency_request_over_ms": 0,
+    "latency_request_worst_ms": 20,
+    "late_soft_contended_error_points": 2,
+    "late_latency_request_p99_ms": 6,
+    "short_beside_error_points": 2,
+    "screen_error_points": 1,
+    "screen_sum_percent": 100,
     "tenants_64_error_points": 0.5,
-} | {f"tenants_{name}_error_points": 1.5 for name in (*PAIRS, *LATE_PAIRS)} \
+} | {f"tenants_{name}_error_points": 1.5 for name in (*PAIRS, *LATE_PAIRS, *BUSY_PAIRS)} \
   | {f"tenants_{name}_error_points": 2 for name in LONG_PAIRS}
 AT_LEAST = {
     "tenants_30_70_total_percent": 97,
@@ -59,6 +74,10 @@ AT_LEAST = {
     "tenants_graph8_1ms_total_percent": 99.5,
     "tenants_late_30_70_total_percent": 97,
     "tenants_late_50_50_total_percent": 97,
+    "tenants_busy_30_70_total_percent": 97,
+    "tenants_busy_50_50_total_percent": 97,
+    "late_oversubscribed_throughput_ratio": 0.85,
+    "late_soft_alone_percent": 99,
     "tenants_64_jain": 0.999,
     "tenants_64_total_percent": 97,
     "soft_alone_percent": 99,
@@ -69,10 +88,21 @@ AT_LEAST = {
 SOFT = ["--cores-max", "100"]
 
 
+@contextlib.contextmanager
+def core_busy():
+    """One core less for everybody else, about."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as work:
+        os.sched_setaffinity(work.pid, {min(os.sched_getaffinity(0))})
+        try:
+            yield
+        finally:
+            work.kill()
+
+
 class Gpu:
     """One simulated GPU, and the tenants on it."""
 
-    def __init__(self, build, folder, *memory_mib):
+    def __init__(self, build, folder, *memory_mib, is_late=False):
         build = os.path.abspath(build)
         self.vgpu = os.path.join(build, "bin", "vgpu")
         self.load = os.path.join(build, "bench", "share_load")
@@ -80,15 +110,17 @@ class Gpu:
         self.machine = os.path.join(folder, "machine")
         self.env = dict(os.environ, XDG_RUNTIME_DIR=folder)
         self.env.pop("VGPU_SHARE", None)
+        if is_late:
+            self.env["LD_PRELOAD"] = self.late_wakes
         self.count = 0
         subprocess.run([self.load, "machine", self.machine, *memory_mib], check=True)
 
-    def start(self, work, *options, seconds=120, memory="1Gi"):
+    def start(self, work, *options, seconds=120, memory="1Gi", command=None):
         """A tenant at work. Its process is the program's: its pid is the one the GPU counts by."""
         self.count += 1
         name = f"tenant{self.count}"
         command = [self.vgpu, "run", "--machine", self.machine, "--name", name, "--memory", memory,
-                   *map(str, options), "--", self.load, work, str(seconds)]
+                   *map(str, options), "--", *(command or (self.load, work, str(seconds)))]
         tenant = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, text=True)
         tenant.name = name
         return tenant
@@ -123,7 +155,7 @@ class Gpu:
 
 def pair_metrics(gpu, pictures, names):
     metrics, bars = {}, []
-    pairs = {name: (4, pair) for name, pair in PAIRS.items()} | LONG_PAIRS | LATE_PAIRS
+    pairs = {name: (4, pair) for name, pair in PAIRS.items()} | LONG_PAIRS | LATE_PAIRS | BUSY_PAIRS
     for name, (seconds, pair) in pairs.items():
         if names and name not in names:
             continue
@@ -131,9 +163,10 @@ def pair_metrics(gpu, pictures, names):
             gpu.env["LD_PRELOAD"] = gpu.late_wakes
         tenants = [gpu.start(work, "--cores", cores or 0) for work, cores in pair]
         pair = [(work, cores or 100 - sum(c for _, c in pair if c)) for work, cores in pair]
-        if seconds > 4:
-            time.sleep(seconds / 4)  # what its work takes is learned
-        parts, total = gpu.mean_shares(tenants, seconds)
+        with core_busy() if name in BUSY_PAIRS else contextlib.nullcontext():
+            if seconds > 4:
+                time.sleep(seconds / 4)  # what its work takes is learned
+            parts, total = gpu.mean_shares(tenants, seconds)
         gpu.stop(*tenants)
         gpu.env.pop("LD_PRELOAD", None)
         errors = [abs(part - cores) for part, (_, cores) in zip(parts, pair)]
@@ -224,14 +257,58 @@ def step_metrics(gpu, pictures):
     return metrics
 
 
-def latency_metrics(gpu, _):
-    batch = gpu.start("async_1ms", "--cores", 80, *SOFT)
+def request_times(gpu):
+    """Milliseconds, of the first requests none."""
     requests = gpu.start("requests", "--cores", 20, "--priority", "high", seconds=10)
     output = requests.communicate()[0]
+    return sorted(float(us) / 1000 for us in re.findall(r"request_us ([\d.]+)", output)[5:])
+
+
+def p99(times):
+    return times[int(len(times) * 0.99)]
+
+
+def latency_metrics(gpu, _):
+    """Over: what a request waits beyond a running kernel of a millisecond and 1.3 times what it takes alone."""
+    alone = request_times(gpu)
+    batch = gpu.start("async_1ms", "--cores", 80, *SOFT)
+    times = request_times(gpu)
     gpu.stop(batch)
-    times = sorted(float(us) for us in re.findall(r"request_us ([\d.]+)", output))[5:]
-    return {"latency_request_p50_ms": statistics.median(times) / 1000,
-            "latency_request_p99_ms": times[int(len(times) * 0.99)] / 1000}
+    return {"latency_request_p50_ms": statistics.median(times),
+            "latency_request_p99_ms": p99(times),
+            "latency_request_alone_p99_ms": p99(alone),
+            "latency_request_over_ms": p99(times) - 1.3 * p99(alone) - 1,
+            "latency_request_worst_ms": times[-1]}
+
+
+def short_metrics(gpu, _):
+    """Programs of one kernel of 20 ms, four at a time, beside one that is always busy."""
+    programs = os.path.join(os.path.dirname(gpu.load), "share_programs")
+    short = gpu.start("", "--cores", 30, memory="4Gi", command=(programs, "lives", "dtoh", "30", "4"))
+    steady = gpu.start("async_1ms", "--cores", 50)
+    time.sleep(3)
+    rows = gpu.watch(2000, 5)  # often: what a process did that has died is lost to who looks later
+    gpu.stop(steady)
+    short.terminate()
+    short.communicate()
+    total, beside = (statistics.mean(row) for row in zip(*((row[0], row[1].get(steady.pid, 0)) for row in rows)))
+    return {"short_beside_error_points": max(abs(beside - 50), abs(total - beside - 30)),
+            "short_beside_total_percent": total}
+
+
+def screen_metrics(gpu, _):
+    """What vgpu ps shows of the last second, and what the GPU did in it, at the worst of ten samples."""
+    tenants = [gpu.start("async_1ms", "--cores", 40), gpu.start("async_1ms", "--memory-ratio", 2)]
+    time.sleep(3)
+    worst, most = 0, 0
+    for _ in range(10):
+        ((_, parts),) = gpu.watch(1, 1000)
+        output = subprocess.run([gpu.vgpu, "ps", "--json"], env=gpu.env, check=True, stdout=subprocess.PIPE, text=True).stdout
+        shown = {share["name"]: share["gpus"][0]["cores_used_percent"] for share in json.loads(output)["shares"]}
+        worst = max(worst, *(abs(shown[tenant.name] - parts.get(tenant.pid, 0)) for tenant in tenants))
+        most = max(most, sum(shown[tenant.name] for tenant in tenants))
+    gpu.stop(*tenants)
+    return {"screen_error_points": worst, "screen_sum_percent": most}
 
 
 def memory_metrics(gpu, _):
@@ -249,7 +326,10 @@ def memory_metrics(gpu, _):
 
 # Name: what measures it, the GPU's memory in MiB.
 PARTS = {"equal": (equal_metrics, ()), "soft": (soft_metrics, ()), "step": (step_metrics, ()), "latency": (latency_metrics, ()),
-         "many": (many_metrics, ("131072",)), "memory": (memory_metrics, ("10240",))}
+         "short": (short_metrics, ()), "screen": (screen_metrics, ()), "many": (many_metrics, ("131072",)),
+         "memory": (memory_metrics, ("10240",))}
+# The same with late wake-ups; their figures are called so.
+LATE_PARTS = {f"late_{name}": PARTS[name] for name in ("soft", "latency", "memory")}
 
 
 def metrics_of(build, names=()):
@@ -258,11 +338,13 @@ def metrics_of(build, names=()):
     metrics = {}
     with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
         metrics.update(pair_metrics(Gpu(build, folder), pictures, names))
-    for name, (measure, memory_mib) in PARTS.items():
+    for name, (measure, memory_mib) in (PARTS | LATE_PARTS).items():
         if names and name not in names:
             continue
+        late = "late_" if name in LATE_PARTS else ""
         with tempfile.TemporaryDirectory(prefix="vgpu-tenants-", dir="/dev/shm") as folder:
-            metrics.update(measure(Gpu(build, folder, *memory_mib), pictures))
+            part = measure(Gpu(build, folder, *memory_mib, is_late=bool(late)), os.path.join(pictures, late))
+        metrics.update({late + figure: value for figure, value in part.items()})
     return metrics
 
 
