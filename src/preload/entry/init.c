@@ -5,6 +5,7 @@
 
 #include "admission.h"
 #include "batch.h"
+#include "clock.h"
 #include "dead_figure.h"
 #include "devices.h"
 #include "gate_memory.h"
@@ -77,6 +78,9 @@ static int begin(void)
                 return r;
         layers_connect();
         devices_map(init_has_nvml);
+        /* What programs of a moment ago left to the GPU is charged before this one is given any time. Not earlier:
+         * who takes memory back from the dead asks the driver whether it has let go. */
+        ledger_reap_every(10 * NS_PER_MS);
         return 0;
 }
 

@@ -19,7 +19,6 @@
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 static_assert((int)VIRTUAL_RANGE_GRANULE_BYTES == (int)LEDGER_GRANULE_BYTES, "of the same GPU");
 
-#define REAP_NS (10 * NS_PER_MS)
 
 static struct region ledger;
 static _Atomic bool ledger_doubt; /* to be compared with the driver's figure */
@@ -69,8 +68,6 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
                 return err_set(e, r, "region '%s' has no slot for another process", path);
         if (r < 0)
                 return err_set(e, r, "region '%s': %s", path, strerror(-r));
-        /* What programs of a moment ago left to the GPU is charged before this one is given any time. */
-        ledger_reap_every(REAP_NS);
         return 0;
 }
 

@@ -58,6 +58,23 @@ SIM_TEST(what_a_killed_process_held_is_had_again_when_the_driver_has_freed_it)
         guest_check_charges(200 * MIB);
 }
 
+SIM_TEST(a_program_that_starts_after_the_death_waits_for_the_driver_too)
+{
+        CUdeviceptr address;
+
+        guest_machine(1);
+        setenv("VGPU_MEMORY_LIMIT", "200m", 1);
+        pid_t holder = holder_start(150 * MIB);
+        driver_releases_after(RELEASE_MS);
+        holder_kill(holder);
+        const uint64_t begin_ns = clock_now_ns();
+        usleep(20000); /* so long ago that the dead are looked for as it starts */
+        guest_start(NULL);
+        CHECK_EQ(cuMemAlloc_v2(&address, 100 * MIB), CUDA_SUCCESS);
+        CHECK(clock_now_ns() - begin_ns >= (RELEASE_MS - 1) * NS_PER_MS);
+        CHECK_EQ(guest_device_bytes(0), 100 * MIB);
+}
+
 SIM_TEST(what_fits_beside_the_dead_waits_for_nobody)
 {
         CUdeviceptr address;
@@ -95,6 +112,7 @@ SIM_TEST(a_context_waits_for_the_memory_of_the_dead_too)
 int main(void)
 {
         return RUN(CASE(what_a_killed_process_held_is_had_again_when_the_driver_has_freed_it),
+                   CASE(a_program_that_starts_after_the_death_waits_for_the_driver_too),
                    CASE(what_fits_beside_the_dead_waits_for_nobody),
                    CASE(a_context_waits_for_the_memory_of_the_dead_too));
 }
