@@ -6,6 +6,7 @@ Prints "metric value" lines. `bench/run` calls it.
 """
 
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -29,6 +30,7 @@ AT_MOST |= {f"share_mae_points_swapped_graph_at_{LIMIT}": 2}
 UNBOUND = {f"share_mae_points_{name}_at_{LIMIT}" for name in LOADS} - set(AT_MOST)
 AT_MOST |= {f"share_short_points_{name}_at_{LIMIT}": 1 for name in BOUND}
 AT_MOST |= {"set_up_in_debt_ms": 100, "set_down_in_debt_ms": 100}
+AT_MOST |= {"race_end_over_mib": 0}
 AT_LEAST = {"share_percent_at_99": 98.5}
 AT_LEAST |= {f"share_worst_second_{name}_at_{LIMIT}": 1 for name in BOUND}
 
@@ -112,6 +114,23 @@ def set_metrics(build, folder):
     return metrics
 
 
+def race_metrics(build):
+    """What NVML and the GPU's own sum show over the limit while 16 processes race at it and end, at the most; at once,
+    and with a driver that frees their memory 3 ms later."""
+    program = os.path.join(os.path.abspath(build), "tests", "soak", "limit")
+    environment = dict(os.environ, LD_PRELOAD=os.path.join(build, "lib", "libvgpu.so"),
+                       LD_LIBRARY_PATH=os.path.join(build, "lib", "sim"))
+    environment = {name: os.path.abspath(value) if name.startswith("LD_") else value for name, value in environment.items()}
+    over = 0
+    for late_us in ("0", "3000"):
+        output = subprocess.run([program, "end", "16", "300", late_us], env=environment, text=True, check=False,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        found = re.findall(r"while .* \((\d+) of (\d+)\)", output) + re.findall(r"own sum .* \((\d+)\)", output)
+        limit = int(found[0][1])
+        over = max(over, int(found[0][0]) - limit, int(found[1]) - limit)
+    return {"race_end_over_mib": over / 2 ** 20}
+
+
 def metrics_of(build, names=None):
     metrics = {}
     with tempfile.TemporaryDirectory(prefix="vgpu-programs-", dir="/dev/shm") as folder:
@@ -122,6 +141,8 @@ def metrics_of(build, names=None):
                     metrics.update(measure(programs, name))
         if not names or "set" in names:
             metrics.update(set_metrics(build, folder))
+        if not names or "race" in names:
+            metrics.update(race_metrics(build))
     return metrics
 
 
