@@ -100,8 +100,9 @@ static bool tenant_has_token(const struct timeslices_tenant *tenant)
                tenant->state == TIMESLICES_DRAINING;
 }
 
-uint64_t timeslice_cost_resident_bytes(const struct timeslices *timeslices,
-                                       const struct timeslices_tenant *tenant)
+/* What the tenant's work touches, as far as the GPU can hold it at a time. */
+static uint64_t resident_bytes(const struct timeslices *timeslices,
+                               const struct timeslices_tenant *tenant)
 {
         const uint64_t bytes = tenant->report.resident_bytes;
 
@@ -115,7 +116,7 @@ static uint64_t overflow_bytes(const struct timeslices *timeslices)
 
         for (int i = 0; i < timeslices->high; i++) {
                 const struct timeslices_tenant *tenant = &timeslices->tenants[i];
-                const uint64_t bytes = timeslice_cost_resident_bytes(timeslices, tenant);
+                const uint64_t bytes = resident_bytes(timeslices, tenant);
 
                 if (tenant->state == TIMESLICES_ABSENT || !tenant->wanted_ns ||
                     timeslices->clock_ns - tenant->wanted_ns > PRESENT_S * NS_PER_S)
@@ -136,7 +137,7 @@ static void memory_sum(struct timeslices *timeslices)
 
                 if (tenant->state == TIMESLICES_ABSENT)
                         continue;
-                timeslices->resident_bytes += timeslice_cost_resident_bytes(timeslices, tenant);
+                timeslices->resident_bytes += resident_bytes(timeslices, tenant);
                 timeslices->movable_bytes += tenant->report.movable_bytes;
         }
 }

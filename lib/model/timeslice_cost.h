@@ -18,8 +18,5 @@ uint64_t timeslice_cost_behind_ns(const struct timeslices_tenant *tenant,
 /* How long until a negative balance is paid. */
 uint64_t timeslice_cost_pay_ns(const struct timeslices_tenant *tenant);
 
-/* What the tenant's work touches, as far as the GPU can hold it at a time. */
-uint64_t timeslice_cost_resident_bytes(const struct timeslices *timeslices,
-                                       const struct timeslices_tenant *tenant);
 /* A quantum so long that swapping stays a small part of all time. */
 uint64_t timeslice_cost_crowded_quantum_ns(uint64_t swap_ns);
