@@ -120,6 +120,7 @@ class Container(BoxCase):
             self.assertTrue(wait_until(lambda: probe.alloc(LIMIT_MIB) == "0"), probe.said())    # for as long the dead may count
             probe.close()
             self.assertTrue(wait_until(lambda: box.gpu_mib() == 0))
+            time.sleep(0.5)     # the driver lists it for a moment, and the next must not be taken for it
 
     def test_a_process_that_may_have_little(self):
         """It is refused, or held: never a signal, and never without a limit."""
