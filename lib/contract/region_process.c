@@ -74,12 +74,12 @@ static bool slot_is_dead(const struct region *region, uint32_t slot, uint64_t st
 static bool slot_note_dead(struct region *region, uint32_t slot)
 {
         struct region_slot *s = &region->file->slots[slot];
-        uint64_t state = atomic_load(&s->state), bit = UINT64_C(1) << slot % 64;
+        uint64_t state = atomic_load(&s->state);
 
-        region->dead[slot / 64] &= ~bit;
+        region->dead[slot] = 0;
         if (!slot_is_dead(region, slot, state))
                 return false;
-        region->dead[slot / 64] |= bit;
+        region->dead[slot] = state_pid(state);
         if (!state_reaper(state))
                 atomic_compare_exchange_strong(
                         &s->state, &state,
@@ -87,11 +87,12 @@ static bool slot_note_dead(struct region *region, uint32_t slot)
         return true;
 }
 
-/* Whether it was dead before the driver was asked; who has died since waits for the next search. Looking at
- * each process twice would take a crowd twice as long. */
-static bool slot_was_dead(const struct region *region, uint32_t slot)
+/* Whether it was dead before the driver was asked; who has died since waits for the next search, also in a
+ * slot that somebody else has freed and a third has taken meanwhile. Checking each process twice would take
+ * a crowd twice as long. */
+static bool slot_was_dead(const struct region *region, uint32_t slot, uint64_t state)
 {
-        return !region->driver || region->dead[slot / 64] >> slot % 64 & 1;
+        return !region->driver || region->dead[slot] == state_pid(state);
 }
 
 /* The driver may hold a dead process's memory still: what it was charged must not be given to others before
@@ -114,7 +115,7 @@ static bool slot_seize(struct region *region, uint32_t slot)
         struct region_slot *s = &region->file->slots[slot];
         uint64_t state = atomic_load(&s->state);
 
-        if (!slot_was_dead(region, slot) || !slot_is_dead(region, slot, state) ||
+        if (!slot_was_dead(region, slot, state) || !slot_is_dead(region, slot, state) ||
             slot_lingers(region, slot, state))
                 return false;
         return atomic_compare_exchange_strong(

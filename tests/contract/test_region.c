@@ -171,6 +171,37 @@ TEST(what_the_dead_held_is_charged_until_the_driver_has_let_go_of_it)
         region_close(&region);
 }
 
+static struct region reaper;
+
+/* The slot of the dead is freed and taken again, and the next one dies in it, before this search goes on. */
+static void driver_ask_slowly(void)
+{
+        CHECK_EQ(region_reap(&reaper), 1);
+        die_with(&reaper, 5 * MIB);
+}
+
+TEST(who_dies_after_the_driver_was_asked_waits_for_the_next_search)
+{
+        static const struct region_driver slow_driver = { driver_ask_slowly, driver_holds };
+        struct region region;
+
+        open_fresh(&region);
+        region.driver = &slow_driver;
+        driver.holds = false; /* as of when it was asked */
+        const uint32_t slot = die_with(&region, 3 * MIB);
+        reaper = region;
+        reaper.driver = NULL;
+        assert_int_equal(region_join(&reaper), 0);
+        CHECK_EQ(region_reap(&region), 0);
+        CHECK_EQ(region_held_bytes(&region, slot, 0), 5 * MIB);
+        CHECK_EQ(region_used_bytes(&region, 0), 5 * MIB);
+        region.driver = &fake_driver;
+        CHECK_EQ(region_reap(&region), 1);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        region_leave(&reaper);
+        region_close(&region);
+}
+
 TEST(a_driver_that_never_lets_go_is_waited_for_so_long_and_no_longer)
 {
         struct region region;
@@ -447,6 +478,7 @@ int main(void)
                    CASE(numbers_go_round_without_losing_count),
                    CASE(the_dead_are_reaped_and_the_living_are_not),
                    CASE(what_the_dead_held_is_charged_until_the_driver_has_let_go_of_it),
+                   CASE(who_dies_after_the_driver_was_asked_waits_for_the_next_search),
                    CASE(a_driver_that_never_lets_go_is_waited_for_so_long_and_no_longer),
                    CASE(racing_processes_never_pass_the_limit_and_lose_nothing),
                    CASE(random_kills_in_a_race_lose_no_byte),
