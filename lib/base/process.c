@@ -89,8 +89,9 @@ static bool is_alive(pid_t pid, uint64_t start_time)
 
         if (pid <= 0 || (kill(pid, 0) < 0 && errno == ESRCH))
                 return false;
+        /* There, and nothing more to be known; unless its parent has waited for it since. */
         if (!stat_read("/proc", pid, &line))
-                return true; /* there, and nothing more to be known */
+                return kill(pid, 0) == 0 || errno != ESRCH;
         /* The first thread may have ended while others go on: it waits for them as a zombie. */
         if ((line.state == 'Z' && line.threads <= 1) || line.state == 'X')
                 return false;

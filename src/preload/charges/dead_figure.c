@@ -50,8 +50,9 @@ static bool is_reused(const struct region *region, uint32_t slot, unsigned pid)
                 if (i != slot && atomic_load(&region->file->slots[i].host_pid) == pid &&
                     region_slot_is_alive(region, i))
                         return true;
-        return atomic_load(&dead->state) >> 32 == pid && process_is_alive((pid_t)pid, 0) &&
-               process_start_time((pid_t)pid) != atomic_load(&dead->start_time);
+        const uint64_t start_time =
+                atomic_load(&dead->state) >> 32 == pid ? process_start_time((pid_t)pid) : 0;
+        return start_time && start_time != atomic_load(&dead->start_time);
 }
 
 /* By the pid that the process had learned; where it had learned none, by those it may have had. */

@@ -75,6 +75,32 @@ TEST(a_zombie_is_dead_and_errno_stays)
         CHECK_EQ(errno, 77);
 }
 
+static void *wait_for(void *pid)
+{
+        waitpid((pid_t)(intptr_t)pid, NULL, 0);
+        return NULL;
+}
+
+/* Its entry in /proc goes between two questions to the kernel. */
+TEST(a_zombie_is_dead_while_its_parent_waits_for_it)
+{
+        enum { ROUNDS = 1500 };
+
+        for (unsigned i = 0; i < ROUNDS; i++) {
+                siginfo_t info;
+                pthread_t waiter;
+                pid_t pid = fork();
+
+                if (pid == 0)
+                        _exit(0);
+                CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+                CHECK_EQ(pthread_create(&waiter, NULL, wait_for, (void *)(intptr_t)pid), 0);
+                for (unsigned k = 0; k < 20; k++)
+                        CHECK(!process_is_alive(pid, 0));
+                pthread_join(waiter, NULL);
+        }
+}
+
 static void *go_on(void *unused)
 {
         for (;;)
@@ -112,5 +138,6 @@ int main(void)
                    CASE(a_process_and_others_agree_on_its_start),
                    CASE(every_thread_sees_the_start_of_its_process),
                    CASE(a_zombie_is_dead_and_errno_stays),
+                   CASE(a_zombie_is_dead_while_its_parent_waits_for_it),
                    CASE(a_process_whose_first_thread_has_ended_is_alive));
 }
