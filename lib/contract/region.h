@@ -39,6 +39,7 @@ struct region {
         const struct region_driver *driver; /* NULL: what is dead holds nothing */
         _Atomic uint32_t lingering;    /* dead in the last search, and not let go by the driver */
         struct file_identity identity; /* of the file that is mapped */
+        int lock_fd;                   /* -1: the mapping alone keeps the file locked */
         char path[SHARE_TEXT];         /* where it was */
         /* What we have written of our own, to be held against what is there: units, under the lock. */
         uint64_t own_units[REGION_CHARGES];

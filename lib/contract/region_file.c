@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "file_allocate.h"
@@ -132,6 +135,20 @@ static int file_map(int fd, const char *path, unsigned computes, struct region_f
         return 0;
 }
 
+/* The descriptor that must stay open for the lock to stay; -1: none. A mapping keeps its file open, but of overlayfs
+ * that is the file below, not the one that is locked. Above those that programs use by number. */
+static int lock_keep(int *fd)
+{
+        enum { DESCRIPTOR_LEAST = 200 };
+        struct statfs system;
+
+        if (fstatfs(*fd, &system) < 0 || system.f_type != OVERLAYFS_SUPER_MAGIC)
+                return -1;
+        /* fcntl() would need a newer C library */
+        const int high = (int)syscall(SYS_fcntl, *fd, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
+        return high >= 0 ? high : scope_steal_fd(fd);
+}
+
 int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e)
 {
         struct region_file *file = NULL;
@@ -160,11 +177,12 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
                 return r;
         }
         ret_region->file = file;
+        file_identity_of(fd, &ret_region->identity);
+        ret_region->lock_fd = lock_keep(&fd);
         ret_region->slot = 0;
         ret_region->driver = NULL;
         str_copy(ret_region->path, sizeof ret_region->path, path);
         atomic_store(&ret_region->lingering, 0);
-        file_identity_of(fd, &ret_region->identity);
         for (unsigned i = 0; i < REGION_CHARGES; i++)
                 ret_region->locks[i].lock = (struct brief_lock){ 0 };
         pthread_mutex_init(&ret_region->reaping, NULL);

@@ -337,5 +337,7 @@ void region_close(struct region *region)
                 return;
         region_leave(region);
         munmap(region->file, sizeof *region->file);
+        if (region->lock_fd >= 0)
+                close(region->lock_fd);
         region->file = NULL;
 }

@@ -7,9 +7,12 @@ runtimes give. What cannot be prevented from inside is in docs/concepts/security
 """
 
 import os
+import subprocess
+import sys
+import tempfile
 import time
 
-from box import LIMIT_MIB, NOT_PERMITTED, OUT_OF_MEMORY, BoxCase
+from box import LIMIT_MIB, NOT_PERMITTED, OUT_OF_MEMORY, BoxCase, namespaces
 from cli_case import main, wait_until
 
 
@@ -264,6 +267,23 @@ class Container(BoxCase):
         self.assertNotEqual(probe.started, "0")
         self.assertIn("the program gets no GPU", probe.said())
 
+
+OVERLAY = """mount -t tmpfs none "$1" && cd "$1" && mkdir lower upper work folder &&
+mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work none folder || exit 77
+shift; TMPDIR=$PWD/folder exec "$@" """
+
+
+class OnOverlay(BoxCase):
+    """A container's own root file system is one: its mappings do not keep the lock of a file."""
+
+    def test_a_region_that_is_in_use_stays_locked(self):
+        with tempfile.TemporaryDirectory(prefix="vgpu-overlay-") as folder:
+            cases = ("Container.test_a_region_that_is_written_by_hand", "Container.test_namespaces_of_its_own")
+            done = subprocess.run([*namespaces(), "sh", "-c", OVERLAY, "sh", folder, sys.executable, __file__,
+                                   *sys.argv[1:4], *cases], capture_output=True, text=True, check=False)
+        if done.returncode == 77:
+            self.skipTest("no overlay can be mounted here")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

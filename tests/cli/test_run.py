@@ -154,9 +154,9 @@ class Run(Case):
     def test_limits_are_checked_and_never_ignored(self):
         marker = os.path.join(self.folder, "ran")
         for words, part in ((("--memory", "x"), "not a size"), (("--memory", "0"), "more than 0"),
-                            (("--cores", "101"), "1 to 100"), (("--cores-max", "0.5"), "1 to 100"),
+                            (("--cores", "101"), "percentage up to 100"), (("--cores-max", "0.5"), "percentage up to 100"),
                             (("--cores", "50", "--cores-max", "40"), "below --cores 50"),
-                            (("--cores", "some"), "1 to 100"), (("--priority", "1"), "(expected high or low)"),
+                            (("--cores", "some"), "percentage up to 100"), (("--priority", "1"), "(expected high or low)"),
                             (("--memory-ratio", "0.5"), "--memory-ratio"),
                             (("--oversold", "--oversold-host-memory", "0"), "more than 0"),
                             (("--oversold-host-memory", "1g"), "--oversold-host-memory needs --oversold"),
