@@ -19,7 +19,7 @@ def header(path, options, pattern):
 def landing(path, machine):
     """Does the function of ours that programs are entered by, or that they look up, begin with a landing?"""
     symbols = output("nm", path)
-    names = [name for name in ("main", "dlsym", "cuInit") if re.search(rf" T {name}$", symbols, re.M)]
+    names = [name for name in ("main", "dlsym", "cuInit") if re.search(rf" [Tt] {name}$", symbols, re.M)]
     pattern = next((LANDINGS[key] for key in LANDINGS if key in machine), "")
     return bool(names) and all(
         re.search(rf"<{name}>:\n.*?({pattern})", output("objdump", "-d", f"--disassemble={name}", path))
