@@ -224,7 +224,7 @@ static void random_case(unsigned seed)
                         .memory_mib = (uint64_t)(100 + random() % 5 * 100),
                         .cores = random() % 6 ? (unsigned)(random() % 50) : 100,
                 };
-        pod.policy = (enum placement_policy)(random() % 3);
+        pod.policy = (enum placement_policy)(random() % (PLACEMENT_ANY + 1));
         const bool is_possible = brute_fits(&node, &pod, 0, POD_APP, now);
 
         CHECK_EQ(find(&node, &pod, &placement) == 0, is_possible);
