@@ -3,6 +3,7 @@
 
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -19,6 +20,10 @@ PAGE_MOST = 1 << 16     # arm64 kernels may have pages of 64 KiB
 def versions(library):
     found = set(re.findall(r"GLIBC_([\d.]+)", output("objdump", "-T", library)))
     return sorted(tuple(int(n) for n in v.split(".")) for v in found)
+
+
+def machine_of(path):
+    return re.search(r"Machine:\s+(.*)", output("readelf", "-h", path))[1]
 
 
 def leaves_by_jump(library, function):
@@ -41,6 +46,20 @@ def badly_aligned(library):
     return [line for line in re.findall(r"^ *LOAD .*", headers, re.M) if int(line.split()[-1], 16) < least]
 
 
+def c_library_starts(library):
+    """Of this machine's own processor only; older C libraries refuse what is not there yet when references are
+    resolved."""
+    if re.search(r"FLAGS.*\bNOW\b", output("readelf", "-dW", library)):
+        return "all are resolved at the start"
+    found = re.search(r"libc\.so\.6 => (\S+)", subprocess.run(["ldd", sys.executable], capture_output=True, text=True,
+                                                             check=False).stdout)
+    if not found or machine_of(library) != machine_of(found[1]):
+        return ""
+    done = subprocess.run([found[1]], env={"LD_PRELOAD": os.path.abspath(library)}, capture_output=True, text=True,
+                          check=False)
+    return done.stderr if done.returncode else ""
+
+
 def main(library):
     tap = Tap()
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-d", library)))
@@ -50,6 +69,7 @@ def main(library):
     size = shipped_bytes(library)
     tap.check("it is small when shipped", f"{size} bytes" if size > MOST_BYTES else "")
     tap.check("pages of any size can hold it", badly_aligned(library))
+    tap.check("its references wait until they are used: even the C library starts as a program", c_library_starts(library))
     tap.check("nothing runs when it is loaded", sorted(started(library) - START_UP))
     tap.check("it has no search path of its own",
               re.findall(r".*\((?:RPATH|RUNPATH)\).*", output("readelf", "-d", library)))
