@@ -4,7 +4,7 @@
 
 import time
 
-from cli_case import main, wait_until
+from cli_case import main, vgpu, wait_until
 from share_case import MIB, OUT_OF_MEMORY, ShareCase
 
 
@@ -150,6 +150,16 @@ class Virtual(ShareCase):
         self.assertEqual((one.touch(), two.touch()), (11, 8))
         self.assertGreaterEqual(self.device("two")["virtual_bytes"], 768 * MIB)
         self.assertLessEqual(self.gpu(), 4096)
+
+    def test_on_gpus_that_are_no_peers_device_memory_is_on_the_gpu(self):
+        self.create("--preset", "gtx-1050ti", "--gpus", "2", "--context-memory", "0")
+        done = vgpu("sim", "inject", "--machine", self.machine, "fail", "cuDeviceCanAccessPeer",
+                    "--result", "CUDA_ERROR_INVALID_DEVICE", "--times", "1000000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        guest = self.start("--machine", self.machine, "--name", "one", "--oversold")
+        self.assertEqual([guest.alloc(256) for _ in range(4)], [0] * 4)
+        self.assertEqual(guest.touch(), 4)
+        self.assertGreaterEqual(self.gpu(), 1024)
 
     def test_a_second_run_must_mean_the_same(self):
         self.begin("--memory", "1g", "--memory-ratio", "2")

@@ -163,12 +163,14 @@ static bool is_there_space(const struct target *target, size_t bytes)
                wanted <= free_bytes + own_bytes + gate_timeslice_others_bytes(device_index);
 }
 
+/* Where it would have to stay on the host, device memory is better. */
 static bool is_movable(const struct target *target, size_t bytes)
 {
         return target->device_index >= 0 && bytes > LEDGER_GRANULE_BYTES &&
                limits_virtual_bytes((unsigned)target->device_index) &&
                real_cuda.cuMemAllocManaged &&
-               gate_timeslice_applies((unsigned)target->device_index);
+               gate_timeslice_applies((unsigned)target->device_index) &&
+               home_of(target->ordinal) == target->ordinal;
 }
 
 CUresult virtual_alloc_movable(const struct target *target, size_t bytes, CUdeviceptr *ret_address)
