@@ -7,11 +7,13 @@
     work MS         launches the kernel "mark" again and again for so long; prints how often
     fill MS         fills a quarter of a GiB again and again for so long; prints how often
     use COUNT TIMES lets a kernel write to the last COUNT, TIMES times; prints the CUresult
+    cross           lets kernels of two streams use the last two often, the first stream being held up; prints the CUresult
     touch           lets a kernel write to each, and prints how many still have what was written
 """
 
 import ctypes
 import sys
+import threading
 import time
 
 # Writes its parameter at the address and at the last word of the range.
@@ -36,11 +38,11 @@ print("ready", result, flush=True)
 held = []
 
 
-def mark(kernel, value, address, size):
+def mark(kernel, value, address, size, stream=None):
     last = ctypes.c_uint64(address.value + size - 4)
     words = address, last, ctypes.c_uint32(value)
     pointers = (ctypes.c_void_p * 3)(*(ctypes.addressof(word) for word in words))
-    return cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+    return cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, pointers, None)
 
 
 def loaded():
@@ -73,6 +75,25 @@ def use(count, times):
         for value, (address, size) in list(enumerate(held))[-count:]:
             result = result or mark(kernel, value, address, size)
         result = result or cuda.cuCtxSynchronize()
+    cuda.cuModuleUnload(module)
+    return result
+
+
+def cross():
+    """What comes by the first stream is there later than what the second one takes its place with."""
+    module, kernel = loaded()
+    streams, released = (ctypes.c_void_p(), ctypes.c_void_p()), threading.Event()
+    hold = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: released.wait(10) and None)
+    result = max(cuda.cuStreamCreate(ctypes.byref(stream), 1) for stream in streams)
+    for value, (address, size) in list(enumerate(held))[1:-2] * 6:
+        result = result or mark(kernel, value, address, size)
+    result = result or cuda.cuCtxSynchronize() or cuda.cuLaunchHostFunc(streams[0], hold, None)
+    for stream, times, value in (streams[0], 1, len(held) - 1), (streams[1], 4, len(held) - 2):
+        for _ in range(times):
+            result = result or mark(kernel, value, *held[value], stream)
+    result = result or cuda.cuStreamSynchronize(streams[1])
+    released.set()
+    result = result or cuda.cuCtxSynchronize()
     cuda.cuModuleUnload(module)
     return result
 
@@ -121,5 +142,7 @@ for line in sys.stdin:
         print(fill(int(words[1])), flush=True)
     elif words[0] == "touch":
         print(touch(), flush=True)
+    elif words[0] == "cross":
+        print(cross(), flush=True)
     elif words[0] == "use":
         print(use(int(words[1]), int(words[2])), flush=True)

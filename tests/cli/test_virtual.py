@@ -142,6 +142,12 @@ class Virtual(ShareCase):
         self.assertEqual([guest.ask("free") for _ in range(14)], [[0]] * 14)
         self.assertEqual(self.device("one")["held_bytes"], 0)
 
+    def test_ranges_that_trade_places_on_two_streams_keep_to_the_bound(self):
+        guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
+        self.assertEqual([guest.alloc(256) for _ in range(9)], [0] * 9)
+        self.assertEqual([guest.ask("touch"), guest.ask("cross")], [[9], [0]])
+        self.assertLessEqual(self.gpu(), self.device("one")["physical_bytes"] // MIB)
+
     def test_what_others_hold_for_good_is_not_pushed_out(self):
         one = self.begin("--memory", "3g")
         self.assertEqual([one.alloc(256) for _ in range(11)], [0] * 11)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "limits_compute.h"
+#include "lock.h"
 #include "managed_memory.h"
 #include "stream.h"
 #include "virtual_advice.h"
@@ -101,11 +102,87 @@ static void exchange(const struct virtual_exchange *move, CUstream stream)
         managed_prefetch(move->hot, move->hot_bytes, move->ordinal, stream);
 }
 
-void virtual_heat_move(const struct virtual_heat *heat, CUstream stream)
+/* The last exchange. The next one waits until it is over: on another stream it might come first, and what was brought
+ * onto the GPU last would stay there beside what has taken its place. No stream waits for it: it may be behind work
+ * that waits for this stream. */
+static struct {
+        struct lock lock;
+        CUevent event;     /* after it */
+        CUcontext context; /* the event's */
+        bool is_pending;
+} last_exchange;
+
+static void event_drop(void)
+{
+        if (last_exchange.event)
+                real_cuda.cuEventDestroy_v2(last_exchange.event);
+        last_exchange.event = NULL;
+        last_exchange.is_pending = false;
+}
+
+/* For streams of the current context. */
+static bool event_is_there(void)
+{
+        CUcontext context = NULL;
+
+        real_cuda.cuCtxGetCurrent(&context);
+        if (last_exchange.event && last_exchange.context == context)
+                return true;
+        event_drop();
+        last_exchange.context = context;
+        if (real_cuda.cuEventCreate(&last_exchange.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
+                return true;
+        last_exchange.event = NULL;
+        return false;
+}
+
+static bool is_over(void)
+{
+        if (last_exchange.is_pending)
+                last_exchange.is_pending =
+                        real_cuda.cuEventQuery(last_exchange.event) == CUDA_ERROR_NOT_READY;
+        return !last_exchange.is_pending;
+}
+
+static bool exchange_all(const struct virtual_heat *heat, CUstream stream)
 {
         struct virtual_exchange move;
+        bool has_moved = false;
 
         for (unsigned i = 0; i < heat->count; i++)
-                while (virtual_range_exchange(heat->addresses[i], &move))
+                while (virtual_range_exchange(heat->addresses[i], &move)) {
                         exchange(&move, stream);
+                        has_moved = true;
+                }
+        return has_moved;
+}
+
+void virtual_heat_move(const struct virtual_heat *heat, CUstream stream)
+{
+        CUcontext popped;
+
+        if (!lock_try(&last_exchange.lock))
+                return;
+        const bool is_pushed = stream_push_context(stream);
+        if (is_over() && event_is_there() && exchange_all(heat, stream))
+                last_exchange.is_pending =
+                        real_cuda.cuEventRecord(last_exchange.event, stream) == CUDA_SUCCESS;
+        if (is_pushed)
+                real_cuda.cuCtxPopCurrent_v2(&popped);
+        lock_give(&last_exchange.lock);
+}
+
+void virtual_heat_context_ends(uint64_t context)
+{
+        if (!virtual_heat_is_on())
+                return;
+        lock_take(&last_exchange.lock);
+        if ((uint64_t)(uintptr_t)last_exchange.context == context)
+                event_drop();
+        lock_give(&last_exchange.lock);
+}
+
+void virtual_heat_forked(void)
+{
+        memset(&last_exchange, 0, sizeof last_exchange);
 }

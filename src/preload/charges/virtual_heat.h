@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "preload_cuda.h"
 
@@ -31,5 +32,10 @@ bool virtual_heat_note(CUstream stream, CUfunction kernel, void **params, void *
                        struct virtual_heat *ret_heat);
 /* The same of a graph: it uses what kernels used that were captured so far, into whichever. */
 bool virtual_heat_note_graph(CUstream stream, struct virtual_heat *ret_heat);
-/* Moves it in the order of the stream: first what gives way. */
+/* Moves it in the order of the stream: first what gives way. One exchange at a time: while one is under way, on this
+ * or another stream, nothing moves. */
 void virtual_heat_move(const struct virtual_heat *heat, CUstream stream);
+/* Before a context ends. */
+void virtual_heat_context_ends(uint64_t context);
+/* In a forked child. */
+void virtual_heat_forked(void);

@@ -6,6 +6,7 @@
 #include "library_charge.h"
 #include "limits.h"
 #include "presence.h"
+#include "virtual_heat.h"
 
 CUresult hook_cuCtxCreate(cuCtxCreate_fn *real, CUcontext *context, unsigned int flags,
                           CUdevice device)
@@ -56,6 +57,7 @@ static CUresult context_end(CUcontext context, CUresult (*end)(CUcontext context
                             bool (*is_gone)(CUcontext context))
 {
         batch_context_ends((uint64_t)(uintptr_t)context);
+        virtual_heat_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
         CUresult r = end(context);
         devices_context_ended();

@@ -147,7 +147,9 @@ static void heat(CUstream stream)
         if (!virtual_heat_is_on() || !virtual_heat_note_graph(stream, &used))
                 return;
         batch_end(stream);
+        const CUstreamCaptureMode mode = meter_relax();
         virtual_heat_move(&used, stream);
+        meter_restore(mode);
 }
 
 CUresult hook_cuGraphLaunch(cuGraphLaunch_fn *real, CUgraphExec instance, CUstream stream)

@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "measure.h"
 #include "presence.h"
+#include "virtual_heat.h"
 
 static CUcontext context_of(CUgreenCtx green)
 {
@@ -46,6 +47,7 @@ CUresult hook_cuGreenCtxDestroy(cuGreenCtxDestroy_fn *real, CUgreenCtx green)
                 return real(green);
         CUcontext context = context_of(green);
         batch_context_ends((uint64_t)(uintptr_t)context);
+        virtual_heat_context_ends((uint64_t)(uintptr_t)context);
         presence_enter();
         CUresult r = real(green);
         devices_context_ended();

@@ -17,6 +17,7 @@
 #include "reconcile.h"
 #include "start.h"
 #include "virtual.h"
+#include "virtual_heat.h"
 
 static bool init_has_nvml; /* initialised by us */
 
@@ -29,12 +30,18 @@ static bool relieve(void)
         return virtual_reap() || has_shrunk;
 }
 
+static void forked(void)
+{
+        batch_forked();
+        virtual_heat_forked();
+}
+
 static void fork_watch(void)
 {
         static bool is_watched;
 
         if (!is_watched)
-                pthread_atfork(NULL, NULL, batch_forked);
+                pthread_atfork(NULL, NULL, forked);
         is_watched = true;
 }
 

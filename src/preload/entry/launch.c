@@ -13,7 +13,9 @@ static void heat(CUstream stream, CUfunction f, void **params, void **extra)
         if (!virtual_heat_is_on() || !virtual_heat_note(stream, f, params, extra, &used))
                 return;
         batch_end(stream); /* the wait for it is no work */
+        const CUstreamCaptureMode mode = meter_relax();
         virtual_heat_move(&used, stream);
+        meter_restore(mode);
 }
 
 CUresult hook_cuLaunchKernel(cuLaunchKernel_fn *real, CUfunction f, unsigned int gx,

@@ -6,6 +6,7 @@
 #include "library_charge.h"
 #include "limits.h"
 #include "presence.h"
+#include "virtual_heat.h"
 
 static bool is_active(CUdevice device)
 {
@@ -51,6 +52,7 @@ static CUresult end(CUresult (*real)(CUdevice), CUdevice device)
         if (real_cuda.cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS)
                 real_cuda.cuDevicePrimaryCtxRelease_v2(device);
         batch_context_ends((uint64_t)(uintptr_t)context);
+        virtual_heat_context_ends((uint64_t)(uintptr_t)context);
         CUresult r = real(device);
         devices_context_ended();
         bool is_gone = r == CUDA_SUCCESS && !is_active(device);
