@@ -109,6 +109,14 @@ static uint64_t resident_bytes(const struct timeslices *timeslices,
         return bytes < timeslices->device_bytes ? bytes : timeslices->device_bytes;
 }
 
+uint64_t timeslice_cost_movable_bytes(const struct timeslices *timeslices,
+                                      const struct timeslices_tenant *tenant)
+{
+        const uint64_t most = resident_bytes(timeslices, tenant);
+
+        return tenant->report.movable_bytes < most ? tenant->report.movable_bytes : most;
+}
+
 /* What one change of hands brings onto the GPU, at most: what does not fit. */
 static uint64_t overflow_bytes(const struct timeslices *timeslices)
 {
@@ -138,7 +146,7 @@ static void memory_sum(struct timeslices *timeslices)
                 if (tenant->state == TIMESLICES_ABSENT)
                         continue;
                 timeslices->resident_bytes += resident_bytes(timeslices, tenant);
-                timeslices->movable_bytes += tenant->report.movable_bytes;
+                timeslices->movable_bytes += timeslice_cost_movable_bytes(timeslices, tenant);
         }
 }
 

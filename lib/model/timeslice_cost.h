@@ -18,5 +18,9 @@ uint64_t timeslice_cost_behind_ns(const struct timeslices_tenant *tenant,
 /* How long until a negative balance is paid. */
 uint64_t timeslice_cost_pay_ns(const struct timeslices_tenant *tenant);
 
+/* What others can push off the GPU of the tenant's memory: what it says, and no more than is there. */
+uint64_t timeslice_cost_movable_bytes(const struct timeslices *timeslices,
+                                      const struct timeslices_tenant *tenant);
+
 /* A quantum so long that swapping stays a small part of all time. */
 uint64_t timeslice_cost_crowded_quantum_ns(uint64_t swap_ns);

@@ -334,6 +334,22 @@ TEST(timeslices_are_needed_where_resident_sets_do_not_fit)
         CHECK_EQ(timeslices_others_bytes(&timeslices, a), 100);
 }
 
+TEST(no_more_of_a_tenant_can_be_pushed_off_than_is_there)
+{
+        int a, b;
+
+        two_tenants(&a, &b);
+        timeslices.device_bytes = 1000;
+        say(b, (struct timeslices_report){ .resident_bytes = 200, .movable_bytes = UINT64_MAX });
+        settle(0);
+        CHECK_EQ(timeslices_others_bytes(&timeslices, a), 200);
+        CHECK_EQ(timeslices_others_bytes(&timeslices, b), 0);
+        say(a, (struct timeslices_report){ .resident_bytes = 5000, .movable_bytes = 5000 });
+        settle(MS);
+        CHECK_EQ(timeslices_others_bytes(&timeslices, b), 1000);
+        CHECK_EQ(timeslices_others_bytes(&timeslices, a), 200);
+}
+
 TEST(resident_sets_that_do_not_fit_make_timeslices_longer)
 {
         int a, b;
@@ -399,6 +415,7 @@ int main(void)
                    CASE(tenants_without_a_weight_share_the_remainder),
                    CASE(timeslices_are_needed_where_a_shared_gpu_is_limited),
                    CASE(timeslices_are_needed_where_resident_sets_do_not_fit),
+                   CASE(no_more_of_a_tenant_can_be_pushed_off_than_is_there),
                    CASE(resident_sets_that_do_not_fit_make_timeslices_longer),
                    CASE(without_timeslices_everybody_is_free),
                    CASE(those_who_ran_before_drain_before_the_first_timeslice));
