@@ -19,8 +19,10 @@
 
 enum { WEIGHT_MOST = 100 }; /* of a share, and of all that a user runs */
 
-/* A tenant that says more than it is charged with may have got it since. */
+/* A tenant that says more than it is charged with may have got it since. If it is not charged with it soon, then it
+ * was: what programs held that have ended stays said. */
 #define CHARGES_SOON_NS (100 * NS_PER_MS)
+#define SAID_NEW_NS     NS_PER_S
 
 static uint64_t inode_of(const char *path)
 {
@@ -243,12 +245,27 @@ static bool word_read(int fd, unsigned index, uint64_t *ret_bytes)
         return true;
 }
 
-/* Does it say more than it was charged with when that was last read? */
+/* When it last said something else than before. */
+static void said_refresh(struct tenant *tenant, uint64_t now_ns)
+{
+        for (unsigned i = 0; i < tenant->device_count; i++) {
+                const uint64_t bytes = atomic_load_explicit(
+                        &tenant->wants->devices[i].resident_bytes, memory_order_relaxed);
+
+                if (bytes == tenant->devices[i].said_bytes)
+                        continue;
+                tenant->devices[i].said_bytes = bytes;
+                tenant->said_ns = now_ns;
+        }
+}
+
+/* Did it say more of late than it was charged with when that was last read? */
 static bool says_more(const struct tenant *tenant)
 {
+        if (tenant->charged_ns >= tenant->said_ns + SAID_NEW_NS)
+                return false;
         for (unsigned i = 0; i < tenant->device_count; i++)
-                if (atomic_load_explicit(&tenant->wants->devices[i].resident_bytes,
-                                         memory_order_relaxed) > tenant->devices[i].charged_bytes)
+                if (tenant->devices[i].said_bytes > tenant->devices[i].charged_bytes)
                         return true;
         return false;
 }
@@ -261,9 +278,10 @@ uint64_t tenant_charges_due_ns(const struct tenant *tenant)
 /* Read, not mapped. Without a region nothing is charged, and nothing can be touched. */
 void tenant_charges_refresh(struct tenant *tenant, uint64_t now_ns)
 {
-        const uint64_t every_ns = says_more(tenant) ? CHARGES_SOON_NS : NS_PER_S;
         char path[SHARE_TEXT];
 
+        said_refresh(tenant, now_ns);
+        const uint64_t every_ns = says_more(tenant) ? CHARGES_SOON_NS : NS_PER_S;
         if (tenant->charged_ns && now_ns - tenant->charged_ns < every_ns)
                 return;
         tenant->charged_ns = now_ns;

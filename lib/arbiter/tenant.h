@@ -16,6 +16,7 @@ struct tenant {
         struct gpu_grant_file *grants;
         struct gpu_want_file *wants;
         uint64_t charged_ns;   /* when its region was last read */
+        uint64_t said_ns;      /* when what it says it holds last changed */
         uint64_t inode;        /* of the want file: another file is another tenant */
         uint32_t bell_seen;    /* when its process slots were last read */
         unsigned device_count; /* pages that both files have */
@@ -29,6 +30,7 @@ struct tenant {
                 struct timeslices_limits limits;
                 uint64_t limit_bytes;
                 uint64_t charged_bytes; /* by its region, at charged_ns */
+                uint64_t said_bytes;    /* by itself, at said_ns */
                 int gpu, id; /* its index among the arbiter's GPUs, and among that GPU's tenants */
                 uint32_t number_base; /* time slices are numbered on from an earlier arbiter's */
                 uint32_t weight_sum; /* of all its owner's tenants on that GPU */
@@ -50,8 +52,8 @@ void tenant_trim(struct tenant *tenant);
 bool tenant_limits_refresh(struct tenant *tenant);
 /* Its limits beside the other tenants of its owner: users who are not ours have one weight for all they run. */
 struct timeslices_limits tenant_limits(const struct tenant *tenant, unsigned device);
-/* Reads what its region charges it with, at most once a second: so much can its work touch. Sooner where it says
- * more: it may have been charged since. */
+/* Reads what its region charges it with, at most once a second: so much can its work touch. Sooner where it
+ * has just said more: it may have been charged since. */
 void tenant_charges_refresh(struct tenant *tenant, uint64_t now_ns);
 /* When to do so though nobody rings; UINT64_MAX: need not. */
 uint64_t tenant_charges_due_ns(const struct tenant *tenant);

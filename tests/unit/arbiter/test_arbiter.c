@@ -16,6 +16,7 @@
 #include "gpu_timeslice.h"
 #include "region.h"
 #include "share.h"
+#include "tenant.h"
 #include "unit.h"
 
 enum { TENANTS = 2, MANY = 300 };
@@ -476,6 +477,32 @@ TEST(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer)
         bench_remove(&bench);
 }
 
+/* What a program that has ended said is more than its container is charged with, for ever. */
+TEST(a_region_is_read_again_soon_only_while_what_is_said_is_new)
+{
+        struct bench bench = { 0 };
+        struct tenant tenant;
+        struct err e = { 0 };
+        char path[128];
+
+        bench.arbiter = arbiter_new(&bench.members);
+        tenant_make(&bench, 0);
+        path_in(&bench, 0, "share", path);
+        CHECK_EQ(tenant_open(path, &tenant, &e), 0);
+        resident_say(&bench, 0, 750 * MIB);
+        for (uint64_t now_ns = NS_PER_S; now_ns < 4 * NS_PER_S; now_ns += NS_PER_S / 10) {
+                tenant_charges_refresh(&tenant, now_ns);
+                if (now_ns == NS_PER_S)
+                        CHECK_EQ(tenant_charges_due_ns(&tenant), now_ns + NS_PER_S / 10);
+        }
+        CHECK_EQ(tenant_charges_due_ns(&tenant), UINT64_MAX);
+        resident_say(&bench, 0, 760 * MIB);
+        tenant_charges_refresh(&tenant, 4 * NS_PER_S);
+        CHECK_EQ(tenant_charges_due_ns(&tenant), 4 * NS_PER_S + NS_PER_S / 10);
+        tenant_close(&tenant);
+        bench_remove(&bench);
+}
+
 int main(void)
 {
         return RUN(CASE(tenants_get_time_slices_on_request),
@@ -487,5 +514,6 @@ int main(void)
                    CASE(a_tenant_that_changes_its_count_of_devices_while_it_is_read_harms_nobody),
                    CASE(a_copy_that_was_never_checked_changes_no_limit),
                    CASE(the_shares_of_a_user_weigh_no_more_than_one_gpu),
-                   CASE(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer));
+                   CASE(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer),
+                   CASE(a_region_is_read_again_soon_only_while_what_is_said_is_new));
 }
