@@ -12,6 +12,8 @@
 
 /* Where more than these are taken, whoever has nothing to do leaves its slot to others. */
 enum { SLOTS_KEPT = GPU_SLOTS / 2 };
+/* Asking after all who have one takes milliseconds. */
+#define REAP_NS        (500 * NS_PER_MS)
 #define ALONE_LEAST_NS (4 * NS_PER_MS)
 /* Submitting takes this long itself. */
 #define SUBMIT_NS (10 * NS_PER_US)
@@ -100,6 +102,13 @@ static bool slot_take(struct gpu_timeslice *timeslice, uint32_t index)
         return true;
 }
 
+static bool slot_find(struct gpu_timeslice *timeslice)
+{
+        for (uint32_t i = 0; i < GPU_SLOTS && !timeslice->slot; i++)
+                slot_take(timeslice, i);
+        return timeslice->slot;
+}
+
 /* A child of fork has its parent's memory, but is a process of its own. */
 static void slot_join(struct gpu_timeslice *timeslice)
 {
@@ -110,8 +119,7 @@ static void slot_join(struct gpu_timeslice *timeslice)
         timeslice->slot = NULL;
         timeslice->pid = pid;
         slots_reap(timeslice);
-        for (uint32_t i = 0; i < GPU_SLOTS && !timeslice->slot; i++)
-                slot_take(timeslice, i);
+        slot_find(timeslice);
 }
 
 static bool grant_is_on(const struct gpu_timeslice *timeslice, uint32_t word, uint64_t now_ns)
@@ -222,6 +230,7 @@ static void not_before_wait(struct gpu_timeslice *timeslice)
 static bool slot_wait(struct gpu_timeslice *timeslice)
 {
         const uint64_t asked_ns = clock_now_ns();
+        uint64_t reaped_ns = asked_ns;
 
         for (;;) {
                 const uint32_t word = atomic_load(&timeslice->grant->timeslice);
@@ -233,9 +242,15 @@ static bool slot_wait(struct gpu_timeslice *timeslice)
                         timeslice->until_ns = is_free ? 0 : now_ns + GPU_STALE_NS;
                         return false;
                 }
+                /* The arbiter does not see who waits here, and may sleep: woken, it is not taken for gone. */
+                if (now_ns > atomic_load(&timeslice->grant->heartbeat_ns) + GPU_BEAT_NS)
+                        futex_ring(&timeslice->wants->bell);
                 futex_wait(&timeslice->grant->timeslice, word, GPU_BEAT_NS);
-                slot_join(timeslice);
-                if (timeslice->slot)
+                if (now_ns - reaped_ns >= REAP_NS) {
+                        reaped_ns = now_ns;
+                        slots_reap(timeslice);
+                }
+                if (slot_find(timeslice))
                         return true;
         }
 }

@@ -132,6 +132,40 @@ TEST(tenants_get_time_slices_on_request)
         bench_close(&bench);
 }
 
+static void *begin_first(void *argument)
+{
+        struct bench *bench = argument;
+
+        gpu_timeslice_begin(&bench->timeslices[0]);
+        return NULL;
+}
+
+/* Nothing else of its container wants, so that the arbiter sleeps while the other has the GPU alone. */
+TEST(without_a_process_slot_nobody_goes_on_beside_the_holder)
+{
+        struct bench bench;
+        pthread_t thread;
+
+        bench_open(&bench);
+        struct gpu_want *want = bench.timeslices[0].want;
+        for (unsigned i = 0; i < GPU_SLOTS; i++)
+                atomic_store(&want->slots[i].pid, (uint32_t)getppid());
+        atomic_store(&want->slots_high, GPU_SLOTS);
+        gpu_timeslice_begin(&bench.timeslices[1]);
+        const uint32_t held = bench.timeslices[1].number;
+        assert_int_equal(pthread_create(&thread, NULL, begin_first, &bench), 0);
+        usleep(300000);
+        CHECK_EQ(bench.timeslices[0].number, 0);
+        CHECK_EQ(atomic_load(&bench.timeslices[1].grant->timeslice), held);
+        gpu_timeslice_end(&bench.timeslices[1], false);
+        atomic_store(&want->slots[7].pid, 0);
+        pthread_join(thread, NULL);
+        assert_true(bench.timeslices[0].slot == &want->slots[7]);
+        CHECK_EQ(bench.timeslices[0].until_ns, 0);
+        gpu_timeslice_end(&bench.timeslices[0], false);
+        bench_close(&bench);
+}
+
 /* More than the kernel takes in one call: the last ones ring as well as the first, also when one of them has
  * gone. */
 TEST(hundreds_of_tenants_get_time_slices_on_request)
@@ -506,6 +540,7 @@ TEST(a_region_is_read_again_soon_only_while_what_is_said_is_new)
 int main(void)
 {
         return RUN(CASE(tenants_get_time_slices_on_request),
+                   CASE(without_a_process_slot_nobody_goes_on_beside_the_holder),
                    CASE(hundreds_of_tenants_get_time_slices_on_request),
                    CASE(a_tenant_without_a_limit_gets_time_slices_beside_a_limited_one),
                    CASE(tenants_are_heard_without_futex_waitv),
