@@ -8,6 +8,8 @@
     fill MS         fills a quarter of a GiB again and again for so long; prints how often
     use COUNT TIMES lets a kernel write to the last COUNT, TIMES times; prints the CUresult
     cross           lets kernels of two streams use the last two often, the first stream being held up; prints the CUresult
+    begin           a thread lets a kernel use the last one, then another frees the first and makes it managed memory
+    end             when both are done: prints where that memory is to be, −2: anywhere
     touch           lets a kernel write to each, and prints how many still have what was written
 """
 
@@ -98,6 +100,36 @@ def cross():
     return result
 
 
+threads, managed = [], ctypes.c_uint64()
+
+
+def begin():
+    def use_last():
+        cuda.cuCtxSetCurrent(context)
+        _, kernel = loaded()
+        mark(kernel, 0, *held[-1])
+
+    def free_first():
+        cuda.cuCtxSetCurrent(context)
+        time.sleep(0.5)
+        cuda.cuMemFree_v2(held[0][0])
+        cuda.cuMemAllocManaged(ctypes.byref(managed), ctypes.c_size_t(held[0][1]), 1)
+
+    threads.extend(threading.Thread(target=act) for act in (use_last, free_first))
+    for thread in threads:
+        thread.start()
+    threads[1].join(1)
+
+
+def end():
+    location = ctypes.c_int()
+    for thread in threads:
+        thread.join()
+    assert managed.value == held[0][0].value
+    cuda.cuMemRangeGetAttribute(ctypes.byref(location), ctypes.c_size_t(4), 2, managed, ctypes.c_size_t(held[0][1]))
+    return location.value
+
+
 def work(milliseconds):
     _, kernel = loaded()
     words = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint32()
@@ -144,5 +176,9 @@ for line in sys.stdin:
         print(touch(), flush=True)
     elif words[0] == "cross":
         print(cross(), flush=True)
+    elif words[0] == "begin":
+        print(begin() or 0, flush=True)
+    elif words[0] == "end":
+        print(end(), flush=True)
     elif words[0] == "use":
         print(use(int(words[1]), int(words[2])), flush=True)

@@ -20,6 +20,10 @@ class Virtual(ShareCase):
             held += mib
         return held
 
+    def inject(self, *words):
+        done = vgpu("sim", "inject", "--machine", self.machine, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def device(self, name):
         return self.shares()[name]["gpus"][0]
 
@@ -148,6 +152,16 @@ class Virtual(ShareCase):
         self.assertEqual([guest.ask("touch"), guest.ask("cross")], [[9], [0]])
         self.assertLessEqual(self.gpu(), self.device("one")["physical_bytes"] // MIB)
 
+    def test_what_is_freed_while_it_loses_its_place_is_not_held_to_the_host(self):
+        guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
+        self.assertEqual([guest.alloc(256) for _ in range(8)], [0] * 8)
+        self.assertEqual(guest.touch(), 8)
+        self.vgpu("set", "one", "--memory", "4608Mi")
+        self.inject("hang", "cuMemAdvise")
+        self.assertEqual(guest.ask("begin"), [0])
+        self.inject("clear")
+        self.assertEqual(guest.ask("end"), [-2])
+
     def test_what_others_hold_for_good_is_not_pushed_out(self):
         one = self.begin("--memory", "3g")
         self.assertEqual([one.alloc(256) for _ in range(11)], [0] * 11)
@@ -159,9 +173,7 @@ class Virtual(ShareCase):
 
     def test_on_gpus_that_are_no_peers_device_memory_is_on_the_gpu(self):
         self.create("--preset", "gtx-1050ti", "--gpus", "2", "--context-memory", "0")
-        done = vgpu("sim", "inject", "--machine", self.machine, "fail", "cuDeviceCanAccessPeer",
-                    "--result", "CUDA_ERROR_INVALID_DEVICE", "--times", "1000000")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.inject("fail", "cuDeviceCanAccessPeer", "--result", "CUDA_ERROR_INVALID_DEVICE")
         guest = self.start("--machine", self.machine, "--name", "one", "--oversold")
         self.assertEqual([guest.alloc(256) for _ in range(4)], [0] * 4)
         self.assertEqual(guest.touch(), 4)

@@ -276,7 +276,9 @@ bool virtual_free(cuMemFree_v2_fn *real, CUdeviceptr address, CUresult *ret_resu
                 return false;
         presence_enter();
         /* Taken out before: once the driver has the address back, another thread may get it. */
+        virtual_heat_hold();
         bool is_ours = virtual_range_take(address, &range);
+        virtual_heat_release();
         if (is_ours) {
                 *ret_result = real(address);
                 if (*ret_result == CUDA_SUCCESS) {
@@ -345,12 +347,22 @@ static bool range_return(const struct virtual_range *range)
         return true;
 }
 
+static bool done_take(struct virtual_range *ret_range)
+{
+        if (!virtual_range_is_any())
+                return false;
+        virtual_heat_hold();
+        const bool is_taken = virtual_range_take_freed(is_done, NULL, ret_range);
+        virtual_heat_release();
+        return is_taken;
+}
+
 bool virtual_reap(void)
 {
         struct virtual_range range;
         bool has_reaped = false;
 
-        while (virtual_range_is_any() && virtual_range_take_freed(is_done, NULL, &range)) {
+        while (done_take(&range)) {
                 if (!range_return(&range)) { /* a capture forbids it: later */
                         virtual_range_add(&range);
                         break;

@@ -172,6 +172,16 @@ void virtual_heat_move(const struct virtual_heat *heat, CUstream stream)
         lock_give(&last_exchange.lock);
 }
 
+void virtual_heat_hold(void)
+{
+        lock_take(&last_exchange.lock);
+}
+
+void virtual_heat_release(void)
+{
+        lock_give(&last_exchange.lock);
+}
+
 void virtual_heat_context_ends(uint64_t context)
 {
         if (!virtual_heat_is_on())

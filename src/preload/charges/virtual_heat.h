@@ -35,6 +35,10 @@ bool virtual_heat_note_graph(CUstream stream, struct virtual_heat *ret_heat);
 /* Moves it in the order of the stream: first what gives way. One exchange at a time: while one is under way, on this
  * or another stream, nothing moves. */
 void virtual_heat_move(const struct virtual_heat *heat, CUstream stream);
+/* Between the two no range trades places: one that is taken out is not moved any more, so that nothing happens to
+ * what comes to its address. */
+void virtual_heat_hold(void);
+void virtual_heat_release(void);
 /* Before a context ends. */
 void virtual_heat_context_ends(uint64_t context);
 /* In a forked child. */
