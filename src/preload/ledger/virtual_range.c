@@ -166,15 +166,24 @@ static bool row_use(struct virtual_range *range)
         return is_hot;
 }
 
+/* The range in use that has this address; NULL: none has. */
+static struct virtual_range *row_in_use(uint64_t address)
+{
+        const size_t row = row_above(address);
+        struct virtual_range *range = row < ranges.count ? &ranges.rows[row] : NULL;
+
+        return range && range->address <= address && !range->event ? range : NULL;
+}
+
 bool virtual_range_use(uint64_t address, bool is_captured)
 {
         bool is_hot = false;
 
         lock_take(&ranges.lock);
-        const size_t row = row_above(address);
-        if (row < ranges.count && ranges.rows[row].address <= address) {
-                ranges.rows[row].is_in_graph |= is_captured;
-                is_hot = row_use(&ranges.rows[row]);
+        struct virtual_range *range = row_in_use(address);
+        if (range) {
+                range->is_in_graph |= is_captured;
+                is_hot = row_use(range);
         }
         lock_give(&ranges.lock);
         return is_hot;
@@ -186,7 +195,8 @@ unsigned virtual_range_use_graphs(uint64_t *ret_addresses, unsigned most)
 
         lock_take(&ranges.lock);
         for (size_t i = 0; i < ranges.count; i++)
-                if (ranges.rows[i].is_in_graph && row_use(&ranges.rows[i]) && count < most)
+                if (ranges.rows[i].is_in_graph && !ranges.rows[i].event &&
+                    row_use(&ranges.rows[i]) && count < most)
                         ret_addresses[count++] = ranges.rows[i].address;
         lock_give(&ranges.lock);
         return count;
@@ -243,10 +253,8 @@ bool virtual_range_exchange(uint64_t address, struct virtual_exchange *ret_excha
         bool is_found = false;
 
         lock_take(&ranges.lock);
-        const size_t row = row_above(address);
-        struct virtual_range *hot = &ranges.rows[row];
-        if (row < ranges.count && hot->address <= address && !hot->is_steady &&
-            hot->host_bytes >= VIRTUAL_RANGE_GRANULE_BYTES) {
+        struct virtual_range *hot = row_in_use(address);
+        if (hot && !hot->is_steady && hot->host_bytes >= VIRTUAL_RANGE_GRANULE_BYTES) {
                 struct virtual_range *cold = coldest(hot);
 
                 is_found = cold;

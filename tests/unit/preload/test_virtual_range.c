@@ -140,6 +140,26 @@ TEST(a_graph_uses_what_was_captured)
         virtual_range_clear();
 }
 
+/* A kernel's parameters may still name it, and a graph may. */
+TEST(what_is_freed_takes_no_place_on_the_gpu)
+{
+        struct virtual_exchange move;
+        struct virtual_range hot;
+        uint64_t address;
+
+        range_of(64 * MIB, 8 * MIB, 0);
+        range_of(128 * MIB, 0, 8 * MIB);
+        for (unsigned i = 0; i < 8; i++)
+                virtual_range_use(128 * MIB, true);
+        CHECK(virtual_range_take(128 * MIB, &hot));
+        hot.event = 1;
+        CHECK(virtual_range_add(&hot));
+        CHECK(!virtual_range_use(128 * MIB, false));
+        CHECK_EQ(virtual_range_use_graphs(&address, 1), 0);
+        CHECK(!virtual_range_exchange(128 * MIB, &move));
+        virtual_range_clear();
+}
+
 TEST(the_last_granule_of_a_range_is_moved_as_far_as_it_goes)
 {
         struct virtual_exchange move;
@@ -223,6 +243,7 @@ int main(void)
                 CASE(what_is_used_often_replaces_what_is_not),
                 CASE(what_is_used_alike_stays_where_it_is),
                 CASE(a_graph_uses_what_was_captured),
+                CASE(what_is_freed_takes_no_place_on_the_gpu),
                 CASE(the_last_granule_of_a_range_is_moved_as_far_as_it_goes),
                 CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
                 CASE(a_freed_range_is_not_forgotten),
