@@ -3,6 +3,7 @@
  * it along. */
 #pragma once
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,8 +23,10 @@ static inline void lock_take(struct lock *lock)
                                                                      memory_order_relaxed),
                              1))
                 return;
+        const int saved_errno = errno; /* the program's */
         while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
                 syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+        errno = saved_errno;
 }
 
 static inline bool lock_try(struct lock *lock)
