@@ -211,9 +211,9 @@ static void token_release(struct timeslices *timeslices, struct timeslices_tenan
 /* Was told to close before this report: inactive now is inactive for good. */
 static void closing_step(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
+        const uint64_t waited_ns = timeslices->clock_ns - tenant->state_since_ns;
         const bool is_late =
-                timeslices->clock_ns - tenant->state_since_ns >= patience_ns(timeslices, tenant) ||
-                is_silent(timeslices, tenant);
+                waited_ns >= patience_ns(timeslices, tenant) || is_silent(timeslices, tenant);
 
         if (tenant->report.is_active && !is_late) {
                 if (may_pass_early(timeslices, tenant) &&
@@ -227,7 +227,8 @@ static void closing_step(struct timeslices *timeslices, struct timeslices_tenant
                 return;
         }
         tenant->lapses++;
-        if (tenant->report.done_ns)
+        /* Or it takes back what it was waited for so long. */
+        if (tenant->report.done_ns || waited_ns > 2 * drain_ns(timeslices))
                 tenant->distrusted_ns = timeslices->clock_ns + DISTRUST_LAPSE_NS;
         tenant->return_ns = RETURN_LEAST_NS;
         tenant_enter(timeslices, tenant, TIMESLICES_FREE);
