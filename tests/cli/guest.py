@@ -8,6 +8,8 @@
     fill MS         fills a quarter of a GiB again and again for so long; prints how often
     use COUNT TIMES lets a kernel write to the last COUNT, TIMES times; prints the CUresult
     cross           lets kernels of two streams use the last two often, the first stream being held up; prints the CUresult
+    managed SIZE N  makes managed memory, of which the first N bytes are mostly read; prints the CUresult
+    where N         prints where its first N bytes are to be, −2: anywhere
     begin           a thread lets a kernel use the last one, then another frees the first and makes it managed memory
     end             when both are done: prints where that memory is to be, −2: anywhere
     touch           lets a kernel write to each, and prints how many still have what was written
@@ -121,13 +123,17 @@ def begin():
     threads[1].join(1)
 
 
-def end():
+def where(size):
     location = ctypes.c_int()
+    cuda.cuMemRangeGetAttribute(ctypes.byref(location), ctypes.c_size_t(4), 2, managed, ctypes.c_size_t(size))
+    return location.value
+
+
+def end():
     for thread in threads:
         thread.join()
     assert managed.value == held[0][0].value
-    cuda.cuMemRangeGetAttribute(ctypes.byref(location), ctypes.c_size_t(4), 2, managed, ctypes.c_size_t(held[0][1]))
-    return location.value
+    return where(held[0][1])
 
 
 def work(milliseconds):
@@ -176,6 +182,12 @@ for line in sys.stdin:
         print(touch(), flush=True)
     elif words[0] == "cross":
         print(cross(), flush=True)
+    elif words[0] == "managed":
+        size, part = (ctypes.c_size_t(int(word)) for word in words[1:])
+        result = cuda.cuMemAllocManaged(ctypes.byref(managed), size, 1)
+        print(result or cuda.cuMemAdvise(managed, part, 1, device), flush=True)
+    elif words[0] == "where":
+        print(where(int(words[1])), flush=True)
     elif words[0] == "begin":
         print(begin() or 0, flush=True)
     elif words[0] == "end":

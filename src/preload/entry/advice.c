@@ -48,8 +48,8 @@ static enum hint hint_judge(CUdeviceptr address, size_t bytes, int ordinal)
                 return HINT_PASS;
         /* Its first bytes are the GPU's, and no other GPU's. */
         bool is_home = ordinal == ANY_ORDINAL ? !range.is_steady : ordinal == range.home;
-        bool is_on_device = address + bytes <= range.address + range.device_bytes;
-        return is_home && is_on_device ? HINT_PASS : HINT_IGNORE;
+        return is_home && virtual_range_pin(range.address, address + bytes) ? HINT_PASS
+                                                                            : HINT_IGNORE;
 }
 
 static CUresult hint_result(enum hint hint)

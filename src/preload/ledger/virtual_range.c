@@ -175,6 +175,17 @@ static struct virtual_range *row_in_use(uint64_t address)
         return range && range->address <= address && !range->event ? range : NULL;
 }
 
+bool virtual_range_pin(uint64_t address, uint64_t end)
+{
+        lock_take(&ranges.lock);
+        struct virtual_range *range = row_in_use(address);
+        const bool is_on_device = range && end <= range->address + range->device_bytes;
+        if (is_on_device)
+                range->is_pinned = true;
+        lock_give(&ranges.lock);
+        return is_on_device;
+}
+
 bool virtual_range_use(uint64_t address, bool is_captured)
 {
         bool is_hot = false;
@@ -211,7 +222,8 @@ static struct virtual_range *coldest(const struct virtual_range *hot)
                 struct virtual_range *range = &ranges.rows[i];
 
                 if (range == hot || range->device_index != hot->device_index || range->is_steady ||
-                    range->event || range->device_bytes < VIRTUAL_RANGE_GRANULE_BYTES)
+                    range->is_pinned || range->event ||
+                    range->device_bytes < VIRTUAL_RANGE_GRANULE_BYTES)
                         continue;
                 if (!found || range->uses < found->uses)
                         found = range;

@@ -23,6 +23,7 @@ struct virtual_range {
         int home;         /* the GPU that its first bytes may be on; −1: none */
         bool is_steady;   /* there are other GPUs with limits, which they may not come onto */
         bool is_in_graph; /* a captured kernel uses it */
+        bool is_pinned;   /* the program itself has said what is to be on the GPU */
         bool is_fallback; /* for device memory; false: the program asked for managed memory */
 };
 
@@ -40,6 +41,10 @@ unsigned virtual_range_list(unsigned device_index, uint64_t address,
                             struct virtual_range *ret_ranges, unsigned most);
 /* Are there any? A load: for those who would otherwise ask about every pointer. */
 bool virtual_range_is_any(void);
+
+/* The program says itself that bytes before `end` of the range with this address are to come onto the GPU, now or in
+ * the order of a stream. If all of them belong there, the range does not give way any more. False: they do not. */
+bool virtual_range_pin(uint64_t address, uint64_t end);
 
 /* A kernel is about to use the range with this address, or is captured into a graph that will. True: some of it is on
  * the host, and it was used often enough to be worth a check. */
