@@ -16,18 +16,54 @@
 #include "scope.h"
 #include "str.h"
 
-enum { LOCK_TRIES = 100, LOCK_US = 1000 };
+/* Whoever has the lock alone may wait for a processor meanwhile. */
+enum { LOCK_TRIES = 2000, LOCK_US = 1000 };
 enum { OPEN_FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+enum { NAMESPACE_UNKNOWN = 1 }; /* no namespace's inode */
+
+/* Network file systems may have no such locks (Lustre, NFS without its daemon). These have them always: a process
+ * that finds none there has forbidden itself the call. */
+static bool may_lack_locks(int fd)
+{
+        struct statfs system;
+
+        if (fstatfs(fd, &system) < 0)
+                return false;
+        switch (system.f_type) {
+        case TMPFS_MAGIC:
+        case EXT4_SUPER_MAGIC:
+        case XFS_SUPER_MAGIC:
+        case BTRFS_SUPER_MAGIC:
+        case OVERLAYFS_SUPER_MAGIC:
+                return false;
+        default:
+                return true;
+        }
+}
+
+/* -EAGAIN: another has it; -EOPNOTSUPP: nobody can have one there. */
+static int lock_try(int fd, int operation)
+{
+        if (flock(fd, operation | LOCK_NB) == 0)
+                return 0;
+        if (errno == EWOULDBLOCK || errno == EINTR)
+                return -EAGAIN;
+        return may_lack_locks(fd) ? -EOPNOTSUPP : -errno;
+}
 
 /* Makers exclude each other by a lock that the kernel drops when its holder dies. Who uses the region has it, too: a
  * region without a magic number that is in use was written by hand. */
 static void file_make(int fd, struct region_file *file, unsigned device_count)
 {
         for (int i = 0; i < LOCK_TRIES && atomic_load(&file->magic) == 0; i++) {
-                if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                const int r = lock_try(fd, LOCK_EX);
+
+                if (r == -EAGAIN) {
                         usleep(LOCK_US);
                         continue;
                 }
+                if (r < 0 && r != -EOPNOTSUPP)
+                        return;
                 if (atomic_load(&file->magic) == 0) {
                         file->version = REGION_VERSION;
                         file->device_count = device_count;
@@ -69,14 +105,18 @@ static int blocks_take(int fd, unsigned computes)
         return r;
 }
 
-/* 0: the kernel has none of that kind, or there is no /proc. */
+/* Unknown: the kernel has none of that kind, or there is no /proc, or one that is not the kernel's: gVisor's shows
+ * another inode each time. */
 static uint64_t namespace_read(unsigned kind)
 {
         static const char *const paths[REGION_NAMESPACES] = { "/proc/self/ns/pid",
                                                               "/proc/self/ns/time" };
-        struct file_identity identity = { 0 };
+        struct file_identity identity;
+        struct statfs system;
 
-        file_identity_at(paths[kind], &identity);
+        if (statfs(paths[kind], &system) < 0 || system.f_type != NSFS_MAGIC ||
+            file_identity_at(paths[kind], &identity) < 0)
+                return NAMESPACE_UNKNOWN;
         return identity.inode;
 }
 
@@ -101,14 +141,15 @@ int region_file_namespaces(const struct region *region)
 static int namespaces_join(int fd, struct region_file *file)
 {
         for (int i = 0; i < LOCK_TRIES; i++) {
-                const bool is_alone = flock(fd, LOCK_EX | LOCK_NB) == 0;
+                int r = lock_try(fd, LOCK_EX);
 
-                for (unsigned kind = 0; is_alone && kind < REGION_NAMESPACES; kind++)
+                for (unsigned kind = 0; r == 0 && kind < REGION_NAMESPACES; kind++)
                         atomic_store(&file->namespaces[kind], namespace_read(kind));
                 if (!namespaces_are_ours(file))
                         return -EXDEV;
-                if (flock(fd, LOCK_SH | LOCK_NB) == 0)
-                        return 0;
+                r = lock_try(fd, LOCK_SH);
+                if (r != -EAGAIN)
+                        return r == -EOPNOTSUPP ? 0 : r;
                 usleep(LOCK_US); /* another looks whether it is alone */
         }
         return -EAGAIN;
@@ -167,10 +208,11 @@ int region_open(const char *path, unsigned device_count, struct region *ret_regi
                     : err_set(e, -EPROTO, "'%s' is not a region file", path);
         if (r == 0) {
                 r = namespaces_join(fd, file);
-                if (r < 0)
-                        err_set(e, r, "region '%s' is %s", path,
-                                r == -EXDEV ? "in use in other pid or time namespaces"
-                                            : "locked");
+                if (r == -EXDEV)
+                        err_set(e, r, "region '%s' is in use in other pid or time namespaces",
+                                path);
+                else if (r < 0)
+                        err_set(e, r, "cannot lock region '%s': %s", path, strerror(-r));
         }
         if (r < 0) {
                 munmap(file, sizeof *file);

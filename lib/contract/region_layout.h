@@ -110,7 +110,7 @@ struct region_file {
         _Atomic uint64_t reaped_ns;  /* when the dead were last reaped (monotonic clock) */
         _Atomic uint64_t reap_took_ns; /* and what that took on a core */
         _Atomic uint64_t ended_ns;     /* when a process was last found dead or left */
-        /* In which pids and start times are to be read: those of pids and of time, by inode; 0: not known. */
+        /* In which pids and start times are to be read: those of pids and of time, by inode; 0: not noted. */
         _Atomic uint64_t namespaces[REGION_NAMESPACES];
         uint64_t reserved[10 - REGION_NAMESPACES];
         struct region_device devices[REGION_CHARGES];

@@ -7,31 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "child.h"
 
 #define MIB (UINT64_C(1) << 20)
-
-enum { PASSED, REFUSED = 77, CANNOT_MOUNT = 78 };
-
-static char folder[64];
-
-static const char *path_of(const char *name)
-{
-        static char path[96];
-
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        return path;
-}
 
 /* A file system of that many KiB, for this process alone. */
 static void disk_mount(unsigned kib)
@@ -39,10 +22,7 @@ static void disk_mount(unsigned kib)
         char options[64];
 
         snprintf(options, sizeof options, "size=%uk", kib);
-        if (unshare(getuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
-            mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-            mount("none", folder, "tmpfs", 0, options) < 0)
-                _exit(CANNOT_MOUNT);
+        child_mount(folder, "tmpfs", options);
 }
 
 static void disk_fill(void)
@@ -54,41 +34,6 @@ static void disk_fill(void)
                 ;
         close(fd);
 }
-
-/* What the child ends with: its status, or −signal. */
-static int run(void (*body)(void))
-{
-        int status;
-
-        snprintf(folder, sizeof folder, "/tmp/vgpu-test-disk-XXXXXX");
-        assert_non_null(mkdtemp(folder));
-        const pid_t child = fork();
-        if (child == 0) {
-                body();
-                _exit(PASSED);
-        }
-        assert_int_equal(waitpid(child, &status, 0), child);
-        rmdir(folder);
-        return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-static void check(void (*body)(void))
-{
-        const int status = run(body);
-
-        if (status == CANNOT_MOUNT)
-                skip();
-        CHECK_EQ(status, PASSED);
-}
-
-static void expect(bool is_right, int line)
-{
-        if (is_right)
-                return;
-        fprintf(stderr, "line %d does not hold\n", line);
-        _exit(REFUSED);
-}
-#define EXPECT(claim) expect(claim, __LINE__)
 
 static void region_on_a_full_disk(void)
 {
