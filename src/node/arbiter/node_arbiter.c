@@ -13,6 +13,7 @@
 #include "arbiter.h"
 #include "clock.h"
 #include "futex.h"
+#include "lease_break.h"
 #include "log.h"
 #include "vec.h"
 
@@ -89,6 +90,8 @@ static int share_add(struct node_arbiter *arbiter, const char *path)
 
         if (r < 0 && r != -EAGAIN)
                 log_warn("a container gets no time slices: %s", e.text);
+        if (r == -EAGAIN)
+                lease_break(path);
         return r;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "lease_break.h"
 #include "log.h"
 #include "share_title.h"
 
@@ -51,8 +52,10 @@ static bool container_check(struct own_containers *containers, const char *name)
         if (access(path, F_OK) < 0 || access(want, F_OK) < 0)
                 return true;
         const int r = share_book_adopt(containers->book, path, &held, &e);
-        if (r == -EAGAIN) /* its container keeps it from us for a while */
+        if (r == -EAGAIN) { /* its container keeps it from us for a while */
+                lease_break(path);
                 return true;
+        }
         if (r < 0) {
                 log_warn("cannot adopt a container's share: %s", e.text);
                 return false;

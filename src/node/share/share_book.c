@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "file.h"
+#include "lease_break.h"
 #include "log.h"
 #include "scope.h"
 #include "share_folder.h"
@@ -338,6 +339,8 @@ static void on_folder(void *owner, const char *path)
         str_copy(kept, sizeof kept, path);
         if (r == -EAGAIN && vec_push(&book->leased, kept) < 0)
                 log_warn("out of memory: '%s' is made anew", path);
+        if (r == -EAGAIN)
+                lease_break(kept);
 }
 
 bool share_book_retry(struct share_book *book)
@@ -349,8 +352,10 @@ bool share_book_retry(struct share_book *book)
 
                 memcpy(path, vec_at(&book->leased, i), sizeof path);
                 const int r = folder_adopt(book, path, &held, &e);
-                if (r == -EAGAIN)
+                if (r == -EAGAIN) {
+                        lease_break(path);
                         continue;
+                }
                 vec_remove(&book->leased, i);
                 if (r < 0) {
                         log_warn("%s", e.text);

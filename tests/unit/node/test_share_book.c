@@ -327,6 +327,30 @@ TEST(a_share_that_its_container_holds_back_is_taken_in_later_and_nobody_waits)
         folder_remove(folder);
 }
 
+TEST(a_share_that_its_container_holds_back_again_and_again_is_taken_in)
+{
+        enum { TRIES = 500, TRY_US = 10000 };
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct held_share *held = put(book, "ns", UID, "main");
+        struct lease lease;
+        char path[SHARE_TEXT];
+        bool is_left = true;
+
+        snprintf(path, sizeof path, "%s", held->path);
+        share_book_close(book);
+        lease_take_as(path, true, &lease);
+        book = book_open(folder, "boot");
+        for (int i = 0; i < TRIES && is_left; i++) {
+                usleep(TRY_US);
+                is_left = share_book_retry(book);
+        }
+        CHECK(share_book_find(book, UID, "main"));
+        lease_end(&lease);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
 int main(void)
 {
         return RUN(CASE(a_share_is_found_by_its_container_and_by_its_name),
@@ -339,5 +363,6 @@ int main(void)
                    CASE(what_was_half_made_is_made_anew),
                    CASE(a_name_that_leads_elsewhere_is_refused),
                    CASE(a_share_under_another_containers_name_is_not_taken_in),
-                   CASE(a_share_that_its_container_holds_back_is_taken_in_later_and_nobody_waits));
+                   CASE(a_share_that_its_container_holds_back_is_taken_in_later_and_nobody_waits),
+                   CASE(a_share_that_its_container_holds_back_again_and_again_is_taken_in));
 }
