@@ -146,13 +146,13 @@ class Virtual(ShareCase):
         self.assertEqual([guest.ask("free") for _ in range(14)], [[0]] * 14)
         self.assertEqual(self.device("one")["held_bytes"], 0)
 
-    def test_ranges_that_trade_places_on_two_streams_keep_to_the_bound(self):
+    def test_ranges_exchanged_on_two_streams_keep_to_the_bound(self):
         guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
         self.assertEqual([guest.alloc(256) for _ in range(9)], [0] * 9)
         self.assertEqual([guest.ask("touch"), guest.ask("cross")], [[9], [0]])
         self.assertLessEqual(self.gpu(), self.device("one")["physical_bytes"] // MIB)
 
-    def test_what_a_program_brings_onto_the_gpu_itself_keeps_its_place(self):
+    def test_what_a_program_brings_onto_the_gpu_itself_stays_there(self):
         guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
         self.assertEqual([guest.alloc(256) for _ in range(8)], [0] * 8)
         self.assertEqual(guest.touch(), 8)
@@ -160,7 +160,7 @@ class Virtual(ShareCase):
         self.assertEqual(guest.ask("use", 1, 4), [0])
         self.assertEqual(guest.ask("where", 128 * MIB), [-2])
 
-    def test_what_is_freed_while_it_loses_its_place_is_not_held_to_the_host(self):
+    def test_what_is_freed_while_it_is_evicted_is_not_held_to_the_host(self):
         guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
         self.assertEqual([guest.alloc(256) for _ in range(8)], [0] * 8)
         self.assertEqual(guest.touch(), 8)

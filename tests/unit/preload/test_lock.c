@@ -31,7 +31,7 @@ static void *take_and_give(void *unused)
         return unused;
 }
 
-TEST(threads_take_turns_and_keep_their_errno)
+TEST(threads_hold_the_lock_one_by_one_and_keep_their_errno)
 {
         pthread_t threads[THREADS];
 
@@ -45,5 +45,5 @@ TEST(threads_take_turns_and_keep_their_errno)
 
 int main(void)
 {
-        return RUN(CASE(threads_take_turns_and_keep_their_errno));
+        return RUN(CASE(threads_hold_the_lock_one_by_one_and_keep_their_errno));
 }

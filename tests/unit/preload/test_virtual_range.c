@@ -141,7 +141,7 @@ TEST(a_graph_uses_what_was_captured)
 }
 
 /* A kernel's parameters may still name it, and a graph may. */
-TEST(what_is_freed_takes_no_place_on_the_gpu)
+TEST(what_is_freed_is_not_brought_onto_the_gpu)
 {
         struct virtual_exchange move;
         struct virtual_range hot;
@@ -243,7 +243,7 @@ int main(void)
                 CASE(what_is_used_often_replaces_what_is_not),
                 CASE(what_is_used_alike_stays_where_it_is),
                 CASE(a_graph_uses_what_was_captured),
-                CASE(what_is_freed_takes_no_place_on_the_gpu),
+                CASE(what_is_freed_is_not_brought_onto_the_gpu),
                 CASE(the_last_granule_of_a_range_is_moved_as_far_as_it_goes),
                 CASE(many_are_kept_in_order_whatever_order_they_come_and_go_in),
                 CASE(a_freed_range_is_not_forgotten),
