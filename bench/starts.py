@@ -23,8 +23,8 @@ def metrics_of(build):
         os.environ, PATH=path, PYTHONDONTWRITEBYTECODE="1", GRPC_VERBOSITY="NONE", RUNTIME=runtime,
         PYTHONPATH=":".join(os.path.join(tests, name) for name in ("runtime", "cli", "net")),
         DESCRIPTORS=os.path.join(build, "api", "proto", "descriptors.pb"),
-        PROBE=os.path.join(build, "tests", "tenant", "probe"),
-        SHARE_TOOL=os.path.join(build, "tests", "tenant", "share_tool"))
+        PROBE=os.path.join(build, "tests", "attack", "probe"),
+        SHARE_TOOL=os.path.join(build, "tests", "attack", "share_tool"))
     subprocess.run(["ninja", "-C", build, "--quiet", "api/proto/descriptors.pb"], check=True)
     output = subprocess.run(
         [PYTHON, os.path.join(tests, "runtime", "starts.py"), os.path.join(build, "bin", "vgpu"),

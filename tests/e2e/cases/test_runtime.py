@@ -36,7 +36,7 @@ class Agent:
         os.makedirs(folder)
         gpu = "1" if who.container == "second" else "0"
         share, region = os.path.join(folder, "share"), os.path.join(folder, "region")
-        subprocess.run([os.path.join(BUILD, "tests", "tenant", "share_tool"), share, self.machine, "100",
+        subprocess.run([os.path.join(BUILD, "tests", "attack", "share_tool"), share, self.machine, "100",
                         "/etc/vgpu/region", who.pod_uid, who.container, gpu], check=True)
         with open(region, "w", encoding="ascii"):
             os.chmod(region, 0o666)
