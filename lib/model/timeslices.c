@@ -50,7 +50,8 @@ static uint64_t patience_ns(const struct timeslices *timeslices,
                                    ? tenant->report.done_ns - tenant->state_since_ns
                                    : 0;
 
-        if (tenant->state_since_ns < tenant->distrusted_ns)
+        /* Who has just come and is waited for by all may do so again and again. */
+        if (tenant->state_since_ns < tenant->distrusted_ns || tenant->is_awaited)
                 left_ns = 0;
         if (left_ns > LEFT_MOST_NS)
                 left_ns = LEFT_MOST_NS;

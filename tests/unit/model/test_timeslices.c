@@ -397,6 +397,25 @@ TEST(those_who_ran_before_drain_before_the_first_timeslice)
         assert_true(is_open(b));
 }
 
+/* It may come again and again. */
+TEST(who_comes_with_work_that_ends_in_a_while_is_waited_for_no_longer_than_others)
+{
+        struct timeslices_report report = active;
+        uint64_t now_ns = MS;
+
+        timeslices_init(&timeslices, 0);
+        const int b = timeslices_add(&timeslices, &any, false, 0);
+        const int a = timeslices_add(&timeslices, &any, true, 0);
+        say(b, waiting);
+        for (; !is_open(b) && now_ns < 10 * NS_PER_S; now_ns += 4 * MS) {
+                report.signs++;
+                report.done_ns = now_ns + 100 * NS_PER_S;
+                say(a, report);
+                settle(now_ns);
+        }
+        assert_in_range(now_ns, 24 * MS, 48 * MS);
+}
+
 int main(void)
 {
         return RUN(CASE(a_tenant_alone_has_an_endless_time_slice),
@@ -418,5 +437,6 @@ int main(void)
                    CASE(no_more_of_a_tenant_can_be_pushed_off_than_is_there),
                    CASE(resident_sets_that_do_not_fit_make_timeslices_longer),
                    CASE(without_timeslices_everybody_is_free),
-                   CASE(those_who_ran_before_drain_before_the_first_timeslice));
+                   CASE(those_who_ran_before_drain_before_the_first_timeslice),
+                   CASE(who_comes_with_work_that_ends_in_a_while_is_waited_for_no_longer_than_others));
 }
