@@ -12,6 +12,8 @@
 #include "scope.h"
 #include "share_folder.h"
 
+enum { BLOCK_MOST = 16 << 20 };
+
 static const struct {
         const char *name;
         uint64_t bytes;
@@ -32,17 +34,22 @@ static uint64_t excess_of(const struct stat *status, uint64_t bytes)
         return blocks > bytes + slack ? blocks - bytes : 0;
 }
 
-/* A container that holds its file back by a lease (fcntl(2)) is reported at once, and cut when that is broken. */
+/* A container that holds its file back by a lease (fcntl(2)) is reported at once, and cut when that is broken. What a
+ * cut leaves is not the container's doing, as some file systems give large blocks; much more can be attributes. */
 static uint64_t file_cut(const char *path, uint64_t bytes)
 {
         struct stat status;
 
-        if (lstat(path, &status) < 0 || !S_ISREG(status.st_mode) || !excess_of(&status, bytes))
+        if (lstat(path, &status) < 0 || !S_ISREG(status.st_mode))
+                return 0;
+        const uint64_t excess = excess_of(&status, bytes);
+        if (!excess)
                 return 0;
         autoclose int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (fd >= 0)
-                (void)!ftruncate(fd, (off_t)bytes);
-        return excess_of(&status, bytes);
+        if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0 || fstat(fd, &status) < 0)
+                return excess;
+        const uint64_t left = excess_of(&status, bytes);
+        return left > BLOCK_MOST ? excess : excess > left ? excess - left : 0;
 }
 
 uint64_t tenant_files_cut(const char *share_path)
