@@ -23,6 +23,7 @@ enum {
 struct gpu { /* one GPU of one machine, and who shares it */
         char machine[GPU_PAGE_MACHINE];
         char uuid[SHARE_UUID];
+        bool is_described; /* by one who is no user */
         struct timeslices timeslices;
 };
 
@@ -82,15 +83,22 @@ static int gpu_make(struct arbiter *arbiter, const struct tenant *tenant, unsign
         return free;
 }
 
-/* By which all tenants' time slices are made longer: no user has that to say. */
+/* By which all tenants' time slices are made longer: no user has that to say beside a container. Among users alone the
+ * most that one says counts, which makes them longer for nobody who told the truth. */
 static void gpu_describe(struct gpu *gpu, const struct tenant *tenant, unsigned device)
 {
         const struct gpu_grant *grant = &tenant->grants->devices[device];
+        const uint64_t bytes = grant->device_bytes, bytes_per_s = grant->swap_bytes_per_s;
+        struct timeslices *timeslices = &gpu->timeslices;
 
-        if (tenant->is_foreign || gpu->timeslices.device_bytes)
+        if (gpu->is_described && (tenant->is_foreign || timeslices->device_bytes))
                 return;
-        gpu->timeslices.device_bytes = grant->device_bytes;
-        gpu->timeslices.swap_bytes_per_s = grant->swap_bytes_per_s;
+        const bool is_first = !tenant->is_foreign && !gpu->is_described;
+        if (is_first || bytes > timeslices->device_bytes)
+                timeslices->device_bytes = bytes;
+        if (is_first || bytes_per_s > timeslices->swap_bytes_per_s)
+                timeslices->swap_bytes_per_s = bytes_per_s;
+        gpu->is_described |= !tenant->is_foreign;
 }
 
 /* A GPU that nobody shares any more is forgotten. */

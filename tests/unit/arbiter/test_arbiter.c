@@ -466,16 +466,41 @@ static void tenant_again(struct bench *bench, int tenant, uint64_t device_bytes)
         assert_int_equal(arbiter_add(bench->arbiter, share, &e), 0);
 }
 
-static bool is_crowded(struct bench *bench)
+static bool is_crowded_now(struct bench *bench)
 {
         bool is = false;
 
-        for (int i = 0; i < TENANTS; i++)
-                tenant_again(bench, i, 1000 * MIB);
         arbiter_step(bench->arbiter);
         for (int i = 0; i < TENANTS; i++)
                 is |= atomic_load(&bench->timeslices[i].grant->flags) & GPU_GRANT_CROWDED;
         return is;
+}
+
+static bool is_crowded(struct bench *bench)
+{
+        for (int i = 0; i < TENANTS; i++)
+                tenant_again(bench, i, 1000 * MIB);
+        return is_crowded_now(bench);
+}
+
+static void region_hold(const struct bench *bench, int tenant, uint64_t bytes,
+                        struct region *ret_region)
+{
+        char path[128];
+
+        path_in(bench, tenant, "region", path);
+        CHECK_EQ(region_open(path, 1, ret_region, NULL), 0);
+        CHECK_EQ(region_join(ret_region), 0);
+        CHECK_EQ(region_charge(ret_region, 0, REGION_DEVICE, bytes, UINT64_MAX), 0);
+}
+
+static void region_remove(const struct bench *bench, int tenant, struct region *region)
+{
+        char path[128];
+
+        path_in(bench, tenant, "region", path);
+        region_close(region);
+        unlink(path);
 }
 
 /* Otherwise anybody makes the time slices of all as long as if memory were swapped. */
@@ -483,7 +508,6 @@ TEST(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer)
 {
         struct bench bench = { 0 };
         static struct region regions[TENANTS];
-        char path[128];
 
         bench.arbiter = arbiter_new(&bench.members);
         for (int i = 0; i < TENANTS; i++) {
@@ -491,23 +515,54 @@ TEST(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer)
                 resident_say(&bench, i, 750 * MIB);
         }
         CHECK(!is_crowded(&bench));
-        for (int i = 0; i < TENANTS; i++) {
-                path_in(&bench, i, "region", path);
-                CHECK_EQ(region_open(path, 1, &regions[i], NULL), 0);
-                CHECK_EQ(region_join(&regions[i]), 0);
-                CHECK_EQ(region_charge(&regions[i], 0, REGION_DEVICE, 500 * MIB, UINT64_MAX), 0);
-        }
+        for (int i = 0; i < TENANTS; i++)
+                region_hold(&bench, i, 500 * MIB, &regions[i]);
         CHECK(!is_crowded(&bench));
         for (int i = 0; i < TENANTS; i++)
                 CHECK_EQ(region_charge(&regions[i], region_virtual(0), REGION_MANAGED, 250 * MIB,
                                        UINT64_MAX),
                          0);
         CHECK(is_crowded(&bench));
+        for (int i = 0; i < TENANTS; i++)
+                region_remove(&bench, i, &regions[i]);
+        bench_remove(&bench);
+}
+
+static void arbiter_begin_again(struct bench *bench)
+{
+        arbiter_free(bench->arbiter);
+        bench->arbiter = arbiter_new(&bench->members);
+}
+
+/* What one of them says of the GPU counts among users; beside a container, what the container's page says. */
+TEST(memory_of_users_moves_with_their_time_slices)
+{
+        struct bench bench = { 0 };
+        static struct region regions[TENANTS];
+
+        if (getuid() != 0)
+                skip();
+        bench.arbiter = arbiter_new(&bench.members);
         for (int i = 0; i < TENANTS; i++) {
-                path_in(&bench, i, "region", path);
-                region_close(&regions[i]);
-                unlink(path);
+                tenant_make(&bench, i);
+                resident_say(&bench, i, 750 * MIB);
+                region_hold(&bench, i, 750 * MIB, &regions[i]);
+                folder_give(&bench, i, 1000 + (uid_t)i);
         }
+        arbiter_begin_again(&bench);
+        CHECK(is_crowded(&bench));
+        folder_give(&bench, 0, 0);
+        arbiter_begin_again(&bench);
+        tenant_again(&bench, 1, 1000 * MIB);
+        tenant_again(&bench, 0, 2000 * MIB);
+        CHECK(!is_crowded_now(&bench));
+        arbiter_begin_again(&bench);
+        tenant_again(&bench, 1, 2000 * MIB);
+        tenant_again(&bench, 0, 1000 * MIB);
+        tenant_again(&bench, 1, 2000 * MIB);
+        CHECK(is_crowded_now(&bench));
+        for (int i = 0; i < TENANTS; i++)
+                region_remove(&bench, i, &regions[i]);
         bench_remove(&bench);
 }
 
@@ -550,5 +605,6 @@ int main(void)
                    CASE(a_copy_that_was_never_checked_changes_no_limit),
                    CASE(the_shares_of_a_user_weigh_no_more_than_one_gpu),
                    CASE(memory_that_a_tenant_does_not_hold_makes_no_time_slice_longer),
-                   CASE(a_region_is_read_again_soon_only_while_what_is_said_is_new));
+                   CASE(a_region_is_read_again_soon_only_while_what_is_said_is_new),
+                   CASE(memory_of_users_moves_with_their_time_slices));
 }
