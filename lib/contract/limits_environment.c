@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "device_list.h"
+#include "region.h"
 #include "scope.h"
 #include "setting.h"
 #include "setting_rival.h"
@@ -421,7 +422,8 @@ static void folders_make(const char *path)
 /* Can the region be there? Opens, or makes, the file as region_open() would. */
 static int file_try(const char *path)
 {
-        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        autoclose int fd =
+                open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, REGION_MODE);
 
         return fd < 0 ? -errno : 0;
 }

@@ -15,6 +15,8 @@
 #include "share_layout.h"
 
 enum { REGION_LINGER_MS = 5000 };
+/* Of a new file; region_open() lets those read it whom the umask lets write. */
+enum { REGION_MODE = 0622 };
 
 struct region;
 

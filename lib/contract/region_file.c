@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -190,13 +191,30 @@ static int lock_keep(int *fd)
         return high >= 0 ? high : scope_steal_fd(fd);
 }
 
+/* Who can write to it can read it, and nobody else: whoever reads it could lock it for good. It is made so that there
+ * is no moment in which others can. */
+static void readers_choose(int fd)
+{
+        struct stat status;
+
+        /* fstat() would need a newer C library */
+        if (syscall(SYS_newfstatat, fd, "", &status, AT_EMPTY_PATH) < 0 ||
+            status.st_uid != geteuid())
+                return;
+        const mode_t mode = status.st_mode & 0777;
+        const mode_t wanted = (mode & ~(mode_t)044) | (mode & 022) << 1;
+        if (mode != wanted)
+                fchmod(fd, wanted);
+}
+
 int region_open(const char *path, unsigned device_count, struct region *ret_region, struct err *e)
 {
         struct region_file *file = NULL;
-        autoclose int fd = open(path, OPEN_FLAGS | O_CREAT, 0666);
+        autoclose int fd = open(path, OPEN_FLAGS | O_CREAT, REGION_MODE);
 
         if (fd < 0)
                 return err_set(e, -errno, "cannot open region '%s': %s", path, strerror(errno));
+        readers_choose(fd);
         int r = file_map(fd, path, device_count < REGION_DEVICES ? device_count : REGION_DEVICES,
                          &file, e);
         if (r < 0)

@@ -86,6 +86,33 @@ TEST(who_has_the_lock_for_a_while_is_waited_for)
         check(region_of_a_slow_one);
 }
 
+static mode_t mode_under(mode_t mask)
+{
+        struct region region;
+        struct stat status;
+        struct err e = { 0 };
+
+        umask(mask);
+        EXPECT(region_open(path_of("region"), 1, &region, &e) == 0);
+        EXPECT(stat(path_of("region"), &status) == 0);
+        region_close(&region);
+        unlink(path_of("region"));
+        return status.st_mode & 0777;
+}
+
+static void regions_under_masks(void)
+{
+        EXPECT(mode_under(0) == 0666);
+        EXPECT(mode_under(02) == 0660);
+        EXPECT(mode_under(022) == 0600);
+}
+
+/* Otherwise another user of the machine takes its lock, and nobody gets a GPU. */
+TEST(nobody_can_read_a_region_and_not_write_to_it)
+{
+        check(regions_under_masks);
+}
+
 static void namespaces_make(void)
 {
         EXPECT(mkdir("/proc/self", 0700) == 0 && mkdir("/proc/self/ns", 0700) == 0);
@@ -137,6 +164,7 @@ int main(void)
         return RUN(CASE(a_region_is_used_where_the_file_system_has_no_locks),
                    CASE(who_forbids_itself_locks_gets_no_region),
                    CASE(who_has_the_lock_for_a_while_is_waited_for),
+                   CASE(nobody_can_read_a_region_and_not_write_to_it),
                    CASE(what_no_kernel_names_a_namespace_is_none),
                    CASE(who_hides_its_namespaces_is_not_beside_others));
 }
