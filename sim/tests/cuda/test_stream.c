@@ -114,6 +114,7 @@ SIM_TEST(a_stream_waits_for_a_value_that_another_writes)
 
         OK(cuMemAlloc_v2(&word, 64));
         OK(cuMemsetD32_v2(word, 0, 16));
+        OK(cuCtxSynchronize()); /* neither stream waits for the default one */
         OK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
         OK(cuStreamCreate(&writing, CU_STREAM_NON_BLOCKING));
         OK(cuStreamWaitValue32_v2(waiting, word, 7, CU_STREAM_WAIT_VALUE_GEQ));
