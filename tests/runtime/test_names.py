@@ -192,6 +192,7 @@ class Names(StandaloneCase):
         self.assertTrue(eventually(lambda: self.user_shares(), 20))
         good = pathlib.Path(self.home(USER), "vgpu", TRAIN, "share").read_bytes()
         root = pathlib.Path(self.home(OTHER), "vgpu")
+        self.assertTrue(eventually(lambda: not root.exists(), 20), list(root.rglob("*")))   # of the case before
         root.mkdir(0o700)
         held = []
         for name, file in (("pipe", "share"), ("pages", "grant"), ("charges", "region"), ("link", "share")):
