@@ -73,6 +73,25 @@ uint64_t guest_virtual(void)
         return bytes;
 }
 
+pid_t guest_holder(uint64_t bytes)
+{
+        CUdeviceptr address;
+        int ready[2];
+        char byte;
+
+        assert_int_equal(pipe(ready), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+                guest_start(NULL);
+                if (cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS || write(ready[1], "x", 1) != 1)
+                        _exit(1);
+                pause();
+        }
+        close(ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        return pid;
+}
+
 void guest_check_charges(uint64_t limit_bytes)
 {
         CHECK_EQ(guest_held(), guest_device_bytes(0));

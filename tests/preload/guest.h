@@ -28,5 +28,8 @@ void guest_neighbour(void);
 /* Can it have this much now? It gives it back at once. */
 CUresult guest_neighbour_gets(uint64_t bytes);
 
+/* A process of the container that holds so much of device 0 until it is killed; made before this one starts CUDA. */
+pid_t guest_holder(uint64_t bytes);
+
 /* What was written to standard error meanwhile. Until the next call. */
 const char *guest_said(void (*act)(void));

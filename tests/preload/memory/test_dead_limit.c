@@ -10,26 +10,6 @@
 
 enum { RELEASE_MS = 400 };
 
-/* A neighbour that holds so much; made before this process starts CUDA. */
-static pid_t holder_start(uint64_t bytes)
-{
-        CUdeviceptr address;
-        int ready[2];
-        char byte;
-
-        assert_int_equal(pipe(ready), 0);
-        pid_t pid = fork();
-        if (pid == 0) {
-                guest_start(NULL);
-                if (cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS || write(ready[1], "x", 1) != 1)
-                        _exit(1);
-                pause();
-        }
-        close(ready[1]);
-        assert_int_equal(read(ready[0], &byte, 1), 1);
-        return pid;
-}
-
 static void holder_kill(pid_t pid)
 {
         kill(pid, SIGKILL);
@@ -47,7 +27,7 @@ SIM_TEST(what_a_killed_process_held_is_had_again_when_the_driver_has_freed_it)
 
         guest_machine(1);
         setenv("VGPU_MEMORY_LIMIT", "200m", 1);
-        pid_t holder = holder_start(150 * MIB);
+        pid_t holder = guest_holder(150 * MIB);
         guest_start(NULL);
         driver_releases_after(RELEASE_MS);
         holder_kill(holder);
@@ -64,7 +44,7 @@ SIM_TEST(a_program_that_starts_after_the_death_waits_for_the_driver_too)
 
         guest_machine(1);
         setenv("VGPU_MEMORY_LIMIT", "200m", 1);
-        pid_t holder = holder_start(150 * MIB);
+        pid_t holder = guest_holder(150 * MIB);
         driver_releases_after(RELEASE_MS);
         holder_kill(holder);
         const uint64_t begin_ns = clock_now_ns();
@@ -81,7 +61,7 @@ SIM_TEST(what_fits_beside_the_dead_waits_for_nobody)
 
         guest_machine(1);
         setenv("VGPU_MEMORY_LIMIT", "200m", 1);
-        pid_t holder = holder_start(150 * MIB);
+        pid_t holder = guest_holder(150 * MIB);
         guest_start(NULL);
         driver_releases_after(60 * 1000);
         holder_kill(holder);
@@ -100,7 +80,7 @@ SIM_TEST(a_context_waits_for_the_memory_of_the_dead_too)
 
         guest_machine_with(1, 60 * MIB);
         setenv("VGPU_MEMORY_LIMIT", "200m", 1);
-        pid_t holder = holder_start(80 * MIB); /* and its context */
+        pid_t holder = guest_holder(80 * MIB); /* and its context */
         guest_start(NULL);
         driver_releases_after(RELEASE_MS);
         holder_kill(holder);

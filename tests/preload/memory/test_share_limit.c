@@ -117,24 +117,6 @@ SIM_TEST(what_the_environment_tightened_the_owner_can_tighten_further)
         CHECK_EQ(cuMemAlloc_v2(&address, 60 * MIB), CUDA_SUCCESS);
 }
 
-static pid_t killed_after_it_held(uint64_t bytes)
-{
-        CUdeviceptr address;
-        int ready[2];
-        char byte;
-
-        assert_int_equal(pipe(ready), 0);
-        pid_t pid = fork();
-        if (pid == 0) {
-                guest_start(NULL);
-                if (cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS || write(ready[1], "x", 1) != 1)
-                        _exit(1);
-                pause();
-        }
-        assert_int_equal(read(ready[0], &byte, 1), 1);
-        return pid;
-}
-
 static pid_t lowered_after(unsigned milliseconds, uint64_t limit_bytes)
 {
         struct share_copy copy = *share_current(&owner);
@@ -154,7 +136,7 @@ SIM_TEST(an_allocation_that_waits_for_the_dead_keeps_to_a_limit_lowered_meanwhil
 
         guest_machine(1);
         share_make(1, 200 * MIB);
-        pid_t holder = killed_after_it_held(150 * MIB);
+        pid_t holder = guest_holder(150 * MIB);
         begin();
         sim_machine_open()->file->header.release_us = 500 * 1000;
         kill(holder, SIGKILL);
