@@ -25,8 +25,8 @@
 enum { STREAMS = 4, PROCESSES_MOST = 64 };
 
 static const struct machine_kernel_time kernels[] = {
-        { "k20us", 20 },      { "k50us", 50 },    { "k100us", 100 },   { "k300us", 300 },
-        { "k1ms", 1000 },     { "k5ms", 5000 },   { "k20ms", 20000 },  { "k100ms", 100000 },
+        { "k20us", 20 },      { "k50us", 50 },    { "k100us", 100 },  { "k300us", 300 },
+        { "k1ms", 1000 },     { "k5ms", 5000 },   { "k20ms", 20000 }, { "k100ms", 100000 },
         { "k500ms", 500000 }, { "k2s", 2000000 },
 };
 enum { K20US, K50US, K100US, K300US, K1MS, K5MS, K20MS, K100MS, K500MS, K2S, KERNELS };

@@ -31,7 +31,7 @@ struct arbiter {
         const _Atomic uint32_t *members;
         bool is_off;
         bool are_weights_new; /* limits or tenants of users have changed */
-        int high; /* slots of tenants ever used */
+        int high;             /* slots of tenants ever used */
         struct tenant *tenants[TENANTS];
         struct gpu *gpus[GPUS];
 };

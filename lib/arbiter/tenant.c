@@ -303,11 +303,11 @@ void tenant_report(const struct tenant *tenant, unsigned device,
         const uint32_t number = tenant->devices[device].granted >> GPU_STATE_BITS;
         const uint32_t high = least(atomic_load(&want->slots_high), GPU_SLOTS);
         bool can_submit = false;
-        struct timeslices_report report = { .signs = tenant->bell_seen + atomic_load(&want->beats),
-                                            .resident_bytes = bytes_said(tenant, device,
-                                                                         &want->resident_bytes),
-                                            .movable_bytes = bytes_said(tenant, device,
-                                                                        &want->movable_bytes) };
+        struct timeslices_report report = {
+                .signs = tenant->bell_seen + atomic_load(&want->beats),
+                .resident_bytes = bytes_said(tenant, device, &want->resident_bytes),
+                .movable_bytes = bytes_said(tenant, device, &want->movable_bytes)
+        };
 
         for (uint32_t i = 0; i < high; i++) {
                 const uint32_t word = atomic_load(&want->slots[i].state);

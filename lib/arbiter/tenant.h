@@ -22,8 +22,8 @@ struct tenant {
         unsigned device_count; /* pages that both files have */
         /* Whose folder its files are in. Other users' are bounded together, and not believed in what concerns all. */
         uid_t owner;
-        bool is_foreign; /* of a user, and not of ours */
-        uint64_t generation;   /* of the share's content that the limits below are from */
+        bool is_foreign;     /* of a user, and not of ours */
+        uint64_t generation; /* of the share's content that the limits below are from */
         char machine[GPU_PAGE_MACHINE];
         struct {
                 char uuid[SHARE_UUID];
@@ -33,7 +33,7 @@ struct tenant {
                 uint64_t said_bytes;    /* by itself, at said_ns */
                 int gpu, id; /* its index among the arbiter's GPUs, and among that GPU's tenants */
                 uint32_t number_base; /* time slices are numbered on from an earlier arbiter's */
-                uint32_t weight_sum; /* of all its owner's tenants on that GPU */
+                uint32_t weight_sum;  /* of all its owner's tenants on that GPU */
                 uint32_t granted;     /* the grant's atomic word, as last written */
                 uint64_t
                         unreported_ns; /* GPU time that the driver saw and the tenant did not report */

@@ -66,10 +66,9 @@ static bool is_away(const json_t *object)
         bool is_named = false;
 
         for (size_t i = 0; i < resource_row_count; i++) {
-                const char *text =
-                        resource_rows[i].kind == RESOURCE_COUNT
-                                ? json_read_text_or_null(offers, resource_rows[i].name)
-                                : NULL;
+                const char *text = resource_rows[i].kind == RESOURCE_COUNT
+                                           ? json_read_text_or_null(offers, resource_rows[i].name)
+                                           : NULL;
 
                 if (text && strcmp(text, "0") != 0)
                         return false;

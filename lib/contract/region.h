@@ -37,7 +37,8 @@ struct region {
                 _Alignas(64) struct brief_lock lock;
         } locks[REGION_CHARGES];
         pthread_mutex_t reaping;
-        uint32_t dead[REGION_SLOTS + 1]; /* under it: pids of those dead before the driver was asked */
+        uint32_t dead[REGION_SLOTS +
+                      1]; /* under it: pids of those dead before the driver was asked */
         const struct region_driver *driver; /* NULL: what is dead holds nothing */
         _Atomic uint32_t lingering;    /* dead in the last search, and not let go by the driver */
         struct file_identity identity; /* of the file that is mapped */

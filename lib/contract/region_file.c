@@ -276,8 +276,7 @@ int region_file_slot(const struct region *region, uint32_t slot)
 
         if (fd < 0 || file_identity_of(fd, &now) < 0 || !file_identity_is(now, region->identity))
                 return 0;
-        return file_allocate(fd,
-                             offsetof(struct region_file, slots) +
-                                     slot * sizeof(struct region_slot),
-                             sizeof(struct region_slot));
+        return file_allocate(
+                fd, offsetof(struct region_file, slots) + slot * sizeof(struct region_slot),
+                sizeof(struct region_slot));
 }

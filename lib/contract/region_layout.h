@@ -89,7 +89,7 @@ struct region_compute {
         _Atomic uint64_t throttled_ns;   /* threads waited so long in all */
         _Atomic uint32_t wake;           /* futex: those who wait check again */
         _Atomic uint32_t share_permille; /* what the share said last; 0: nothing */
-        _Atomic uint64_t kept;           /* {until, how much beyond the depth}: region_compute_keep() */
+        _Atomic uint64_t kept; /* {until, how much beyond the depth}: region_compute_keep() */
         uint64_t reserved[2];
         _Atomic uint64_t cells[REGION_CELLS]; /* {which 240 µs, a bit for each 10 of them} */
 };

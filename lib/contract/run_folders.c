@@ -64,8 +64,7 @@ static int entry_open(int above, const char *name, uid_t *ret_user)
         if (strcmp(only, name) != 0)
                 return -ENOENT;
         /* First without opening it: a user can make thousands in others' names. */
-        if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-            status.st_uid != (uid_t)user)
+        if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_uid != (uid_t)user)
                 return -EPERM;
         *ret_user = (uid_t)user;
         if (is_prefixed)

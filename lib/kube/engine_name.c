@@ -109,9 +109,8 @@ bool engine_name_read(const char *path, const char *id, char ret_name[static ENG
         if (file_read(path, &text) < 0)
                 return false;
         autojson json_t *root = json_loads(text, 0, NULL);
-        const char *name = ends_with(path, "/" PODMAN_FILE)
-                                   ? podman_name(root, id)
-                                   : json_read_text_or_null(root, "Name");
+        const char *name = ends_with(path, "/" PODMAN_FILE) ? podman_name(root, id)
+                                                            : json_read_text_or_null(root, "Name");
 
         return name_take(name, ret_name);
 }

@@ -458,8 +458,7 @@ struct timeslices_grant timeslices_grant(const struct timeslices *timeslices, in
 
 uint64_t timeslices_others_bytes(const struct timeslices *timeslices, int tenant)
 {
-        const uint64_t own =
-                timeslice_cost_movable_bytes(timeslices, &timeslices->tenants[tenant]);
+        const uint64_t own = timeslice_cost_movable_bytes(timeslices, &timeslices->tenants[tenant]);
 
         return timeslices->movable_bytes > own ? timeslices->movable_bytes - own : 0;
 }

@@ -70,7 +70,8 @@ struct timeslices_tenant {
         uint64_t return_ns;   /* FREE: asked to come back after so long */
         uint64_t promised_ns; /* DRAINING: when it should be done, it said */
         uint64_t trusted_ns;  /* its promises are, from then on */
-        uint64_t distrusted_ns; /* until then nobody waits for when its work should be done, it says */
+        uint64_t
+                distrusted_ns; /* until then nobody waits for when its work should be done, it says */
         uint64_t change_ns; /* the GPU idles before its time slices, lately: this host wakes late */
         uint64_t granted_ns, said_done_ns; /* its time slice; the last end of work it told */
         bool is_timed;                     /* for this time slice, that was seen */
@@ -83,17 +84,17 @@ struct timeslices_tenant {
 };
 
 struct timeslices {
-        int holder;                /* or whoever is CLOSING; TIMESLICES_NOBODY */
-        int draining;              /* whoever is DRAINING; TIMESLICES_NOBODY */
-        int high;                  /* tenants ever used */
-        bool is_off;               /* no token at all (MPS) */
-        uint64_t clock_ns;         /* the last step */
-        uint64_t ended_ns;         /* the last work of the last holder, as far as it said */
-        uint64_t virtual_clock;    /* of the last one who got a time slice: newcomers begin here */
-        uint64_t device_bytes;     /* 0: not known */
+        int holder;             /* or whoever is CLOSING; TIMESLICES_NOBODY */
+        int draining;           /* whoever is DRAINING; TIMESLICES_NOBODY */
+        int high;               /* tenants ever used */
+        bool is_off;            /* no token at all (MPS) */
+        uint64_t clock_ns;      /* the last step */
+        uint64_t ended_ns;      /* the last work of the last holder, as far as it said */
+        uint64_t virtual_clock; /* of the last one who got a time slice: newcomers begin here */
+        uint64_t device_bytes;  /* 0: not known */
         uint64_t resident_bytes, movable_bytes; /* of all tenants, at the last step */
-        uint64_t swap_bytes_per_s; /* how fast memory comes onto the GPU */
-        uint64_t swap_ns;          /* what a change of hands costs now; 0: all fits */
+        uint64_t swap_bytes_per_s;              /* how fast memory comes onto the GPU */
+        uint64_t swap_ns;                       /* what a change of hands costs now; 0: all fits */
         struct timeslices_tenant tenants[TIMESLICES_TENANTS];
 };
 

@@ -75,9 +75,8 @@ void explain_live(struct cluster_session *session, json_t *explanation)
 
         if (r == 0)
                 r = cluster_session_text(session, path, PATIENCE_MS, &metrics, &e);
-        if (r == 0 &&
-            live_use_add(metrics, json_read_text_or_null(explanation, "namespace"),
-                         json_read_text_or_null(explanation, "name"), gpus) > 0)
+        if (r == 0 && live_use_add(metrics, json_read_text_or_null(explanation, "namespace"),
+                                   json_read_text_or_null(explanation, "name"), gpus) > 0)
                 return;
         snprintf(sentence, sizeof sentence,
                  "its use of the GPU is unknown (%.200s); run 'vgpu ps' on node %.200s",

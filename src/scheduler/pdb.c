@@ -87,8 +87,7 @@ static bool is_protected(const json_t *pdb, const json_t *pod)
                 return true;
         return strcmp(json_read_text(json_object_get(pdb, "spec"), "unhealthyPodEvictionPolicy"),
                       "AlwaysAllow") != 0 &&
-               (desired == 0 ||
-                json_read_integer(status, "currentHealthy") < desired);
+               (desired == 0 || json_read_integer(status, "currentHealthy") < desired);
 }
 
 bool pdb_counts(const json_t *pdb, const json_t *pod)

@@ -72,8 +72,7 @@ json_t *verb_preempt(const struct cluster *cluster, const json_t *args,
                                          ? json_pack("{s:o, s:I}", "Pods",
                                                      metas_of(json_object_get(theirs, "Pods")),
                                                      "NumPDBViolations",
-                                                     json_read_integer(theirs,
-                                                                       "NumPDBViolations"))
+                                                     json_read_integer(theirs, "NumPDBViolations"))
                                          : node_answer(cluster_node_find(cluster, name), theirs,
                                                        &question, victims);
 

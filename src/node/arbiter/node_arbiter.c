@@ -20,7 +20,7 @@
 enum { STACK_BYTES = 256 << 10 };
 /* A container can keep its files from being opened for a while (a lease, fcntl(2)): it is asked again. */
 #define AGAIN_NS (100 * NS_PER_MS)
-#define TRIM_NS (100 * NS_PER_MS) /* a sleep longer than this is worth letting pages go */
+#define TRIM_NS  (100 * NS_PER_MS) /* a sleep longer than this is worth letting pages go */
 
 enum wish_kind { WISH_ADD, WISH_REMOVE, WISH_OBSERVE };
 
@@ -122,8 +122,7 @@ static void wish_grant(struct node_arbiter *arbiter, const struct wish *wish)
                 arbiter_remove(arbiter->arbiter, wish->path);
                 break;
         case WISH_OBSERVE:
-                arbiter_observe(arbiter->arbiter, wish->path, wish->device,
-                                wish->unreported_ns);
+                arbiter_observe(arbiter->arbiter, wish->path, wish->device, wish->unreported_ns);
                 break;
         }
 }
@@ -161,8 +160,8 @@ static void *arbiter_main(void *argument)
                         wishes_grant(arbiter);
                 members = now;
                 again_try(arbiter);
-                const uint64_t again_ns = arbiter->again.count ? clock_now_ns() + AGAIN_NS
-                                                               : UINT64_MAX;
+                const uint64_t again_ns =
+                        arbiter->again.count ? clock_now_ns() + AGAIN_NS : UINT64_MAX;
                 const uint64_t step_ns = arbiter_step(arbiter->arbiter);
                 const uint64_t until_ns = step_ns < again_ns ? step_ns : again_ns;
 

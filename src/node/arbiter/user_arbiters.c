@@ -24,7 +24,8 @@ enum {
         FIND_MS = 2000, /* from one search for users to the next */
         CHECK_MS = 100, /* while there are some */
         USER_ARBITERS_MOST = 64,
-        USER_SHARES_MOST = 32,   /* of one folder: each takes a descriptor, three mappings and the arbiter's time */
+        USER_SHARES_MOST =
+                32, /* of one folder: each takes a descriptor, three mappings and the arbiter's time */
         USERS_SHARES_MOST = 256, /* of all: containers find their place besides */
 };
 

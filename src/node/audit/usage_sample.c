@@ -225,8 +225,8 @@ static void device_check(struct usage_state *state, unsigned index, const struct
         struct reader_device device = { 0 };
         struct device_use use;
         const bool is_open = sample->region.compute;
-        const int r = is_open ? region_reader_device(&sample->region, index, clock_now_ns(), &device)
-                              : 0;
+        const int r =
+                is_open ? region_reader_device(&sample->region, index, clock_now_ns(), &device) : 0;
 
         use_read(state, index, processes, sample, context_bytes(share, &device), &use, finding);
         limit_compare(state, index, &use, finding);

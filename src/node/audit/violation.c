@@ -46,8 +46,8 @@ unsigned violation_record_add(struct violation_record *record, unsigned seen)
 
         record->clean = seen ? 0 : record->clean + 1;
         for (unsigned i = 0; i < VIOLATIONS; i++) {
-                record->samples[i] = (record->samples[i] << 1 | (seen >> i & 1)) &
-                                     ((1u << WINDOW) - 1);
+                record->samples[i] =
+                        (record->samples[i] << 1 | (seen >> i & 1)) & ((1u << WINDOW) - 1);
                 if ((unsigned)__builtin_popcount(record->samples[i]) < samples_needed[i] ||
                     record->is_certain[i])
                         continue;

@@ -21,7 +21,8 @@ extern const char *const violation_names[VIOLATIONS]; /* "memory" … */
 bool violation_in_memory(uint64_t driver_bytes, uint64_t region_bytes, uint64_t exempt_bytes);
 /* How much the driver may count, where the limit was limit_bytes or more: a lowered limit takes nothing away, so
  * what it held then stays its own until it gives it back. `before_bytes` is the answer for the sample before. */
-uint64_t violation_allowed_bytes(uint64_t before_bytes, uint64_t limit_bytes, uint64_t driver_bytes);
+uint64_t violation_allowed_bytes(uint64_t before_bytes, uint64_t limit_bytes,
+                                 uint64_t driver_bytes);
 /* Ratios of a device's time. */
 bool violation_in_compute(double driver_ratio, double region_ratio);
 

@@ -166,7 +166,8 @@ bool control_group_is_left(const char *text)
         return false;
 }
 
-static void parent_note(const char *path, const struct segment *segment, struct control_group *group)
+static void parent_note(const char *path, const struct segment *segment,
+                        struct control_group *group)
 {
         snprintf(group->parent, sizeof group->parent, "%.*s", (int)(segment->text - path), path);
 }

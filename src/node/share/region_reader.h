@@ -24,7 +24,7 @@ struct reader_device {
         uint64_t physical_bytes, virtual_bytes; /* on the device; spilled to the host */
         uint64_t refusals, gpu_ns, throttled_ns;
         uint64_t context_bytes; /* what a context took when one was last made; 0: not known */
-        double busy_ratio; /* of the whole device, in about the last second */
+        double busy_ratio;      /* of the whole device, in about the last second */
 };
 
 struct reader_process {

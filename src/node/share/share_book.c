@@ -159,7 +159,8 @@ int share_book_make(struct share_book *book, const struct share_copy *content,
         name_make(book, content, copy.name);
         int r = share_folder_path(book->folder, copy.pod_uid, copy.container, path, e);
         if (r == 0 && is_leased(book, path))
-                r = err_set(e, -EAGAIN, "'%.150s' is there, and its container keeps it from us", path);
+                r = err_set(e, -EAGAIN, "'%.150s' is there, and its container keeps it from us",
+                            path);
         if (r == 0)
                 r = share_folder_make(path, &copy, book->boot, gpu_devices, e);
         if (r == 0)

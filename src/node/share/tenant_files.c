@@ -25,8 +25,7 @@ static const struct {
 /* Blocks beyond the end can be held, too. */
 static uint64_t excess_of(const struct stat *status, uint64_t bytes)
 {
-        const uint64_t size = (uint64_t)status->st_size,
-                       blocks = (uint64_t)status->st_blocks * 512;
+        const uint64_t size = (uint64_t)status->st_size, blocks = (uint64_t)status->st_blocks * 512;
         const uint64_t slack = (uint64_t)status->st_blksize;
 
         if (size > bytes)

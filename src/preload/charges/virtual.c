@@ -53,7 +53,7 @@ static CUresult device_part_advise(const struct virtual_range *range, size_t byt
         if (!bytes || (!range->is_fallback && !range->is_steady))
                 return CUDA_SUCCESS;
         CUresult r = managed_advise(range->address, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-                            range->home < 0 ? CU_DEVICE_CPU : range->home);
+                                    range->home < 0 ? CU_DEVICE_CPU : range->home);
         if (r == CUDA_SUCCESS && range->is_steady)
                 r = virtual_advice_map(range->address, bytes, range->ordinal);
         return r;
@@ -99,8 +99,7 @@ static CUresult range_make(struct virtual_range *range, const struct target *tar
         if (r == CUDA_SUCCESS && range_advise(range) != CUDA_SUCCESS)
                 r = CUDA_ERROR_OUT_OF_MEMORY;
         r = gate_virtual_settle(range, r);
-        if (r == CUDA_SUCCESS && range->host_bytes &&
-            gate_timeslice_applies(range->device_index))
+        if (r == CUDA_SUCCESS && range->host_bytes && gate_timeslice_applies(range->device_index))
                 virtual_heat_start();
         if (r == CUDA_SUCCESS)
                 *ret_address = address;

@@ -21,8 +21,8 @@ CUresult virtual_advice_map(CUdeviceptr address, size_t bytes, int ordinal)
 
 CUresult virtual_advice_host(CUdeviceptr address, size_t bytes, int ordinal)
 {
-        const CUresult r = managed_advise(address, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-                                          CU_DEVICE_CPU);
+        const CUresult r =
+                managed_advise(address, bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU);
 
         return r == CUDA_SUCCESS ? virtual_advice_map(address, bytes, ordinal) : r;
 }

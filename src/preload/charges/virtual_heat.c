@@ -31,8 +31,7 @@ static void address_note(struct virtual_heat *heat, uint64_t address, bool is_ca
 }
 
 /* A parameter may be a structure with addresses in it. */
-static void bytes_note(struct virtual_heat *heat, const void *bytes, size_t size,
-                       bool is_captured)
+static void bytes_note(struct virtual_heat *heat, const void *bytes, size_t size, bool is_captured)
 {
         uint64_t address;
 

@@ -15,8 +15,8 @@ extern _Atomic bool virtual_heat_switch;
 /* Has the program memory on the host that may move? Read on every launch. */
 static inline bool virtual_heat_is_on(void)
 {
-        return __builtin_expect(
-                atomic_load_explicit(&virtual_heat_switch, memory_order_relaxed), 0);
+        return __builtin_expect(atomic_load_explicit(&virtual_heat_switch, memory_order_relaxed),
+                                0);
 }
 /* From now on. */
 void virtual_heat_start(void);

@@ -65,8 +65,7 @@ CUresult hook_cuMemAllocPitch_v2(cuMemAllocPitch_v2_fn *real, CUdeviceptr *addre
         if (!pitch_size(width, height, &padded, &bytes))
                 return CUDA_ERROR_OUT_OF_MEMORY;
         /* Not asked, the driver does not check these. */
-        const bool is_valid =
-                address && pitch && (element == 4 || element == 8 || element == 16);
+        const bool is_valid = address && pitch && (element == 4 || element == 8 || element == 16);
         CUresult r = is_valid ? virtual_alloc_movable(&target, bytes, address)
                               : CUDA_ERROR_NOT_SUPPORTED;
         if (r == CUDA_ERROR_NOT_SUPPORTED) {

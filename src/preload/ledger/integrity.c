@@ -21,7 +21,7 @@ static const char *const views[VIEWS] = { "/", "/proc/self/ns/mnt" };
 static struct {
         char path[SHARE_TEXT];
         struct file_identity views[VIEWS]; /* by which the path was the region's */
-        _Atomic int fault; /* enum region_fault */
+        _Atomic int fault;                 /* enum region_fault */
         _Atomic uint64_t next_ns;
 } integrity;
 

@@ -19,7 +19,6 @@
 static_assert(1 << HOLDING_BLOCK_SHIFT == LEDGER_GRANULE_BYTES, "a block is a granule");
 static_assert((int)VIRTUAL_RANGE_GRANULE_BYTES == (int)LEDGER_GRANULE_BYTES, "of the same GPU");
 
-
 static struct region ledger;
 static _Atomic bool ledger_doubt; /* to be compared with the driver's figure */
 

@@ -160,7 +160,8 @@ static bool row_use(struct virtual_range *range)
         range->uses++;
         if (range->uses > ranges.uses_most)
                 ranges.uses_most = range->uses;
-        const bool is_hot = range->host_bytes >= VIRTUAL_RANGE_GRANULE_BYTES && range->uses >= USES_HOT;
+        const bool is_hot =
+                range->host_bytes >= VIRTUAL_RANGE_GRANULE_BYTES && range->uses >= USES_HOT;
         if (range->uses >= USES_MOST)
                 uses_halve();
         return is_hot;

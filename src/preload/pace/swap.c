@@ -14,17 +14,18 @@ enum { RANGES_MOST = 64, /* at a time */ MANAGED_MOST = 256 };
 static unsigned managed_in(const struct target *target, CUstream stream)
 {
         struct holding ranges[MANAGED_MOST];
-        const unsigned count = holding_list(HOLDING_MANAGED, (unsigned)target->device_index, ranges,
-                                            MANAGED_MOST);
+        const unsigned count =
+                holding_list(HOLDING_MANAGED, (unsigned)target->device_index, ranges, MANAGED_MOST);
 
         for (unsigned i = 0; i < count; i++) {
                 const uint64_t bytes = ranges[i].bytes;
 
                 /* What is charged is whole granules; the last may not be all the program's. */
-                if (managed_prefetch(ranges[i].key, bytes, target->ordinal, stream) != CUDA_SUCCESS &&
+                if (managed_prefetch(ranges[i].key, bytes, target->ordinal, stream) !=
+                            CUDA_SUCCESS &&
                     bytes > LEDGER_GRANULE_BYTES)
-                        managed_prefetch(ranges[i].key, bytes - LEDGER_GRANULE_BYTES, target->ordinal,
-                                 stream);
+                        managed_prefetch(ranges[i].key, bytes - LEDGER_GRANULE_BYTES,
+                                         target->ordinal, stream);
         }
         return count;
 }

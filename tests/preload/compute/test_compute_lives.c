@@ -226,8 +226,7 @@ SIM_TEST(a_program_knows_what_another_learned)
 
 int main(void)
 {
-        return RUN(CASE(programs_that_end_after_a_copy),
-                   CASE(programs_that_query_a_stream_and_end),
+        return RUN(CASE(programs_that_end_after_a_copy), CASE(programs_that_query_a_stream_and_end),
                    CASE(programs_that_query_an_event_and_end),
                    CASE(programs_that_end_after_freeing_memory),
                    CASE(programs_that_end_without_looking), CASE(programs_that_are_killed_at_work),

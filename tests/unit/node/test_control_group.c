@@ -100,7 +100,8 @@ TEST(groups_that_a_user_named_are_no_containers)
 
         for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
                 snprintf(text, sizeof text,
-                         "0::/user.slice/user-1000.slice/user@1000.service/app.slice/%s\n", made[i]);
+                         "0::/user.slice/user-1000.slice/user@1000.service/app.slice/%s\n",
+                         made[i]);
                 CHECK_EQ(control_group_parse(text, &group), -ENOENT);
                 CHECK(control_group_is_left(text));
         }

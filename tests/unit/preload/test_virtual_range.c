@@ -165,7 +165,9 @@ TEST(the_last_granule_of_a_range_is_moved_as_far_as_it_goes)
         struct virtual_exchange move;
 
         range_of(64 * MIB, 4 * MIB, 0);
-        struct virtual_range hot = { .address = 128 * MIB, .bytes = 3 * MIB, .host_bytes = 4 * MIB };
+        struct virtual_range hot = { .address = 128 * MIB,
+                                     .bytes = 3 * MIB,
+                                     .host_bytes = 4 * MIB };
         CHECK(virtual_range_add(&hot));
         for (unsigned i = 0; i < 4; i++)
                 virtual_range_use(128 * MIB, false);
