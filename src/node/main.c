@@ -13,6 +13,7 @@
 #include "code_trim.h"
 #include "folder_watch.h"
 #include "gpu_watch.h"
+#include "instance_lock.h"
 #include "kube_client.h"
 #include "list.h"
 #include "log.h"
@@ -36,6 +37,7 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 struct node {
         struct node_options options;
+        struct instance_lock state_lock, plugin_lock; /* until the process ends */
         struct gpu_watch *gpus;
         struct gpu_set set; /* as last reported */
         struct loop *loop;
@@ -70,7 +72,10 @@ static void on_signal(struct loop_signals *signals, int number)
 
 static void on_plugin_folder(struct folder_watch *folder)
 {
-        offers_check(container_of(folder, struct node, folder)->offers);
+        struct node *node = container_of(folder, struct node, folder);
+
+        instance_lock_follow(&node->plugin_lock);
+        offers_check(node->offers);
 }
 
 /* The GPUs are known: so is what shares of them are. */
@@ -362,6 +367,18 @@ static bool hangup_is_ignored(void)
         return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+/* Two that register the same names take them from each other, and two that keep the same shares lose some. */
+static int be_the_only_one(struct node *node, struct err *e)
+{
+        int r = instance_lock_open(&node->state_lock, node->options.state_folder, INSTANCE_WAIT_MS,
+                                   e);
+
+        if (r == 0 && !node->options.is_standalone)
+                r = instance_lock_open(&node->plugin_lock, node->options.plugin_path,
+                                       INSTANCE_WAIT_MS, e);
+        return r;
+}
+
 static int node_start(struct node *node, struct err *e)
 {
         const struct gpu_watch_options gpus = { .exclude = node->options.exclude,
@@ -371,8 +388,10 @@ static int node_start(struct node *node, struct err *e)
                                                 .on_trouble = on_gpu_trouble,
                                                 .owner = node };
         sigset_t set;
-        int r;
+        int r = be_the_only_one(node, e);
 
+        if (r < 0)
+                return r;
         sigemptyset(&set);
         sigaddset(&set, SIGTERM);
         sigaddset(&set, SIGINT);

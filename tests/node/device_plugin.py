@@ -28,6 +28,7 @@ class Node:
             [f"{bin_dir}/vgpu", "run", "--sim=gtx-1050ti:8", "--", f"{bin_dir}/vgpu-node",
              "deviceplugin", f"--device-plugin-path={folder}/plugins", f"--state-dir={folder}/state",
              f"--run-dir={folder}/run", "--memory-units=no",
+             f"--pod-resources-socket={folder}/plugins/kubelet.sock",   # the fake one has both on one
              *options], stderr=self.log)
 
     def status(self, key):
@@ -132,6 +133,29 @@ def dead_kubelet(tap, kubelet, node, folder):
     tap.check("… and a new one is found at once", differs(eventually(lambda: is_listed(kubelet), 5), True))
 
 
+def forgotten(tap, kubelet):
+    """After another plugin of the same name has ended, kubelet listens to ours and gives out none of it."""
+    time.sleep(5)       # what is said right after a registration may be older
+    before = kubelet.registered
+    kubelet.forgotten = {RESOURCES[1]}
+    tap.check("a resource that kubelet has lost, though it listens, is registered again", differs(
+        (eventually(lambda: not kubelet.forgotten, 60), kubelet.registered), (True, before + 1)))
+
+
+def second(tap, kubelet, node, bin_dir, folder):
+    """Two of them, as while one release takes over from another: they do not take the names from each other."""
+    before = kubelet.registered
+    other = Node(bin_dir, folder)
+    waits = eventually(lambda: "waiting until it ends" in (folder / "log").read_text(), 20)
+    time.sleep(1)
+    tap.check("a second vgpu-node waits until the first ends", differs((waits, kubelet.registered), (True, before)))
+    node.stop()
+    tap.check("… and takes over then", differs((eventually(
+        lambda: kubelet.registered == before + len(RESOURCES) and is_listed(kubelet), 20), other.process.poll()),
+        (True, None)))
+    return other
+
+
 def main(bin_dir, descriptors, memory):
     tap = Tap()
     with tempfile.TemporaryDirectory() as name:
@@ -145,6 +169,8 @@ def main(bin_dir, descriptors, memory):
         restarts(tap, kubelet)
         dead_kubelet(tap, kubelet, node, folder)
         troubles(tap, kubelet, folder)
+        forgotten(tap, kubelet)
+        node = second(tap, kubelet, node, bin_dir, folder)
 
         node.stop(signal.SIGKILL)
         node = Node(bin_dir, folder, "--device-split-count=4", "--exclude-devices=0..1,7")

@@ -53,6 +53,7 @@ class FakeKubelet(grpc.GenericRpcHandler):
         self.endpoints = {}
         self.registered = 0
         self.refusal = None
+        self.forgotten = set()          # resources of which it gives out nothing, though it listens
         self.server = None
 
     def start(self):
@@ -80,11 +81,25 @@ class FakeKubelet(grpc.GenericRpcHandler):
         endpoint.options = endpoint.call("GetDevicePluginOptions", self.m.v1beta1__Empty(),
                                          self.m.v1beta1__DevicePluginOptions)
         self.endpoints[request.resource_name] = endpoint
+        self.forgotten.discard(request.resource_name)
         self.registered += 1
         threading.Thread(target=endpoint.listen, daemon=True).start()
         return self.m.v1beta1__Empty()
 
+    def allocatable(self, _request, _context):
+        """One entry per device, as the real one answers."""
+        answer = self.m.v1__AllocatableResourcesResponse()
+        for endpoint in list(self.endpoints.values()):
+            if endpoint.lists and endpoint.status is None and endpoint.name not in self.forgotten:
+                for device in endpoint.lists[-1]:
+                    answer.devices.add(resource_name=endpoint.name, device_ids=[device])
+        return answer
+
     def service(self, details):
+        if details.method == "/v1.PodResourcesLister/GetAllocatableResources":
+            return grpc.unary_unary_rpc_method_handler(
+                self.allocatable, self.m.v1__AllocatableResourcesRequest.FromString,
+                lambda answer: answer.SerializeToString())
         if details.method == "/v1beta1.Registration/Register":
             return grpc.unary_unary_rpc_method_handler(
                 self.register, self.m.v1beta1__RegisterRequest.FromString,

@@ -10,6 +10,7 @@
 #include "list.h"
 #include "mig_claims.h"
 #include "offer_list.h"
+#include "offered_check.h"
 #include "vec.h"
 
 enum { CLAIMS_MS = 10000 };
@@ -24,6 +25,7 @@ struct offers {
         struct timer
                 claims_timer; /* while MIG devices are offered: what does kubelet hold of them? */
         bool is_listing;
+        struct offered_check *check;
         struct vec plugins; /* of struct plugin * */
 };
 
@@ -150,6 +152,15 @@ void offers_check(struct offers *offers)
                 plugin_check(plugin_at(offers, i));
 }
 
+static void on_offered(void *owner, const V1__AllocatableResourcesResponse *offered)
+{
+        const struct offers *offers = owner;
+
+        for (size_t i = 0; i < offers->plugins.count; i++)
+                if (!offered_check_has(offered, plugin_resource(plugin_at(offers, i))))
+                        plugin_found_empty(plugin_at(offers, i));
+}
+
 void offers_each(const struct offers *offers,
                  void (*visit)(void *owner, const struct plugin_state *state), void *owner)
 {
@@ -174,14 +185,20 @@ int offers_new(struct loop *loop, const struct node_options *options,
                                    .claims_timer = { .on_due = on_claims_due },
                                    .plugins = VEC_OF(struct plugin *) };
         mig_claims_init(&offers->claims);
-        *ret_offers = offers;
-        return 0;
+        const int r = offered_check_new(loop, options->pod_resources, on_offered, offers,
+                                        &offers->check);
+        if (r < 0)
+                offers_free(offers);
+        else
+                *ret_offers = offers;
+        return r;
 }
 
 void offers_free(struct offers *offers)
 {
         if (!offers)
                 return;
+        offered_check_free(offers->check);
         for (size_t i = 0; i < offers->plugins.count; i++)
                 plugin_free(plugin_at(offers, i));
         vec_done(&offers->plugins);

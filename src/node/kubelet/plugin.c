@@ -21,6 +21,7 @@
 enum {
         REGISTER_MS = 10000,
         UNHEARD_MS = 15000, /* registered, but nobody listens: kubelet lost it */
+        EMPTY_MS = 5000, /* since it was registered: what was said may be older than that */
         REQUEST_BYTES = 1 << 20,
 };
 
@@ -182,6 +183,21 @@ void plugin_check(struct plugin *plugin)
         else if (plugin->retry.heap_index && !is_new_kubelet(plugin))
                 return; /* kubelet is away: nothing to hurry for */
         backoff_reset(&plugin->backoff);
+        plugin_restart(plugin);
+}
+
+/* It listens to us, and has lost us all the same. */
+void plugin_found_empty(struct plugin *plugin)
+{
+        const bool is_offering =
+                plugin->registered_ns && slots_healthy(&plugin->service.slots) > 0 &&
+                clock_now_ns() - plugin->registered_ns > EMPTY_MS * NS_PER_MS;
+
+        if (!is_offering || plugin->request)
+                return;
+        log_warn("%s: kubelet gives out none of them, as after another plugin of this name; "
+                 "registering again",
+                 plugin->resource);
         plugin_restart(plugin);
 }
 

@@ -21,6 +21,9 @@ int plugin_new(struct loop *loop, const char *folder, const struct offer *offer,
 /* Something changed in kubelet's folder, or time has passed: is all still as it should be? */
 void plugin_check(struct plugin *plugin);
 
+/* kubelet gives out none of this resource. */
+void plugin_found_empty(struct plugin *plugin);
+
 const char *plugin_resource(const struct plugin *plugin);
 
 /* Tells kubelet unless it knows already. Of the same resource, kinds may differ. */
