@@ -11,6 +11,7 @@
 #include "burn.h"
 #include "clock.h"
 #include "quantity.h"
+#include "str.h"
 
 enum { GPUS_MOST = 64, REPORT_MS = 250 };
 
@@ -40,10 +41,7 @@ static int complain(const char *format, ...)
         va_start(arguments, format);
         vsnprintf(text, sizeof text, format, arguments);
         va_end(arguments);
-        /* What it quotes may hold escapes. */
-        for (char *at = text; *at; at++)
-                if ((unsigned char)*at < ' ' || *at == 0x7f)
-                        *at = '?';
+        str_tame(text); /* what it quotes may hold escapes */
         fprintf(stderr, "vgpu-burn: %s\n", text);
         return 2;
 }

@@ -121,9 +121,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct spec *spec, const 
         va_start(words, format);
         vsnprintf(sentence, sizeof sentence, format, words);
         va_end(words);
-        for (char *letter = sentence; *letter; letter++)
-                if ((unsigned char)*letter < ' ' || *letter == 0x7f)
-                        *letter = '?';
+        str_tame(sentence);
         str_appendf(&spec->left_out, "%s\n", sentence);
 }
 

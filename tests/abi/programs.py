@@ -33,9 +33,18 @@ def refusal(program, name, *words):
     return f"{name} {' '.join(words)}: {done.returncode} {done.stdout!r} {done.stderr!r}"
 
 
+# A line that it forges, an escape, and a command to the terminal in one letter (U+009B).
+HOSTILE = "x\nerror all is lost\x1b[2J\u009b31m\x7f"
+
+
+def commands_in(said):
+    """The control characters of what was said, but for the ends of lines."""
+    return [letter for letter in said if letter != "\n" and not letter.isprintable()]
+
+
 def main(*programs):
     tap = Tap()
-    helps, versions, refusals, unnamed, lost = [], [], [], [], []
+    helps, versions, refusals, unnamed, lost, repeated = [], [], [], [], [], []
     for program in programs:
         name = pathlib.Path(program).name
         done = run(program, "--help")
@@ -51,6 +60,10 @@ def main(*programs):
                 lost.append(f"{name} --{option}: {taken.returncode} {taken.stderr!r}")
         refusals.append(refusal(program, name, "--no-such-option"))
         refusals.append(refusal(program, name, "nonsense"))
+        for words in ([HOSTILE], ["--" + HOSTILE], *([f"--{option}", HOSTILE] for option, _ in WRONG.get(name, []))):
+            said = run(program, *words).stderr
+            if commands_in(said) or said.count("\n") != 1:
+                repeated.append(f"{name} {words}: {said!r}")
         for option, value in WRONG.get(name, []):
             refusals.append(refusal(program, name, f"--{option}", value))
             if f"--{option}" not in run(program, f"--{option}={value}").stderr:
@@ -60,6 +73,7 @@ def main(*programs):
     tap.check("each option of the help is one that the program knows how to read", lost)
     tap.check("a wrong command line is reported in one line, with status 2", [r for r in refusals if r])
     tap.check("that line names the option", unnamed)
+    tap.check("what it holds forges no line, and commands no terminal", repeated)
     tap.done()
 
 

@@ -240,6 +240,12 @@ class Own(FixturesCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(part, done.stderr)
             self.assertEqual(done.stdout, "")
+        hostile = "x\nerror\x1b[2J\u009b31m"
+        for words in ((hostile,), ("--name", hostile, "--memory", "1g"), ("--name", "x", "--memory", hostile),
+                      ("--name", "x", "--memory", "1g", "--env", f"VGPU_{hostile}=1"), ("--name", hostile, "--remove")):
+            said = self.cdi(*words).stderr
+            self.cdi("--name", "x", "--remove")
+            self.assertTrue(said[:-1].isprintable() and said.endswith("\n"), said)
 
 
 class AgentsCdi(FixturesCase):
