@@ -66,7 +66,7 @@ demo: setup $(BUILD)/build.ninja ## a GPU program at work on a simulated machine
 	@$(call ninja,$(BUILD)) placed
 	@tools/demo $(BUILD)
 
-bench: all ## measure what calls cost and how exact shares of compute are; writes build/bench.json (CHECK=revision: are calls slower than there?)
+bench: $(if $(CHECK),build,all) ## measure what calls cost and how exact shares of compute are; writes build/bench.json (CHECK=revision: are calls slower than there?)
 	@bench/run $(BUILD) $(if $(CHECK),check "$(CHECK)")
 
 bench-hot: all ## the cost of calls alone, with fewer rounds, in seconds

@@ -2,8 +2,8 @@
 /* launch_cost: what a launch costs a program, in nanoseconds, where kernels take their time (1 µs) and
  * the container has enough of it: run bare, and with libvgpu.so preloaded under a limit.
  *
- *   launch_cost machine PATH   makes the machine to measure on
- *   launch_cost calls          "metric value" lines */
+ *   launch_cost machine PATH    makes the machine to measure on
+ *   launch_cost calls [BURSTS]  "metric value" lines, each of so many bursts (301) */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "cuda_prototypes.h"
 #include "machine.h"
 
-enum { ROUNDS = 301, BURST = 64, THREADS = 2 };
+enum { BURSTS_MOST = 301, BURST = 64, THREADS = 2 };
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry k1us()\n{\nret;\n}\n";
@@ -26,6 +26,7 @@ static struct bench {
         CUfunction kernel;
         CUgraphExec graph;
         CUdeviceptr memory;
+        unsigned bursts;
 } bench;
 
 enum work { WORK_KERNEL, WORK_GRAPH, WORK_FILL };
@@ -65,14 +66,14 @@ static double burst(const struct thread *thread)
 static void *thread_run(void *closure)
 {
         struct thread *thread = closure;
-        double results[ROUNDS];
+        double results[BURSTS_MOST];
 
         MUST(cuCtxSetCurrent(bench.context));
         MUST(cuStreamCreate(&thread->stream, CU_STREAM_NON_BLOCKING));
-        for (unsigned i = 0; i < ROUNDS; i++)
+        for (unsigned i = 0; i < bench.bursts; i++)
                 results[i] = burst(thread);
-        bench_median(results, ROUNDS); /* sorts */
-        thread->ns = results[ROUNDS / 10];
+        bench_median(results, bench.bursts); /* sorts */
+        thread->ns = results[bench.bursts / 10];
         return NULL;
 }
 
@@ -134,8 +135,10 @@ int main(int argc, char **argv)
 {
         if (argc == 3 && strcmp(argv[1], "machine") == 0)
                 return machine_make(argv[2]);
-        if (argc != 2 || strcmp(argv[1], "calls") != 0) {
-                fputs("Usage: launch_cost machine PATH | calls\n", stderr);
+        bench.bursts = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : BURSTS_MOST;
+        if (argc < 2 || argc > 3 || strcmp(argv[1], "calls") != 0 || bench.bursts < 1 ||
+            bench.bursts > BURSTS_MOST) {
+                fputs("Usage: launch_cost machine PATH | calls [BURSTS]\n", stderr);
                 return 2;
         }
         bench_open();

@@ -3,7 +3,8 @@
  * difference is the library's.
  *
  *   limit_cost machine PATH    makes the machine to measure on
- *   limit_cost calls OTHERS    "metric value" lines, while OTHERS processes sit attached and idle
+ *   limit_cost calls OTHERS    "metric value" lines, while OTHERS processes sit attached and idle; with
+ *                              none beside it also where much is allocated
  *   limit_cost limited OTHERS  the same where a limit is set: also the refusals
  *   limit_cost running COUNT   the same of COUNT processes that all allocate at once, each on its own
  *                              time: what it takes on a core, not what it waits for one
@@ -145,7 +146,7 @@ static void refusal_report(struct bench *bench)
         report(bench, "refusal", refusal, 1000);
 }
 
-static void calls_report(bool is_limited)
+static void calls_report(bool is_limited, bool is_alone)
 {
         struct bench bench = { 0 };
 
@@ -156,6 +157,8 @@ static void calls_report(bool is_limited)
         report(&bench, "meminfo", memory_info, 1024);
         if (is_limited)
                 refusal_report(&bench);
+        if (!is_alone)
+                return;
         live_add(10000);
         report(&bench, "alloc_free_at_10k", alloc_free, 512);
         live_add(LIVE_MOST - 10000);
@@ -264,7 +267,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], "start") == 0)
                 printf("start %.4f\n", (double)(clock_now_ns() - begin_ns) / (double)NS_PER_S);
         else
-                calls_report(strcmp(argv[1], "limited") == 0);
+                calls_report(strcmp(argv[1], "limited") == 0, count == 0);
         fflush(stdout);
         others_end(count, pids);
         return 0;
