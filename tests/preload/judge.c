@@ -1,61 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* judge: by the machine's clock, and the kernel's own word on whether programs had to wait for a CPU. */
+/* judge: by the machine's clock, and the kernel's own word on how long programs had to wait for a CPU. */
 #include "judge.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "clock.h"
-
 #define POINTS     2.0
-#define TRIES      3  /* of a host that is busy */
-#define STARVED    2  /* of a host that stays busy, this part of the limit */
-#define STALL_MOST 10 /* percent of the time */
+#define LATE_LEAST 2.0  /* percent of the time: less is no busy host */
+#define LATE_MOST  50.0 /* of more nothing is taken off */
 
-/* Microseconds in which some task waited for a CPU. A kernel that does not say counts as busy: it rises always. */
-static uint64_t stalled_us(void)
+/* Of a small limit two points are no judgement. */
+static double points(double limit)
 {
-        unsigned long long total = clock_now_ns() / 1000;
-        FILE *file = fopen("/proc/pressure/cpu", "re");
-
-        if (file && fscanf(file, "some %*s %*s %*s total=%llu", &total) != 1)
-                total = clock_now_ns() / 1000;
-        if (file)
-                fclose(file);
-        return total;
+        return limit < 2 * POINTS ? limit / 2 : POINTS;
 }
 
-struct trial {
-        double load;
-        bool was_busy; /* the host */
-};
-
-static struct trial try_once(double (*measure)(void *closure), void *closure)
+/* While a program has work, and no CPU, it cannot use what its limit allows: that is the limit's part of this
+ * time, and no more. */
+static bool is_kept(struct load load, double limit)
 {
-        const uint64_t stalled = stalled_us(), begin_ns = clock_now_ns();
-        struct trial trial = { .load = measure(closure) };
-        const uint64_t spent_us = (clock_now_ns() - begin_ns) / 1000;
+        const double late = load.late_percent < LATE_MOST ? load.late_percent : LATE_MOST;
 
-        trial.was_busy = (stalled_us() - stalled) * 100 > spent_us * STALL_MOST;
-        return trial;
+        return load.percent <= limit + points(limit) &&
+               load.percent >= (limit - points(limit)) * (100 - late) / 100;
 }
 
-static bool is_near(double load, double limit)
+void judge_limit(double limit, struct load (*measure)(void *closure), void *closure)
 {
-        return load >= limit - POINTS && load <= limit + POINTS;
-}
+        struct load load = measure(closure);
 
-void judge_limit(double limit, double (*measure)(void *closure), void *closure)
-{
-        struct trial trial = try_once(measure, closure);
-
-        for (int i = 1; i < TRIES && !is_near(trial.load, limit) && trial.was_busy; i++)
-                trial = try_once(measure, closure);
-        if (is_near(trial.load, limit) ||
-            (trial.was_busy && trial.load < limit && trial.load > limit / STARVED))
-                return;
-        fail_msg("%.1f %% of the GPU's time under a limit of %.0f, on a host that was %s",
-                 trial.load, limit, trial.was_busy ? "busy" : "idle enough");
+        if (!is_kept(load, limit) && load.late_percent > LATE_LEAST)
+                load = measure(closure);
+        if (!is_kept(load, limit))
+                fail_msg("%.1f %% of the GPU's time under a limit of %.0f; for %.1f %% of the time "
+                         "there was no CPU for the program",
+                         load.percent, limit, load.late_percent);
 }
 
 struct rounds {
@@ -64,7 +40,7 @@ struct rounds {
         unsigned ms;
 };
 
-static double rounds_measure(void *closure)
+static struct load rounds_measure(void *closure)
 {
         const struct rounds *rounds = closure;
 

@@ -7,10 +7,10 @@
 /* A window behind a warm-up, in which what an idle container has saved is used. */
 enum { JUDGE_WARM_MS = 200, JUDGE_RUN_MS = 700 };
 
-/* The load that `measure` returns, in percent, is within 2 points of the limit. It is measured again, twice at most,
- * where the host was busy meanwhile, which makes it smaller, never larger. If it is too small each time, and the host
- * was busy each time, half of the limit is enough. */
-void judge_limit(double limit, double (*measure)(void *closure), void *closure);
+/* The load that `measure` returns is within 2 points of the limit, of a small limit within half of it. Time for which
+ * the programs were ready and had no CPU is taken off, by the kernel's own count: the limit holds for the remaining
+ * time. Where there was such time the load is measured once more. */
+void judge_limit(double limit, struct load (*measure)(void *closure), void *closure);
 
 /* The same of a round that is repeated, by GPU 0. */
 void judge_rounds(double limit, struct worker *worker, void (*round)(struct worker *worker),

@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "clock.h"
 #include "region.h"
 #include "timeline.h"
 
@@ -53,6 +56,50 @@ void worker_start(struct worker *worker)
         CHECK_EQ(cuStreamCreate(&worker->stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
 }
 
+static pid_t watched[WORKER_WATCHED];
+
+void worker_watch(const pid_t *pids, unsigned count)
+{
+        for (unsigned i = 0; i < WORKER_WATCHED; i++)
+                watched[i] = i < count ? pids[i] : 0;
+}
+
+/* A kernel that does not say counts as busy: it rises always. */
+static uint64_t late_ns(pid_t pid)
+{
+        unsigned long long late = clock_now_ns();
+        char path[64];
+
+        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+        FILE *file = fopen(path, "re");
+        if (file && fscanf(file, "%*u %llu", &late) != 1)
+                late = clock_now_ns();
+        if (file)
+                fclose(file);
+        return late;
+}
+
+uint64_t worker_late_ns(void)
+{
+        uint64_t sum = 0;
+
+        for (unsigned i = 0; i < WORKER_WATCHED && watched[i]; i++)
+                sum += late_ns(watched[i]);
+        return watched[0] ? sum : late_ns(getpid());
+}
+
+/* The kernel says it of the dead until somebody has waited for them. */
+pid_t worker_reap(uint64_t *ret_late_ns)
+{
+        siginfo_t info = { 0 };
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) < 0)
+                return 0;
+        *ret_late_ns = late_ns(info.si_pid);
+        waitpid(info.si_pid, NULL, 0);
+        return info.si_pid;
+}
+
 struct worker_time worker_time(unsigned gpu)
 {
         static struct machine *machine;
@@ -65,20 +112,26 @@ struct worker_time worker_time(unsigned gpu)
         do {
                 timeline_advance(machine, index);
                 time = (struct worker_time){ unit->clock_ns,
-                                             unit->engines[ENGINE_COMPUTE].busy_ns };
+                                             unit->engines[ENGINE_COMPUTE].busy_ns, 0 };
         } while (time.clock_ns != unit->clock_ns);
+        time.late_ns = worker_late_ns();
         return time;
 }
 
-double worker_load(unsigned gpu, struct worker_time since)
+struct load load_between(struct worker_time begin, struct worker_time end)
 {
-        struct worker_time now = worker_time(gpu);
+        const double passed_ns = (double)(end.clock_ns - begin.clock_ns);
 
-        return (double)(now.busy_ns - since.busy_ns) * 100 /
-               (double)(now.clock_ns - since.clock_ns);
+        return (struct load){ (double)(end.busy_ns - begin.busy_ns) * 100 / passed_ns,
+                              (double)(end.late_ns - begin.late_ns) * 100 / passed_ns };
 }
 
-double worker_run(struct worker *worker, void (*round)(struct worker *worker), unsigned ms)
+struct load worker_load(unsigned gpu, struct worker_time since)
+{
+        return load_between(since, worker_time(gpu));
+}
+
+struct load worker_run(struct worker *worker, void (*round)(struct worker *worker), unsigned ms)
 {
         struct worker_time begin = worker_time(0);
 

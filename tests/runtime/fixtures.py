@@ -111,8 +111,7 @@ class Fixtures:
         output(VGPU, "sim", "create", "--machine", self.machine, "--preset", "t4-16gb", "--gpus", str(GPUS),
                "--context-memory", "0")
         os.chmod(self.machine, 0o666)
-        self.uuids = [gpu["uuid"] for gpu in json.loads(
-            output(VGPU, "sim", "stat", "--machine", self.machine, "--json"))["gpus"]]
+        self.uuids = [gpu["uuid"] for gpu in self.stat()["gpus"]]
         self.agent = Agent(os.path.join(self.folder, "node.sock"))
         self.conf = os.path.join(self.folder, "runtime.conf")
         self.configure(*options)
@@ -120,6 +119,9 @@ class Fixtures:
     def configure(self, *options):
         lines = [f"--socket={self.agent.path}", f"--state={self.state}", f"--library={LIBRARY}", *options]
         pathlib.Path(self.conf).write_text("# a test\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+
+    def stat(self):
+        return json.loads(output(VGPU, "sim", "stat", "--machine", self.machine, "--json"))
 
     def close(self):
         self.agent.stop()

@@ -14,6 +14,7 @@ from full_stack import allocation, full_stack, gpu_pod, wait_log
 
 sys.path.insert(0, os.path.join(TOP, "tests"))
 import group  # noqa: E402
+from judge import Load, Window, judge_all  # noqa: E402
 
 BURN = "docker.io/chrstnhntschl/gpu_burn:latest"
 MIB = 1 << 20
@@ -127,12 +128,20 @@ def timeslices(cluster):
             return [now[f"{name}.main"]["gpus"][0]["timeslices"] for name in names]
 
         cluster.wait("both have had time slices", lambda: min(counts()) > 20, 30)
-        before, began = busy(), time.monotonic()
-        time.sleep(3)
-        passed = (time.monotonic() - began) * 1e9
-        got = [(now - then) / passed for now, then in zip(busy(), before)]
-        # A host that is busy may leave them less, and never more.
-        expect(0.1 < got[0] < 0.33 and 0.2 < got[1] < 0.63, f"they have {got}")
+        got = []
+
+        def loads():
+            """What the region says of both; what the GPU says of the whole."""
+            listed = shares(cluster)
+            window = Window(lambda: json.loads(vgpu("sim", "stat", "--machine", node.machine, "--json").stdout),
+                            *(process["host_pid"] for name in names for process in listed[f"{name}.main"]["processes"]))
+            before, began = busy(), time.monotonic()
+            time.sleep(3)
+            after, passed_ns, whole = busy(), (time.monotonic() - began) * 1e9, window.end()
+            got[:] = [(now - then) * 100 / passed_ns for now, then in zip(after, before)]
+            return [*(Load(percent, whole.late_percent) for percent in got), whole]
+        wrong = judge_all((30, 60, 90), loads)
+        expect(not wrong, wrong)
         counted = counts()
         node.kill()
         time.sleep(0.3)
@@ -140,7 +149,7 @@ def timeslices(cluster):
         cluster.wait("vgpu-node is back", lambda: shares(cluster), 20)
         cluster.wait("the next arbiter gives time slices", lambda: all(
             now > then + 5 for now, then in zip(counts(), counted)), 20)
-        print(f"e2e: pods with 30 and 60 percent got {got[0] * 100:.1f} and {got[1] * 100:.1f}", flush=True)
+        print(f"e2e: pods with 30 and 60 percent got {got[0]:.1f} and {got[1]:.1f}", flush=True)
 
 
 def violate(node, pid, mib):

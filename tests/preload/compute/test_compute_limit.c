@@ -278,7 +278,7 @@ SIM_TEST(several_streams)
 }
 
 /* Of whoever is at work beside us. */
-static double others_measure(void *closure)
+static struct load others_measure(void *closure)
 {
         (void)closure;
         usleep(JUDGE_WARM_MS * 1000);
@@ -307,6 +307,7 @@ SIM_TEST(processes_of_one_container_share_one_limit)
         worker_machine("20");
         for (unsigned i = 0; i < 4; i++)
                 pids[i] = process_start();
+        worker_watch(pids, 4);
         judge_limit(LIMIT, others_measure, NULL);
         for (unsigned i = 0; i < 4; i++) {
                 kill(pids[i], SIGKILL);
@@ -325,6 +326,7 @@ SIM_TEST(killed_while_it_waits_a_process_takes_nothing_along)
                 kill(victim, SIGKILL);
                 waitpid(victim, NULL, 0);
         }
+        worker_watch(&witness, 1);
         judge_limit(LIMIT, others_measure, NULL);
         kill(witness, SIGKILL);
         waitpid(witness, NULL, 0);
@@ -341,14 +343,14 @@ static void launch_both(struct worker *w)
 }
 
 /* Of the GPU that is farther from its limit. */
-static double both_measure(void *closure)
+static struct load both_measure(void *closure)
 {
         worker_run(closure, launch_both, JUDGE_WARM_MS);
         const struct worker_time times[WORKER_GPUS] = { worker_time(0), worker_time(1) };
         worker_run(closure, launch_both, JUDGE_RUN_MS);
-        const double first = worker_load(0, times[0]), second = worker_load(1, times[1]);
+        const struct load first = worker_load(0, times[0]), second = worker_load(1, times[1]);
 
-        return fabs(first - LIMIT) > fabs(second - LIMIT) ? first : second;
+        return fabs(first.percent - LIMIT) > fabs(second.percent - LIMIT) ? first : second;
 }
 
 SIM_TEST(each_gpu_has_the_limit)
@@ -365,7 +367,7 @@ SIM_TEST(without_a_limit_nothing_waits)
 
         worker_machine(NULL);
         worker_start(&worker);
-        CHECK(worker_run(&worker, launch_kernel, RUN_MS) > 60);
+        CHECK(worker_run(&worker, launch_kernel, RUN_MS).percent > 60);
 }
 
 /* Deep in debt: what is captured costs nothing and is not held up. */

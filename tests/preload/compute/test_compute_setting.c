@@ -58,7 +58,7 @@ static void check_limit(const char *settings)
         judge_rounds(LIMIT, &worker, launch_kernel, JUDGE_RUN_MS);
 }
 
-static double load_under(const char *settings)
+static struct load load_under(const char *settings)
 {
         struct worker worker;
 
@@ -78,12 +78,12 @@ SIM_TEST(a_name_with_a_number)
 
 SIM_TEST(a_policy_that_takes_the_limit_away)
 {
-        CHECK(load_under("VGPU_CORES=20 GPU_CORE_UTILIZATION_POLICY=disable") > 60);
+        CHECK(load_under("VGPU_CORES=20 GPU_CORE_UTILIZATION_POLICY=disable").percent > 60);
 }
 
 SIM_TEST(a_policy_that_lends)
 {
-        CHECK(load_under("VGPU_CORES=20 VGPU_CORES_POLICY=balance") > 60);
+        CHECK(load_under("VGPU_CORES=20 VGPU_CORES_POLICY=balance").percent > 60);
 }
 
 SIM_TEST(a_soft_limit_without_a_neighbour)

@@ -235,7 +235,7 @@ SIM_TEST(nvml_shows_the_container_s_own_load)
         struct worker_time begin_time = worker_time(0);
         while (worker_time(0).clock_ns - begin_time.clock_ns < 1100 * MS)
                 launch(&w, 0, w.stream, 10);
-        double real = worker_load(0, begin_time);
+        const double real = worker_load(0, begin_time).percent;
         CHECK_EQ(nvmlDeviceGetUtilizationRates(device, &load), NVML_SUCCESS);
         if (load.gpu + 6 < real || load.gpu > real + 6)
                 fail_msg("NVML says %u, the machine %.1f", load.gpu, real);
@@ -330,7 +330,7 @@ static void share_set(unsigned cores)
         CHECK_EQ(share_update(&owner, &copy, &e), 0);
 }
 
-static double load_now(void *closure)
+static struct load load_now(void *closure)
 {
         struct worker_time begin_time = worker_time(0);
 
@@ -361,6 +361,7 @@ SIM_TEST(a_limit_that_changes_holds_at_once)
                                                 w.stream, NULL, NULL),
                                  CUDA_SUCCESS);
         }
+        worker_watch(&pid, 1);
         usleep(300000);
         unlink(getenv("VGPU_SHARE"));
         /* What was submitted before there was a limit runs on: half a second of it fits a queue. */

@@ -137,13 +137,15 @@ static struct worker_time engines_time(void)
                 time = (struct worker_time){ unit->clock_ns,
                                              unit->engines[ENGINE_COMPUTE].busy_ns +
                                                      unit->engines[ENGINE_IN].busy_ns +
-                                                     unit->engines[ENGINE_OUT].busy_ns };
+                                                     unit->engines[ENGINE_OUT].busy_ns,
+                                             0 };
         } while (time.clock_ns != unit->clock_ns);
+        time.late_ns = worker_late_ns();
         return time;
 }
 
 /* Repeats it for so long; percent of the time that an engine was busy. */
-static double run(const struct move *move, unsigned ms)
+static struct load run(const struct move *move, unsigned ms)
 {
         const struct worker_time begin = engines_time();
         struct worker_time now;
@@ -154,8 +156,7 @@ static double run(const struct move *move, unsigned ms)
                         fail_msg("%s: error %d", move->name, r);
                 now = engines_time();
         } while (now.clock_ns - begin.clock_ns < ms * UINT64_C(1000000));
-        return (double)(now.busy_ns - begin.busy_ns) * 100 /
-               (double)(now.clock_ns - begin.clock_ns);
+        return load_between(begin, now);
 }
 
 static const struct move *move_named(const char *name)
@@ -172,7 +173,7 @@ static const struct move *move_named(const char *name)
 static bool is_counted(const struct move *move, char *why, size_t size)
 {
         const uint64_t done_before = engines_time().busy_ns, counted_before = worker_counted_ns(0);
-        const double load = run(move, ROW_MS);
+        const double load = run(move, ROW_MS).percent;
 
         CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
         const uint64_t done_ns = engines_time().busy_ns - done_before;
@@ -198,7 +199,7 @@ SIM_TEST(every_copy_and_fill_counts)
                                 fail_msg("%s", why);
 }
 
-static double move_measure(void *closure)
+static struct load move_measure(void *closure)
 {
         run(closure, JUDGE_WARM_MS);
         return run(closure, JUDGE_RUN_MS);
@@ -232,13 +233,13 @@ SIM_TEST(fills_keep_to_the_limit)
 SIM_TEST(by_default_copies_are_exempt)
 {
         begin(NULL);
-        CHECK(run(move_named("cuMemcpyHtoDAsync_v2"), RUN_MS) > 60);
+        CHECK(run(move_named("cuMemcpyHtoDAsync_v2"), RUN_MS).percent > 60);
 }
 
 SIM_TEST(copies_are_exempt_if_the_environment_says_so)
 {
         begin("exempt");
-        CHECK(run(move_named("cuMemsetD8Async"), RUN_MS) > 60);
+        CHECK(run(move_named("cuMemsetD8Async"), RUN_MS).percent > 60);
 }
 
 static CUresult kernel_and_copy(struct mover *m)
