@@ -173,9 +173,12 @@ class Limit(ShareCase):
     def test_the_share_goes_with_its_last_process(self):
         done = self.run_sim("--sim=t4-16gb", "--memory", "1g", "--", "sh", "-c",
                             'stat -c %a "${VGPU_SHARE%/*}" "${VGPU_SHARE%/*/*}"; '
-                            'setsid sleep 0.5 >/dev/null 2>&1 &')
-        self.assertEqual(done.stdout, "700\n700\n")
+                            'setsid sleep 600 >/dev/null 2>&1 & echo $!')
+        *modes, last = done.stdout.split()
+        self.assertEqual(modes, ["700", "700"])
+        time.sleep(0.2)
         self.assertIn("vgpu", os.listdir(self.runtime))
+        os.kill(int(last), signal.SIGKILL)
         self.nothing_is_left()
         guest = self.start("--sim=t4-16gb", "--memory", "1g")
         guest.process.send_signal(signal.SIGKILL)

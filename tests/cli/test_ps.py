@@ -178,23 +178,28 @@ class Ps(ShareCase):
             second.end()
         os.remove(region)
 
-    def test_a_program_has_its_whole_name(self):
-        whole, cut = "program-with-a-very-long-name", "a漢字漢字漢字漢字"
-        for name in (whole, cut):
-            shutil.copy(BURN, os.path.join(self.folder, name))
-        for share, words in (("long", [os.path.join(self.folder, whole)]),
-                             ("wide", [os.path.join(self.folder, cut)]),
-                             ("cut", ["bash", "-c", f"exec -a x {self.folder}/{cut} 600"])):
+    def programs(self, **commands):
+        """By what names `vgpu ps` shows programs that are started in shares."""
+        for share, words in commands.items():
             process = subprocess.Popen([VGPU, "run", "--sim=t4-16gb", "--memory", "1g", "--name", share, "--", *words,
                                         "600"], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             self.addCleanup(process.wait)
             self.addCleanup(process.stdout.close)
             self.addCleanup(process.kill)
             process.stdout.readline()
-        seen = {name: [process["program"] for process in share["processes"]] for name, share in self.shares().items()}
-        # Where no word of its command line has the name, it ends with a whole character.
-        self.assertEqual(seen, {"long": [whole], "wide": [cut], "cut": ["a漢字漢字"]})
+        return {name: [process["program"] for process in share["processes"]] for name, share in self.shares().items()}
+
+    def copy(self, name):
+        return shutil.copy(BURN, os.path.join(self.folder, name))
+
+    def test_a_program_has_its_whole_name(self):
+        whole, wide = "program-with-a-very-long-name", "a漢字漢字漢字漢字"
+        self.assertEqual(self.programs(long=[self.copy(whole)], wide=[self.copy(wide)]), {"long": [whole], "wide": [wide]})
         self.assertIn(whole, [row["PROGRAM"] for row in self.rows()])
+
+    def test_a_name_that_no_word_of_the_command_line_has_ends_with_a_whole_character(self):
+        path = self.copy("a漢字漢字漢字漢字")
+        self.assertEqual(self.programs(cut=["bash", "-c", f"exec -a x {path} 600"]), {"cut": ["a漢字漢字"]})
 
     def test_columns_on_a_terminal(self):
         self.start("--sim=t4-16gb", "--memory", "1g", "--name", "one")
