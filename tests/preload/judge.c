@@ -24,6 +24,7 @@ static bool is_kept(struct load load, double limit)
 
 void judge_limit(double limit, struct load (*measure)(void *closure), void *closure)
 {
+        worker_hurry();
         struct load load = measure(closure);
 
         if (!is_kept(load, limit) && load.late_percent > LATE_LEAST)

@@ -28,6 +28,8 @@ struct worker_time worker_time(unsigned gpu);
 void worker_watch(const pid_t *pids, unsigned count);
 /* For struct worker_time. */
 uint64_t worker_late_ns(void);
+/* Those who are watched get a CPU before others do, where we may ask for that; their children, too. */
+void worker_hurry(void);
 /* Waits for the end of a child; how long it had to wait for a CPU. 0: there is none. */
 pid_t worker_reap(uint64_t *ret_late_ns);
 
