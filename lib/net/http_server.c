@@ -199,7 +199,7 @@ int http_server_accept(struct http_server *server, int fd, struct tls_context *t
         }
         list_append(&server->connections, &hc->link);
         server->connection_count++;
-        if (!server->sweep.heap_index)
+        if (!server->sweep.is_set)
                 loop_timer_set(server->loop, &server->sweep, SWEEP_MS * NS_PER_MS);
         return 0;
 }

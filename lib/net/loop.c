@@ -24,8 +24,10 @@ int loop_new(struct loop **ret_loop)
                 return -ENOMEM;
         loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
         if (loop->epoll_fd < 0) {
+                const int r = -errno;
+
                 free(loop);
-                return -errno;
+                return r;
         }
         *ret_loop = loop;
         return 0;
@@ -36,7 +38,6 @@ void loop_free(struct loop *loop)
         if (!loop)
                 return;
         close(loop->epoll_fd);
-        timer_heap_done(&loop->timers);
         free(loop);
 }
 
@@ -146,9 +147,9 @@ void loop_watch_remove(struct loop_watch *watch)
         watch->loop = NULL;
 }
 
-int loop_timer_set(struct loop *loop, struct timer *timer, uint64_t delay_ns)
+void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t delay_ns)
 {
-        return timer_heap_set(&loop->timers, timer, clock_now_ns() + delay_ns);
+        timer_heap_set(&loop->timers, timer, clock_now_ns() + delay_ns);
 }
 
 void loop_timer_clear(struct loop *loop, struct timer *timer)

@@ -37,7 +37,7 @@ int loop_watch_change(struct loop_watch *watch, uint32_t events);
 void loop_watch_remove(struct loop_watch *watch); /* before its descriptor is closed */
 
 /* From now. */
-int loop_timer_set(struct loop *loop, struct timer *timer, uint64_t delay_ns);
+void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t delay_ns);
 void loop_timer_clear(struct loop *loop, struct timer *timer);
 
 /* Something to do in the next turn, with no caller on the stack. Embedded, zeroed; once per call. */

@@ -1,100 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A binary heap of pointers; each timer knows its index, so that clearing needs no search. */
+/* A pairing heap of the timers themselves: a daemon without memory must not lose what it meant to do later. */
 #include "timer.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 
-static void put(struct timer_heap *heap, size_t heap_index, struct timer *timer)
+/* The later one becomes a child of the earlier one. Neither has siblings; NULL is none. */
+static struct timer *meld(struct timer *a, struct timer *b)
 {
-        heap->items[heap_index] = timer;
-        timer->heap_index = heap_index;
-}
+        if (!a || !b)
+                return a ? a : b;
+        if (b->due_ns < a->due_ns) {
+                struct timer *earlier = b;
 
-static void sift_up(struct timer_heap *heap, size_t heap_index)
-{
-        struct timer *timer = heap->items[heap_index];
-
-        for (; heap_index > 1 && heap->items[heap_index / 2]->due_ns > timer->due_ns;
-             heap_index /= 2)
-                put(heap, heap_index, heap->items[heap_index / 2]);
-        put(heap, heap_index, timer);
-}
-
-static void sift_down(struct timer_heap *heap, size_t heap_index)
-{
-        struct timer *timer = heap->items[heap_index];
-
-        for (size_t child; (child = heap_index * 2) <= heap->count; heap_index = child) {
-                if (child < heap->count &&
-                    heap->items[child + 1]->due_ns < heap->items[child]->due_ns)
-                        child++;
-                if (heap->items[child]->due_ns >= timer->due_ns)
-                        break;
-                put(heap, heap_index, heap->items[child]);
+                b = a;
+                a = earlier;
         }
-        put(heap, heap_index, timer);
+        b->previous = a;
+        b->next = a->child;
+        if (b->next)
+                b->next->previous = b;
+        a->child = b;
+        return a;
 }
 
-static int grow(struct timer_heap *heap)
+/* Without its siblings; the one after it. */
+static struct timer *part(struct timer *timer)
 {
-        size_t capacity = heap->capacity ? heap->capacity * 2 : 16;
-        struct timer **items = realloc(heap->items, capacity * sizeof *items);
+        struct timer *next = timer->next;
 
-        if (!items)
-                return -ENOMEM;
-        heap->items = items;
-        heap->capacity = capacity;
-        return 0;
+        timer->next = timer->previous = NULL;
+        return next;
 }
 
-int timer_heap_set(struct timer_heap *heap, struct timer *timer, uint64_t due_ns)
+/* All siblings in one: in pairs, then from the last pair to the first, which keeps the heap low. */
+static struct timer *meld_all(struct timer *sibling)
 {
-        if (!timer->heap_index) {
-                if (heap->count + 1 >= heap->capacity && grow(heap) < 0)
-                        return -ENOMEM;
-                put(heap, ++heap->count, timer);
+        struct timer *pairs = NULL, *all = NULL;
+
+        while (sibling) {
+                struct timer *a = sibling, *b = part(a);
+
+                sibling = b ? part(b) : NULL;
+                a = meld(a, b);
+                a->next = pairs;
+                pairs = a;
         }
-        timer->due_ns = due_ns;
-        sift_up(heap, timer->heap_index);
-        sift_down(heap, timer->heap_index);
-        return 0;
+        while (pairs) {
+                struct timer *pair = pairs;
+
+                pairs = part(pair);
+                all = meld(all, pair);
+        }
+        return all;
 }
 
 void timer_heap_clear(struct timer_heap *heap, struct timer *timer)
 {
-        size_t heap_index = timer->heap_index;
-        struct timer *last;
+        if (!timer->is_set)
+                return;
+        timer->is_set = false;
+        struct timer *children = meld_all(timer->child);
 
-        if (!heap_index)
+        timer->child = NULL;
+        if (timer == heap->first) {
+                heap->first = children;
                 return;
-        timer->heap_index = 0;
-        last = heap->items[heap->count--];
-        if (last == timer)
-                return;
-        put(heap, heap_index, last);
-        sift_up(heap, heap_index);
-        sift_down(heap, last->heap_index);
+        }
+        if (timer->previous->child == timer)
+                timer->previous->child = timer->next;
+        else
+                timer->previous->next = timer->next;
+        if (timer->next)
+                timer->next->previous = timer->previous;
+        part(timer);
+        heap->first = meld(heap->first, children);
+}
+
+void timer_heap_set(struct timer_heap *heap, struct timer *timer, uint64_t due_ns)
+{
+        timer_heap_clear(heap, timer);
+        timer->due_ns = due_ns;
+        timer->is_set = true;
+        heap->first = meld(heap->first, timer);
 }
 
 uint64_t timer_heap_due_ns(const struct timer_heap *heap)
 {
-        return heap->count ? heap->items[1]->due_ns : UINT64_MAX;
+        return heap->first ? heap->first->due_ns : UINT64_MAX;
 }
 
 void timer_heap_run(struct timer_heap *heap, uint64_t now_ns)
 {
         /* A timer that sets itself anew is due later than now, so this ends. */
         while (timer_heap_due_ns(heap) <= now_ns) {
-                struct timer *timer = heap->items[1];
+                struct timer *timer = heap->first;
 
                 timer_heap_clear(heap, timer);
                 timer->on_due(timer);
         }
-}
-
-void timer_heap_done(struct timer_heap *heap)
-{
-        free(heap->items);
-        *heap = (struct timer_heap){ 0 };
 }

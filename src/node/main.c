@@ -410,7 +410,7 @@ static int node_start(struct node *node, struct err *e)
                 r = serve_status(node);
         node->trim.on_due = on_trim;
         if (r == 0)
-                r = loop_timer_set(node->loop, &node->trim, TRIM_S * NS_PER_S / 10);
+                loop_timer_set(node->loop, &node->trim, TRIM_S * NS_PER_S / 10);
         return r;
 }
 

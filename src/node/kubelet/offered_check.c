@@ -77,13 +77,13 @@ int offered_check_new(struct loop *loop, const char *path,
         r = address_parse(text, &options.address, NULL);
         if (r == 0)
                 r = http_client_new(loop, &options, &check->kubelet);
-        if (r == 0)
-                r = loop_timer_set(loop, &check->pace, PACE_S * NS_PER_S);
-        if (r < 0)
+        if (r < 0) {
                 offered_check_free(check);
-        else
-                *ret_check = check;
-        return r;
+                return r;
+        }
+        loop_timer_set(loop, &check->pace, PACE_S * NS_PER_S);
+        *ret_check = check;
+        return 0;
 }
 
 void offered_check_free(struct offered_check *check)

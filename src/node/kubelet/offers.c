@@ -141,7 +141,7 @@ static void on_claims_due(struct timer *timer)
 int offers_update(struct offers *offers, const struct gpu_set *set)
 {
         offers->set = *set;
-        if (offers->peers.pod_resources && set->part_count > 0 && !offers->claims_timer.heap_index)
+        if (offers->peers.pod_resources && set->part_count > 0 && !offers->claims_timer.is_set)
                 on_claims_due(&offers->claims_timer);
         return publish(offers);
 }

@@ -180,7 +180,7 @@ void plugin_check(struct plugin *plugin)
                 return;
         if (plugin->registered_ns)
                 log_info("%s: kubelet lost the registration, registering again", plugin->resource);
-        else if (plugin->retry.heap_index && !is_new_kubelet(plugin))
+        else if (plugin->retry.is_set && !is_new_kubelet(plugin))
                 return; /* kubelet is away: nothing to hurry for */
         backoff_reset(&plugin->backoff);
         plugin_restart(plugin);

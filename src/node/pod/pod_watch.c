@@ -37,7 +37,7 @@ struct pod_watch {
 
 static void tidy_soon(struct pod_watch *watch)
 {
-        if (!watch->tidy.heap_index)
+        if (!watch->tidy.is_set)
                 loop_timer_set(watch->loop, &watch->tidy, TIDY_MS * NS_PER_MS);
 }
 

@@ -180,7 +180,7 @@ static void connection_begin(struct registry_server *server, int fd)
         on_packet(&connection->watch, EPOLLIN);
         if (server->count > CONNECTIONS_MOST)
                 connection_end(container_of(server->connections.next, struct connection, link));
-        if (server->count > 0 && !server->sweep.heap_index)
+        if (server->count > 0 && !server->sweep.is_set)
                 loop_timer_set(server->loop, &server->sweep, PATIENCE_MS * NS_PER_MS);
 }
 

@@ -55,7 +55,8 @@ int folder_watch_open(struct loop *loop, struct folder_watch *watch)
                 return r;
         }
         mark(watch);
-        return loop_timer_set(loop, &watch->repeat, REPEAT_MS * NS_PER_MS);
+        loop_timer_set(loop, &watch->repeat, REPEAT_MS * NS_PER_MS);
+        return 0;
 }
 
 void folder_watch_soon(struct folder_watch *watch, uint64_t delay_ns)
