@@ -114,8 +114,10 @@ static bool take(struct http_conn *hc)
                 if (http1->is_last || http1->in.length == 0)
                         return false;
                 http1->exchange = exchange_new(hc);
-                if (!http1->exchange)
+                if (!http1->exchange) {
+                        conn_close(hc->conn, -ENOMEM, "out of memory");
                         return false;
+                }
         }
         if (http1->exchange->is_given)
                 return false; /* one at a time */

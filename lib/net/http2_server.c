@@ -155,6 +155,12 @@ static int session_new(struct http_conn *hc, nghttp2_session **ret_session)
         return r < 0 ? -ENOMEM : 0;
 }
 
+static void http2_close(struct http_conn *hc)
+{
+        nghttp2_session_del(http2_of(hc)->session);
+        free(hc->state);
+}
+
 static int http2_open(struct http_conn *hc)
 {
         const nghttp2_settings_entry settings[] = {
@@ -172,6 +178,8 @@ static int http2_open(struct http_conn *hc)
         hc->state = http2;
         r = nghttp2_submit_settings(http2->session, 0, settings,
                                     sizeof settings / sizeof *settings);
+        if (r < 0)
+                http2_close(hc);
         return r < 0 ? -ENOMEM : 0;
 }
 
@@ -248,7 +256,7 @@ static ssize_t read_reply(nghttp2_session *session, int32_t stream, uint8_t *to,
         return (ssize_t)count;
 }
 
-static void submit_head(struct http_exchange *exchange)
+static int submit_head(struct http_exchange *exchange)
 {
         nghttp2_session *session = http2_of(exchange->hc)->session;
         nghttp2_data_provider body = { .source.ptr = exchange, .read_callback = read_reply };
@@ -258,16 +266,18 @@ static void submit_head(struct http_exchange *exchange)
 
         snprintf(status, sizeof status, "%d", exchange->status);
         fields[0] = http2_field(":status", status);
-        nghttp2_submit_response(session, exchange->stream, fields,
-                                http2_fields_list(&exchange->head, fields, 1),
-                                is_all ? NULL : &body);
+        return nghttp2_submit_response(session, exchange->stream, fields,
+                                       http2_fields_list(&exchange->head, fields, 1),
+                                       is_all ? NULL : &body);
 }
 
 static void http2_wake(struct http_exchange *exchange)
 {
         if (exchange->status && !exchange->is_begun) {
                 exchange->is_begun = true;
-                submit_head(exchange);
+                /* Without memory for the answer the client learns at least that there is none. */
+                if (submit_head(exchange) < 0)
+                        conn_close(exchange->hc->conn, -ENOMEM, "out of memory");
         }
         nghttp2_session_resume_data(http2_of(exchange->hc)->session, exchange->stream);
         conn_wake(exchange->hc->conn);
@@ -279,12 +289,6 @@ static void http2_reset(struct http_exchange *exchange)
 
         nghttp2_submit_rst_stream(http2_of(hc)->session, 0, exchange->stream, NGHTTP2_CANCEL);
         conn_wake(hc->conn);
-}
-
-static void http2_close(struct http_conn *hc)
-{
-        nghttp2_session_del(http2_of(hc)->session);
-        free(hc->state);
 }
 
 const struct http_protocol http2_protocol = {

@@ -286,8 +286,11 @@ static int link_new(struct http_client *client, struct err *e)
         autofree struct link *link = calloc(1, sizeof *link);
         int r = link ? session_new(link) : -ENOMEM;
 
-        if (r < 0)
+        if (r < 0) {
+                if (link)
+                        nghttp2_session_del(link->session);
                 return err_set(e, r, "out of memory");
+        }
         link->client = client;
         link->watchdog.on_due = on_watchdog;
         list_init(&link->calls);

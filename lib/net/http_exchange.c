@@ -67,6 +67,8 @@ static void take_path(struct http_exchange *exchange)
         exchange->path = strdup(whole ? whole : "");
         if (exchange->path)
                 exchange->path[strcspn(exchange->path, "?")] = '\0';
+        else
+                exchange->fault = exchange->fault ? exchange->fault : 503;
 }
 
 static void give(struct http_exchange *exchange)
@@ -219,6 +221,8 @@ int http_send_latest(struct http_exchange *exchange, const void *bytes, size_t c
                 return 0;
         exchange->next.length = 0;
         r = str_append_bytes(&exchange->next, bytes, count);
+        if (r < 0)
+                return r; /* before the status is said: it will be another */
         if (exchange->out_sent == exchange->out.length)
                 exchange->since_ns = clock_now_ns();
         wake(exchange);

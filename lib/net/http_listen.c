@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -58,7 +59,8 @@ int http_listener_new(struct loop *loop, struct http_server *server, const struc
 {
         struct http_listener *listener = calloc(1, sizeof *listener);
         int fd = -1;
-        int r = listener ? address_listen(address, mode, &fd, e) : -ENOMEM;
+        int r = listener ? address_listen(address, mode, &fd, e)
+                         : err_set(e, -ENOMEM, "out of memory");
 
         if (r == 0) {
                 listener->loop = loop;
@@ -70,8 +72,10 @@ int http_listener_new(struct loop *loop, struct http_server *server, const struc
                 listener->resume.on_due = on_resume;
                 listener->watch.on_event = on_connection;
                 r = loop_watch_add(loop, &listener->watch, fd, EPOLLIN);
-                if (r < 0)
+                if (r < 0) {
                         close(fd);
+                        err_set(e, r, "cannot listen on '%.100s': %s", address->text, strerror(-r));
+                }
         }
         if (r < 0)
                 free(listener);

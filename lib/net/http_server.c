@@ -275,9 +275,14 @@ int http_server_listen(struct http_server *server, const struct address *address
         struct http_listener *listener;
         int r = http_listener_new(server->loop, server, address, mode, tls, &listener, e);
 
-        if (r == 0)
-                r = vec_push(&server->listeners, &listener);
-        return r;
+        if (r < 0)
+                return r;
+        r = vec_push(&server->listeners, &listener);
+        if (r < 0) {
+                http_listener_free(listener);
+                return err_set(e, r, "out of memory");
+        }
+        return 0;
 }
 
 unsigned http_server_port(const struct http_server *server)
