@@ -13,6 +13,10 @@
 
 enum { EARLIER_S = 300 }; /* the peer's clock may be behind ours */
 
+/* An authority outlives what the clock says while it is made: no machine that runs this release is right about an earlier
+ * time, and one that is ahead, or without a clock, makes an authority for those that are right, too. */
+#define RELEASED_S ((time_t)1735689600) /* 2025 */
+
 /* What a certificate is made of; both are freed together. */
 struct draft {
         gnutls_x509_crt_t certificate;
@@ -43,10 +47,33 @@ static void draft_done(struct draft *draft)
         gnutls_x509_privkey_deinit(draft->key);
 }
 
-/* What all certificates have: a key, a number, a time. */
-static int draft_begin(struct draft *draft, const char *name, unsigned days)
+struct span {
+        time_t begin_s, end_s;
+};
+
+/* Of a certificate that is made again in time. */
+static struct span span_of_days(unsigned days)
 {
-        const time_t now = time(NULL);
+        const time_t now_s = time(NULL);
+
+        return (struct span){ now_s - EARLIER_S, now_s + (time_t)days * 86400 };
+}
+
+static struct span span_of_authority(unsigned days)
+{
+        struct span span = span_of_days(days);
+        const time_t least_s = RELEASED_S + (time_t)days * 86400;
+
+        if (span.begin_s > RELEASED_S)
+                span.begin_s = RELEASED_S;
+        if (span.end_s < least_s)
+                span.end_s = least_s;
+        return span;
+}
+
+/* What all certificates have: a key, a number, a time. */
+static int draft_begin(struct draft *draft, const char *name, struct span span)
+{
         unsigned char serial[16];
         int r = gnutls_x509_privkey_generate(draft->key, GNUTLS_PK_ECDSA,
                                              GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
@@ -60,10 +87,9 @@ static int draft_begin(struct draft *draft, const char *name, unsigned days)
         if (r == 0)
                 r = gnutls_x509_crt_set_serial(draft->certificate, serial, sizeof serial);
         if (r == 0)
-                r = gnutls_x509_crt_set_activation_time(draft->certificate, now - EARLIER_S);
+                r = gnutls_x509_crt_set_activation_time(draft->certificate, span.begin_s);
         if (r == 0)
-                r = gnutls_x509_crt_set_expiration_time(draft->certificate,
-                                                        now + (time_t)days * 86400);
+                r = gnutls_x509_crt_set_expiration_time(draft->certificate, span.end_s);
         if (r == 0)
                 r = gnutls_x509_crt_set_dn_by_oid(draft->certificate, GNUTLS_OID_X520_COMMON_NAME,
                                                   0, name, (unsigned)strnlen(name, 64));
@@ -126,7 +152,7 @@ static int make(struct draft *draft, const char *name, unsigned days, struct tls
 {
         unsigned char id[64];
         size_t id_size = sizeof id;
-        int r = draft_begin(draft, name, days);
+        int r = draft_begin(draft, name, span_of_authority(days));
 
         if (r == 0)
                 r = gnutls_x509_crt_set_basic_constraints(draft->certificate, 1, 0);
@@ -179,7 +205,7 @@ static int sign(struct draft *draft, struct draft *authority, const struct purpo
         const char *const *names = purpose->names;
         unsigned char id[64];
         size_t id_size = sizeof id;
-        int r = draft_begin(draft, names[0] ? names[0] : "vgpu", purpose->days);
+        int r = draft_begin(draft, names[0] ? names[0] : "vgpu", span_of_days(purpose->days));
 
         for (size_t i = 0; r == 0 && names[i]; i++)
                 r = add_name(draft->certificate, names[i]);
@@ -256,6 +282,13 @@ int tls_certificate_times(const char *certificate, int64_t *ret_begin_s, int64_t
         *ret_begin_s = begin;
         *ret_end_s = end;
         return 0;
+}
+
+bool tls_certificate_is_fresh(int64_t begin_s, int64_t end_s)
+{
+        const int64_t now_s = time(NULL);
+
+        return now_s >= begin_s && now_s < begin_s + (end_s - begin_s) / 3 * 2;
 }
 
 void tls_pair_done(struct tls_pair *pair)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "clock.h"
 #include "file.h"
@@ -31,7 +30,7 @@ struct tls_keeper {
         struct tls_context *context;
         struct timer poll;
         struct stamp stamps[FILES];
-        int64_t renew_s; /* by the wall clock; of our own */
+        int64_t begin_s, end_s; /* of our own */
 };
 
 static struct stamp stamp_of(const char *path)
@@ -98,8 +97,10 @@ static int make_own(struct tls_keeper *keeper, struct err *e)
         if (r == 0)
                 r = use(keeper, pair.certificate, pair.key,
                         keeper->options.asks_clients ? keeper->authority.certificate : NULL, e);
-        if (r == 0)
-                keeper->renew_s = begin_s + (end_s - begin_s) / 3 * 2;
+        if (r == 0) {
+                keeper->begin_s = begin_s;
+                keeper->end_s = end_s;
+        }
         tls_pair_done(&pair);
         return r;
 }
@@ -123,8 +124,9 @@ static bool has_changed(struct tls_keeper *keeper)
 static void on_poll(struct timer *timer)
 {
         struct tls_keeper *keeper = container_of(timer, struct tls_keeper, poll);
-        const bool is_due =
-                keeper->certificate_path ? has_changed(keeper) : time(NULL) >= keeper->renew_s;
+        const bool is_due = keeper->certificate_path
+                                    ? has_changed(keeper)
+                                    : !tls_certificate_is_fresh(keeper->begin_s, keeper->end_s);
         struct err e = { 0 };
         int r = 0;
 

@@ -56,9 +56,10 @@ bool seal_holds(const struct seal *seal, const char *pod_namespace, const char *
                 const char *text)
 {
         const uint64_t now_s = seal->now_s(), at_s = strtoull(text, NULL, 10);
+        const uint64_t apart_s = at_s < now_s ? now_s - at_s : at_s - now_s;
 
-        return at_s <= now_s && now_s - at_s <= SEAL_LIFE_S &&
-               seal_is_ours(seal, pod_namespace, uuids, text);
+        /* Another replica's clock may be ahead of ours. */
+        return apart_s <= SEAL_LIFE_S && seal_is_ours(seal, pod_namespace, uuids, text);
 }
 
 int seal_uuid(char ret_uuid[static 37])

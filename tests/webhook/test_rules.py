@@ -246,6 +246,12 @@ class Way(Case):
         self.assertIn("patch", self.ask("mutate", pod, now=1061))
         self.assertNotIn("patch", self.ask("mutate", pod, now=1060))
 
+    def test_a_seal_of_a_replica_whose_clock_is_ahead_holds(self):
+        pod = self.mutate(self.pod(self.GPU))
+        self.assertNotIn("patch", self.ask("mutate", pod, now=999))
+        self.assertNotIn("patch", self.ask("mutate", pod, now=940))
+        self.assertIn("patch", self.ask("mutate", pod, now=939))
+
     def test_a_seal_of_another_namespace_does_not_hold(self):
         pod = self.mutate(self.pod(self.GPU))
         self.assertIn("patch", self.ask("mutate", pod, namespace="other"))

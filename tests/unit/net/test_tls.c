@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tls_authority.h"
@@ -80,9 +81,34 @@ TEST(old_versions_are_refused)
         CHECK(!is_served("NORMAL:-VERS-ALL:+VERS-TLS1.1:+VERS-TLS1.0"));
 }
 
+/* A machine without a clock makes it, or one that is years ahead. */
+TEST(an_authority_is_good_whatever_time_it_was_made)
+{
+        const int64_t year_s = 365 * 24 * 3600, released_s = 1735689600;
+        struct tls_pair authority = { 0 };
+        int64_t begin_s, end_s;
+
+        CHECK_EQ(tls_authority_make("test", 3650, &authority, NULL), 0);
+        CHECK_EQ(tls_certificate_times(authority.certificate, &begin_s, &end_s, NULL), 0);
+        CHECK(begin_s <= released_s);
+        CHECK(end_s >= time(NULL) + 9 * year_s && end_s >= released_s + 9 * year_s);
+        tls_pair_done(&authority);
+}
+
+TEST(a_certificate_is_fresh_between_its_beginning_and_two_thirds_of_its_time)
+{
+        const int64_t now_s = time(NULL);
+
+        CHECK(tls_certificate_is_fresh(now_s - 10, now_s + 100));
+        CHECK(!tls_certificate_is_fresh(now_s - 100, now_s + 10));
+        CHECK(!tls_certificate_is_fresh(now_s + 1000, now_s + 3000));
+}
+
 int main(void)
 {
         return RUN(CASE(clients_of_today_are_served),
                    CASE(ciphers_that_do_not_authenticate_are_refused),
-                   CASE(old_versions_are_refused));
+                   CASE(old_versions_are_refused),
+                   CASE(an_authority_is_good_whatever_time_it_was_made),
+                   CASE(a_certificate_is_fresh_between_its_beginning_and_two_thirds_of_its_time));
 }
