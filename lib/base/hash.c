@@ -72,7 +72,8 @@ static int hash_grow(struct hash *hash)
 
 int hash_add(struct hash *hash, struct hash_link *link, const char *key)
 {
-        if (hash->count >= hash->slot_count && hash_grow(hash) < 0)
+        /* Without memory for more slots the chains grow. */
+        if (hash->count >= hash->slot_count && hash_grow(hash) < 0 && !hash->slot_count)
                 return -ENOMEM;
         link->key = key;
         link->digest = digest_of(key, strlen(key));
@@ -83,6 +84,8 @@ int hash_add(struct hash *hash, struct hash_link *link, const char *key)
 
 void hash_remove(struct hash *hash, struct hash_link *link)
 {
+        if (!hash->slot_count)
+                return;
         for (struct hash_link **at = slot_of(hash, link->digest); *at; at = &(*at)->next) {
                 if (*at == link) {
                         *at = link->next;

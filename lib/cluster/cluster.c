@@ -33,9 +33,12 @@ struct cluster_node *cluster_node_take(struct cluster *cluster, const char *name
                 return NULL;
         memcpy(node->name, name, bytes);
         node->devices = (struct vec)VEC_OF(struct node_device);
-        if (cluster_node_number(cluster, node) == 0 &&
-            hash_add(&cluster->nodes, &node->link, node->name) == 0)
+        /* The number is below the count of nodes, so it is given when the node is counted. */
+        if (cluster_node_reserve(cluster) == 0 &&
+            hash_add(&cluster->nodes, &node->link, node->name) == 0) {
+                cluster_node_number(cluster, node);
                 return node;
+        }
         free(node);
         return NULL;
 }
@@ -208,13 +211,9 @@ struct cluster_pod *cluster_pod_change(struct cluster *cluster, const char *uid)
         return pod_find(cluster, uid);
 }
 
-void cluster_pod_release(struct cluster *cluster, const char *uid)
+/* It is in no table any more. */
+static void pod_remove(struct cluster *cluster, struct cluster_pod *pod)
 {
-        struct cluster_pod *pod = pod_find(cluster, uid);
-
-        if (!pod)
-                return;
-        hash_remove(&cluster->pods, &pod->link);
         charges_add(pod->node, pod, -1);
         cluster_node_touch(cluster, pod->node);
         *pod->before = pod->next;
@@ -223,6 +222,16 @@ void cluster_pod_release(struct cluster *cluster, const char *uid)
         cluster_node_free_if_unused(cluster, pod->node);
         free(pod->names);
         free(pod);
+}
+
+void cluster_pod_release(struct cluster *cluster, const char *uid)
+{
+        struct cluster_pod *pod = pod_find(cluster, uid);
+
+        if (!pod)
+                return;
+        hash_remove(&cluster->pods, &pod->link);
+        pod_remove(cluster, pod);
 }
 
 static struct placement_use use_of(const struct allocation_part *part)
@@ -280,6 +289,8 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
                 calloc(1, sizeof *pod + allocation->parts.count * sizeof pod->charges[0]);
 
         if (!node || !pod) {
+                if (node)
+                        cluster_node_free_if_unused(cluster, node);
                 free(pod);
                 return -ENOMEM;
         }
@@ -297,7 +308,10 @@ int cluster_pod_hold(struct cluster *cluster, const char *uid, const struct allo
         charges_add(node, pod, 1);
         cluster_node_touch(cluster, node);
         cluster_pod_release(cluster, uid);
-        return hash_add(&cluster->pods, &pod->link, pod->uid);
+        const int r = hash_add(&cluster->pods, &pod->link, pod->uid);
+        if (r < 0)
+                pod_remove(cluster, pod);
+        return r;
 }
 
 uint64_t cluster_allowed(const struct cluster_node *node, const struct gpu_request *gpu_request)

@@ -45,8 +45,14 @@ int cluster_nomination_set(struct cluster *cluster, const struct pod_ref *pod_re
                                          node->devices.count * sizeof nomination->charges[0])
                      : NULL;
 
-        if (!nomination)
+        if (!nomination) {
+                if (node)
+                        cluster_node_free_if_unused(cluster, node);
                 return -ENOMEM;
+        }
+        /* The new one is on the node before the old one goes, so that the node stays. */
+        nomination->next = node->nominations;
+        node->nominations = nomination;
         cluster_nomination_drop(cluster, pod_ref->uid);
         nomination->node = node;
         nomination->priority = pod_ref->priority;
@@ -54,11 +60,11 @@ int cluster_nomination_set(struct cluster *cluster, const struct pod_ref *pod_re
         str_copy(nomination->uid, sizeof nomination->uid, pod_ref->uid);
         charges_fill(nomination, placement);
         if (hash_add(&cluster->nominations, &nomination->link, nomination->uid) < 0) {
+                node->nominations = nomination->next;
+                cluster_node_free_if_unused(cluster, node);
                 free(nomination);
                 return -ENOMEM;
         }
-        nomination->next = node->nominations;
-        node->nominations = nomination;
         cluster_node_touch(cluster, node);
         return 0;
 }

@@ -11,8 +11,7 @@ void cluster_node_touch(struct cluster *cluster, struct cluster_node *node)
         node->version = ++cluster->changes;
 }
 
-/* Numbers are dense, so that answers about nodes are arrays. */
-int cluster_node_number(struct cluster *cluster, struct cluster_node *node)
+int cluster_node_reserve(struct cluster *cluster)
 {
         if (cluster->nodes.count == cluster->numbered_capacity) {
                 const size_t capacity =
@@ -25,10 +24,15 @@ int cluster_node_number(struct cluster *cluster, struct cluster_node *node)
                 cluster->numbered = bigger;
                 cluster->numbered_capacity = capacity;
         }
-        node->number = (unsigned)cluster->nodes.count;
+        return 0;
+}
+
+/* Numbers are dense, so that answers about nodes are arrays. */
+void cluster_node_number(struct cluster *cluster, struct cluster_node *node)
+{
+        node->number = (unsigned)cluster->nodes.count - 1;
         cluster->numbered[node->number] = node;
         cluster_node_touch(cluster, node);
-        return 0;
 }
 
 /* The last one takes the number that is free. */

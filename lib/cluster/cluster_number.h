@@ -4,8 +4,10 @@
 
 #include "cluster.h"
 
-/* For one that is about to be added to the cluster's nodes. 0 or -ENOMEM. */
-int cluster_node_number(struct cluster *cluster, struct cluster_node *node);
+/* So that the next one can be numbered. 0 or -ENOMEM. */
+int cluster_node_reserve(struct cluster *cluster);
+/* When it has been added to the cluster's nodes. */
+void cluster_node_number(struct cluster *cluster, struct cluster_node *node);
 /* Before it is removed from them. */
 void cluster_node_unnumber(struct cluster *cluster, const struct cluster_node *node);
 /* It has changed. */

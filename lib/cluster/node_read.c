@@ -2,6 +2,7 @@
 /* From a Node's annotations to its GPUs. */
 #include "node_read.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "json_read.h"
@@ -122,18 +123,21 @@ int node_read(struct cluster *cluster, const char *name, const json_t *object, s
         if (before && before->said == said)
                 return 0;
         r = node_devices_parse(registration, &devices, e);
-        if (r < 0) {
+        if (r < 0 && r != -ENOMEM)
                 cluster_node_remove(cluster, name);
+        if (r < 0)
                 return r;
-        }
-        node_devices_configure(&devices, json_read_annotation(object, CONFIG));
-        r = cluster_node_set(cluster, name, &devices);
+        r = node_devices_configure(&devices, json_read_annotation(object, CONFIG));
+        if (r == 0)
+                r = cluster_node_set(cluster, name, &devices);
         vec_done(&devices);
         if (r < 0)
                 return err_set(e, r, "out of memory: it is not known");
         cluster_node_set_volcano(cluster, name,
                                  json_read_annotation(object, VOLCANO_REGISTER) != NULL);
         cluster_node_set_away(cluster, name, is_away(object));
-        cluster_node_note(cluster, name, said);
-        return links_set(cluster, name, object, e);
+        r = links_set(cluster, name, object, e);
+        if (r != -ENOMEM) /* else it is read again */
+                cluster_node_note(cluster, name, said);
+        return r;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 #include "str.h"
 
@@ -40,7 +41,7 @@ char *allocation_format(const struct allocation *allocation)
         return root ? json_dumps(root, JSON_COMPACT) : NULL;
 }
 
-static bool part_take(struct vec *parts, const char *container, const json_t *item)
+static int part_take(struct vec *parts, const char *container, const json_t *item)
 {
         struct allocation_part part = { 0 };
         int64_t memory_mib, cores;
@@ -49,14 +50,14 @@ static bool part_take(struct vec *parts, const char *container, const json_t *it
             !json_read_copy(item, "uuid", part.uuid, sizeof part.uuid) ||
             !json_read_number(item, "memory", 0, INT64_C(1) << 40, &memory_mib) ||
             !json_read_number(item, "cores", 0, 100, &cores))
-                return false;
+                return -EPROTO;
         part.memory_mib = (uint64_t)memory_mib;
         part.cores = (uint32_t)cores;
         str_copy(part.container, sizeof part.container, container);
-        return vec_push(parts, &part) == 0;
+        return vec_push(parts, &part);
 }
 
-static bool root_take(const json_t *root, struct allocation *allocation)
+static int root_take(const json_t *root, struct allocation *allocation)
 {
         const json_t *containers = json_object_get(root, "containers");
         const char *name;
@@ -68,25 +69,33 @@ static bool root_take(const json_t *root, struct allocation *allocation)
             !json_is_object(containers) ||
             !json_read_copy(root, "pod", allocation->pod_uid, sizeof allocation->pod_uid) ||
             !json_read_copy(root, "node", allocation->node, sizeof allocation->node))
-                return false;
+                return -EPROTO;
         json_object_foreach ((json_t *)containers, name, list) {
                 if (!json_is_array(list))
-                        return false;
-                json_array_foreach (list, i, item)
-                        if (!part_take(&allocation->parts, name, item))
-                                return false;
+                        return -EPROTO;
+                json_array_foreach (list, i, item) {
+                        const int r = part_take(&allocation->parts, name, item);
+
+                        if (r < 0)
+                                return r;
+                }
         }
-        return true;
+        return 0;
 }
 
 int allocation_parse(const char *text, struct allocation *ret_allocation, struct err *e)
 {
-        autojson json_t *root = json_loads(text, 0, NULL);
+        int r = 0;
+        autojson json_t *root = json_memory_load_text(text, &r);
 
         *ret_allocation = (struct allocation){ .parts = VEC_OF(struct allocation_part) };
-        if (json_is_object(root) && root_take(root, ret_allocation))
+        if (root)
+                r = json_is_object(root) ? root_take(root, ret_allocation) : -EPROTO;
+        if (r == 0)
                 return 0;
         allocation_done(ret_allocation);
+        if (r == -ENOMEM)
+                return err_set(e, r, "cannot read the allocation: out of memory");
         return err_set(e, -EPROTO, "'%.60s…' is not an allocation of this release", text);
 }
 

@@ -196,7 +196,8 @@ int kube_client_call(struct kube_client *client, const struct kube_request *requ
         call->path = strdup(request->path);
         call->content_type = request->content_type ? strdup(request->content_type) : NULL;
         call->body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
-        if (!call->method || !call->path || (request->body && !call->body)) {
+        if (!call->method || !call->path || (request->content_type && !call->content_type) ||
+            (request->body && !call->body)) {
                 call_free(call);
                 return -ENOMEM;
         }

@@ -46,6 +46,7 @@ int kube_changes_note(struct kube_changes *changes, const json_t *object)
                 entry_delete(changes, entry, NULL);
                 entry = NULL;
         }
+        const unsigned doubts = changes->doubts;
         if (!entry) {
                 entry = kube_known_add(&changes->known, &name);
                 if (!entry)
@@ -54,7 +55,7 @@ int kube_changes_note(struct kube_changes *changes, const json_t *object)
         } else if (entry->version != kube_digest(version)) {
                 tell(changes, KUBE_MODIFIED, &entry->name, object);
         }
-        entry->version = kube_digest(version);
+        entry->version = doubts == changes->doubts ? kube_digest(version) : 0;
         entry->round = changes->round;
         return 0;
 }
@@ -106,6 +107,12 @@ void kube_changes_sweep(struct kube_changes *changes)
 
         while ((entry = kube_known_stale(&changes->known, changes->round, &at)))
                 entry_delete(changes, entry, NULL);
+}
+
+void kube_changes_doubt(struct kube_changes *changes)
+{
+        changes->doubts++;
+        kube_known_doubt(&changes->known);
 }
 
 void kube_changes_done(struct kube_changes *changes)

@@ -17,7 +17,8 @@ struct kube_changes {
         bool is_muted; /* nothing is told any more */
 
         struct kube_known known;
-        unsigned round; /* of listing */
+        unsigned round;  /* of listing */
+        unsigned doubts; /* counts */
 };
 
 /* A list begins; at its end kube_changes_sweep() tells what was not in it. */
@@ -32,4 +33,6 @@ int kube_changes_delete(struct kube_changes *changes, const json_t *object);
 void kube_changes_keep(struct kube_changes *changes, const struct kube_name *name);
 void kube_changes_drop(struct kube_changes *changes, const struct kube_name *name);
 
+/* Whatever is told of next is told as changed. */
+void kube_changes_doubt(struct kube_changes *changes);
 void kube_changes_done(struct kube_changes *changes);

@@ -110,6 +110,13 @@ struct kube_entry *kube_known_stale(const struct kube_known *known, unsigned rou
         return NULL;
 }
 
+void kube_known_doubt(struct kube_known *known)
+{
+        for (size_t i = 0; i < known->slot_count; i++)
+                for (struct kube_entry *entry = known->slots[i]; entry; entry = entry->next)
+                        entry->version = 0;
+}
+
 void kube_known_done(struct kube_known *known)
 {
         for (size_t i = 0; i < known->slot_count; i++)

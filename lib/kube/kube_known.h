@@ -38,5 +38,8 @@ void kube_known_remove(struct kube_known *known, struct kube_entry *entry);
  * the search is; it stays right while found entries are removed. */
 struct kube_entry *kube_known_stale(const struct kube_known *known, unsigned round, size_t *at);
 
+/* No state of any object is known any more, only which ones there are. */
+void kube_known_doubt(struct kube_known *known);
+
 uint64_t kube_digest(const char *text);
 void kube_known_done(struct kube_known *known);

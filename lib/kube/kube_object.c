@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_tame.h"
 #include "json_text.h"
 
@@ -14,8 +15,6 @@ static const char *refusal(const json_error_t *why)
         switch (json_error_code(why)) {
         case json_error_stack_overflow:
                 return "it is nested too deeply";
-        case json_error_out_of_memory:
-                return "out of memory";
         default:
                 return "it is not JSON";
         }
@@ -25,17 +24,18 @@ json_t *kube_object_load(const char *text, size_t count, bool *ret_is_tamed, str
 {
         struct str tame = { 0 };
         json_error_t why;
-        json_t *object = json_loadb(text, count, 0, NULL);
+        int r = 0;
+        json_t *object = json_memory_load(text, count, 0, &r, NULL);
 
-        *ret_is_tamed = !object;
+        *ret_is_tamed = r == -EPROTO;
         if (object)
                 return object;
-        if (json_tame(text, count, &tame) < 0)
-                err_set(e, -ENOMEM, "out of memory");
-        else
-                object = json_loadb(tame.text ? tame.text : "", tame.length, 0, &why);
-        if (!object && tame.text)
-                err_set(e, -EPROTO, "%s", refusal(&why));
+        if (r == -EPROTO && json_tame(text, count, &tame) < 0)
+                r = -ENOMEM;
+        else if (r == -EPROTO)
+                object = json_memory_load(tame.text ? tame.text : "", tame.length, 0, &r, &why);
+        if (!object)
+                err_set(e, r, "%s", r == -ENOMEM ? "out of memory" : refusal(&why));
         str_done(&tame);
         return object;
 }

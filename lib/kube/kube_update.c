@@ -6,6 +6,7 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "json_memory.h"
 #include "kube_client.h"
 #include "list.h"
 
@@ -60,6 +61,7 @@ static void on_read(void *owner, const struct kube_answer *answer)
 {
         struct kube_update *update = owner;
         struct kube_request request = { .method = "PUT", .path = update->path };
+        const uint64_t mark = json_memory_mark();
         json_t *object;
         int r;
 
@@ -71,7 +73,13 @@ static void on_read(void *owner, const struct kube_answer *answer)
         object = json_deep_copy(answer->body);
         if (!object)
                 return update_fail(update, out_of_memory);
-        if (!update->change(update->owner, object)) {
+        const bool has_changed = update->change(update->owner, object);
+        /* What is written back lacks nothing of what was read. */
+        if (!json_memory_is_whole(mark)) {
+                json_decref(object);
+                return update_fail(update, out_of_memory);
+        }
+        if (!has_changed) {
                 json_decref(object);
                 return update_done(update, answer);
         }

@@ -2,7 +2,6 @@
 /* List, watch, and list again. */
 #include "kube_watch.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "kube_changes.h"
 #include "kube_internal.h"
 #include "kube_object.h"
+#include "kube_query.h"
 #include "list.h"
 #include "scope.h"
 #include "str.h"
@@ -53,6 +53,7 @@ struct kube_watch {
         bool is_watching; /* else listing */
         bool is_gone;     /* 410: what we know is too old */
         bool is_taking;   /* the owner is being told something */
+        bool is_doubted;  /* the owner could not take in all that it was told */
 };
 
 static void step(struct kube_watch *watch);
@@ -124,8 +125,9 @@ static json_t *value_load(struct kube_watch *watch, const char *text, size_t cou
         if (!watch->options.without)
                 return kube_object_load(text, count, ret_is_tamed, e);
         watch->pruned.length = 0;
-        if (json_text_without(text, count, watch->options.without, &watch->pruned) < 0) {
-                err_set(e, -EPROTO, "it is not JSON");
+        const int r = json_text_without(text, count, watch->options.without, &watch->pruned);
+        if (r < 0) {
+                err_set(e, r, r == -ENOMEM ? "out of memory" : "it is not JSON");
                 return NULL;
         }
         return kube_object_load(watch->pruned.text, watch->pruned.length, ret_is_tamed, e);
@@ -177,7 +179,7 @@ static int on_value(void *owner, const char *text, size_t count)
         struct kube_glimpse seen;
         bool is_tamed;
         autojson json_t *value = value_load(watch, text, count, &is_tamed, &why);
-        int r = -EPROTO;
+        int r = why.code == -ENOMEM ? -ENOMEM : -EPROTO;
 
         if (value)
                 r = watch->is_watching ? take_event(watch, value)
@@ -192,6 +194,8 @@ static int on_value(void *owner, const char *text, size_t count)
                                  "holds characters or numbers that cannot be read; others stand "
                                  "for them");
         }
+        if (watch->is_doubted && r == 0)
+                r = -ENOMEM;
         return watch->changes.is_muted ? -ECANCELED : r;
 }
 
@@ -236,6 +240,7 @@ static void on_data(void *owner, const uint8_t *bytes, size_t count)
         } else if (r < 0) {
                 break_off(watch, r,
                           r == -EMSGSIZE ? "an object is too large"
+                          : r == -ENOMEM ? "out of memory"
                                          : "what came is not understood");
         }
 }
@@ -249,42 +254,6 @@ static void on_end(void *owner, const struct err *why, const struct fields *trai
 static void on_timeout(struct timer *timer)
 {
         break_off(container_of(timer, struct kube_watch, timer), -ETIMEDOUT, "no end in time");
-}
-
-static int append_encoded(struct str *to, const char *text)
-{
-        int r = 0;
-
-        for (; *text && r == 0; text++) {
-                if (isalnum((unsigned char)*text) || strchr("-._~", *text))
-                        r = str_append_bytes(to, text, 1);
-                else
-                        r = str_appendf(to, "%%%02X", (uint8_t)*text);
-        }
-        return r;
-}
-
-static int list_path(const struct kube_watch *watch, struct str *path)
-{
-        int r = str_appendf(path, "%s?%s%slimit=%u", watch->path, watch->query,
-                            *watch->query ? "&" : "", watch->options.page);
-
-        if (r == 0 && watch->continuation) {
-                r = str_append(path, "&continue=");
-                if (r == 0)
-                        r = append_encoded(path, watch->continuation);
-        }
-        return r;
-}
-
-static int watch_path(const struct kube_watch *watch, unsigned seconds, struct str *path)
-{
-        int r = str_appendf(path,
-                            "%s?%s%swatch=1&allowWatchBookmarks=true&timeoutSeconds=%u"
-                            "&resourceVersion=",
-                            watch->path, watch->query, *watch->query ? "&" : "", seconds);
-
-        return r == 0 ? append_encoded(path, watch->version) : r;
 }
 
 static void on_waited(struct timer *timer)
@@ -316,13 +285,16 @@ static void step(struct kube_watch *watch)
                 kube_changes_begin(&watch->changes);
         watch->status = 0;
         watch->asked_ms = 0;
-        watch->is_gone = false;
+        watch->is_gone = watch->is_doubted = false;
         watch->broken = (struct err){ 0 };
         watch->began_ns = clock_now_ns();
         watch->stream.is_list = !watch->is_watching;
         json_stream_done(&watch->stream);
         str_done(&watch->failure);
-        r = watch->is_watching ? watch_path(watch, seconds, &path) : list_path(watch, &path);
+        r = watch->is_watching
+                    ? kube_query_watch(&path, watch->path, watch->query, seconds, watch->version)
+                    : kube_query_list(&path, watch->path, watch->query, watch->options.page,
+                                      watch->continuation);
         if (r == 0)
                 r = kube_client_send(watch->client,
                                      &(struct kube_send){ .method = "GET", .path = path.text },
@@ -358,7 +330,7 @@ static void list_complete(struct kube_watch *watch)
         json_stream_done(&watch->stream);
         watch->is_taking = true;
         kube_changes_sweep(&watch->changes);
-        if (!watch->changes.is_muted && watch->options.on_synced)
+        if (!watch->changes.is_muted && !watch->is_doubted && watch->options.on_synced)
                 watch->options.on_synced(watch->options.owner);
         watch->is_taking = false;
         str_done(&watch->pruned);
@@ -396,6 +368,7 @@ static void forget(struct kube_watch *watch)
 static void settle_list(struct kube_watch *watch, const struct err *why)
 {
         const struct err malformed = { .code = -EPROTO, .text = "the list is not understood" };
+        const struct err memory = { .code = -ENOMEM, .text = "out of memory" };
         int r = why->code;
 
         if (r == 0 && watch->status == 200) {
@@ -406,7 +379,9 @@ static void settle_list(struct kube_watch *watch, const struct err *why)
         if (r == 0 && watch->status == 200) {
                 if (watch->version)
                         list_complete(watch);
-                return wait_ms(watch, 0);
+                if (!watch->is_doubted)
+                        return wait_ms(watch, 0);
+                why = &memory;
         }
         forget(watch);
         trouble(watch, why);
@@ -417,7 +392,7 @@ static void settle_watch(struct kube_watch *watch, const struct err *why)
 {
         const bool is_short = clock_now_ns() - watch->began_ns < SHORT_MS * NS_PER_MS;
 
-        if (watch->status == 410 || watch->is_gone)
+        if (watch->status == 410 || watch->is_gone || watch->is_doubted)
                 forget(watch);
         else if (why->code < 0 || watch->status != 200)
                 trouble(watch, why);
@@ -479,6 +454,18 @@ void kube_watch_free(struct kube_watch *watch)
         if (watch->call)
                 http_call_cancel(watch->call);
         watch_free(watch);
+}
+
+void kube_watch_repeat(struct kube_watch *watch)
+{
+        kube_changes_doubt(&watch->changes);
+        watch->is_doubted = true;
+        if (watch->is_taking)
+                return; /* whoever tells breaks it off */
+        if (watch->call)
+                break_off(watch, -ENOMEM, "out of memory");
+        else
+                forget(watch); /* it waits, and then begins with a list */
 }
 
 struct kube_watch_state kube_watch_state(const struct kube_watch *watch)

@@ -42,6 +42,9 @@ struct kube_watch_options {
 int kube_watch_new(struct kube_client *client, const struct kube_watch_options *options,
                    struct kube_watch **ret_watch);
 void kube_watch_free(struct kube_watch *watch); /* also from inside its callbacks; NULL is fine */
+/* Its owner could not take in something, for want of memory: after a while all objects are told again, as modified, and
+ * then that it is in sync. Also from inside its callbacks. */
+void kube_watch_repeat(struct kube_watch *watch);
 
 /* How it stands. */
 struct kube_watch_state {

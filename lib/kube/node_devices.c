@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 #include "str.h"
 
@@ -34,31 +35,37 @@ static bool device_take(const json_t *item, struct node_device *ret_device)
 
 int node_devices_parse(const char *text, struct vec *ret_devices, struct err *e)
 {
-        autojson json_t *root = json_loads(text, 0, NULL);
+        int r = 0;
+        autojson json_t *root = json_memory_load_text(text, &r);
         json_t *item;
-        bool is_good = json_is_array(root);
         size_t i;
 
         *ret_devices = (struct vec)VEC_OF(struct node_device);
+        if (root && !json_is_array(root))
+                r = -EPROTO;
         json_array_foreach (root, i, item) {
                 struct node_device device = { 0 };
 
-                is_good = is_good && device_take(item, &device) &&
-                          vec_push(ret_devices, &device) == 0;
+                if (r == 0)
+                        r = device_take(item, &device) ? vec_push(ret_devices, &device) : -EPROTO;
         }
-        if (is_good)
+        if (r == 0)
                 return 0;
         vec_done(ret_devices);
+        if (r == -ENOMEM)
+                return err_set(e, r, "cannot read the registration of GPUs: out of memory");
         return err_set(e, -EPROTO, "'%.60s…' is not a registration of GPUs", text);
 }
 
-void node_devices_configure(struct vec *devices, const char *text)
+int node_devices_configure(struct vec *devices, const char *text)
 {
-        autojson json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+        int r = 0;
+        autojson json_t *root = text ? json_memory_load_text(text, &r) : NULL;
         int64_t factor;
 
         if (json_read_number(root, "memoryFactor", 1, 1 << 20, &factor))
                 for (size_t i = 0; i < devices->count; i++)
                         ((struct node_device *)vec_at(devices, i))->memory_factor =
                                 (uint32_t)factor;
+        return r == -ENOMEM ? r : 0;
 }

@@ -19,8 +19,8 @@ struct node_device {
         uint32_t memory_factor; /* MiB that a unit of nvidia.com/vgpu-memory is */
 };
 
-/* Fills a vec of struct node_gpu. -EPROTO: the text is no registration. */
+/* Fills a vec of struct node_gpu. -EPROTO: the text is no registration; -ENOMEM. */
 int node_devices_parse(const char *text, struct vec *ret_devices, struct err *e);
 /* The node's settings, nvidia.com/node-config-info: the memory factor of its GPUs. NULL or no such text:
- * it stays 1. */
-void node_devices_configure(struct vec *devices, const char *text);
+ * it stays 1. 0 or -ENOMEM. */
+int node_devices_configure(struct vec *devices, const char *text);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 
 /* Its index among the GPUs, or their count. */
@@ -42,13 +43,16 @@ int node_links_parse(const char *text, const struct vec *devices, uint8_t **ret_
 {
         uint8_t *links =
                 calloc(devices->count ? devices->count : 1, devices->count ? devices->count : 1);
-        autojson json_t *root = json_loads(text, 0, NULL);
+        int r = 0;
+        autojson json_t *root = json_memory_load_text(text, &r);
         json_t *item;
         bool is_good = json_is_array(root);
         size_t i;
 
-        if (!links)
+        if (!links || r == -ENOMEM) {
+                free(links);
                 return err_set(e, -ENOMEM, "out of memory");
+        }
         json_array_foreach (root, i, item)
                 is_good = is_good && link_take(item, devices, links);
         if (is_good) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 #include "list.h"
 #include "pod_allocation.h"
@@ -100,10 +101,11 @@ static int container_add(struct allocation_book *book, struct book_pod *pod, con
 static int containers_note(struct allocation_book *book, struct book_pod *pod, const json_t *object)
 {
         const char *text = json_read_annotation(object, CONTAINER_UUIDS);
-        json_t *uuids = text ? json_loads(text, 0, NULL) : NULL, *uuid;
         const char *name;
         int r = 0;
+        json_t *uuids = text ? json_memory_load_text(text, &r) : NULL, *uuid;
 
+        r = r == -ENOMEM ? r : 0;
         json_object_foreach (uuids, name, uuid)
                 if (r == 0)
                         r = container_add(book, pod, name, json_string_value(uuid));
@@ -205,8 +207,9 @@ int allocation_book_find(const struct allocation_book *book, const struct alloca
 
         if (!pod)
                 return -ENOENT;
-        if (allocation_parse(pod->text, &allocation, NULL) < 0)
-                return -ENODATA;
+        const int r = allocation_parse(pod->text, &allocation, NULL);
+        if (r < 0)
+                return r == -ENOMEM ? r : -ENODATA;
         if (!has_part(&allocation, container)) {
                 allocation_done(&allocation);
                 return -ENODATA;

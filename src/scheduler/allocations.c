@@ -85,6 +85,8 @@ static void serve_get(void *owner, struct grpc_call *call, const ProtobufCMessag
                 grpc_finish(call, GRPC_UNAVAILABLE, "the pod is not known, or not placed yet");
                 if (r == 0)
                         allocation_done(&entry.allocation);
+        } else if (r == -ENOMEM) {
+                grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
         } else if (r < 0) {
                 grpc_finish(call, GRPC_NOT_FOUND, "the container has no share");
         } else {
@@ -102,9 +104,9 @@ static void on_placed(void *owner, const char *uid, const json_t *pod)
 {
         struct allocations *allocations = owner;
 
-        if (pod)
-                allocation_book_note(&allocations->book, pod);
-        else
+        if (pod && allocation_book_note(&allocations->book, pod) < 0)
+                state_repeat_pods(allocations->state);
+        else if (!pod)
                 allocation_book_forget(&allocations->book, uid);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cluster_nomination.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "log.h"
 #include "scope.h"
@@ -120,6 +121,7 @@ static void on_posted(void *owner, const struct kube_answer *posted)
 
 static json_t *body_make(const struct binding *binding, const char *node, const char *allocation)
 {
+        const uint64_t mark = json_memory_mark();
         json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:{s:s}}, s:{s:s, s:s, s:s}}",
                                  "apiVersion", "v1", "kind", "Binding", "metadata", "name",
                                  binding->pod, "namespace", binding->namespace_name, "uid",
@@ -129,7 +131,10 @@ static json_t *body_make(const struct binding *binding, const char *node, const 
 
         if (binding->volcano)
                 json_object_set_new(annotations, VOLCANO_DECISION, json_string(binding->volcano));
-        return body;
+        if (json_memory_is_whole(mark))
+                return body;
+        json_decref(body); /* whoever reads it would miss a part of the decision */
+        return NULL;
 }
 
 /* Where on the node, set aside from now on. The text is the caller's. */
@@ -162,9 +167,12 @@ static char *decide(struct binding *binding, const char *node_name, struct err *
                         binding->volcano = volcano_decision_format(&allocation);
                 allocation_done(&allocation);
         }
-        if (!text)
-                err_set(e, -ENOMEM, "out of memory");
-        return text;
+        if (text && (!node->uses_volcano || binding->volcano))
+                return text;
+        free(text);
+        cluster_pod_release(cluster, binding->uid); /* nobody would ever give it back */
+        err_set(e, -ENOMEM, "out of memory");
+        return NULL;
 }
 
 static int post(struct binding *binding, const char *node, const char *allocation)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "json_read.h"
@@ -45,7 +44,7 @@ static bool is_good(const struct client_pass *pass, const json_t *data)
         return certificate && key && authority &&
                strcmp(authority, pass->authority.certificate) == 0 &&
                tls_certificate_times(certificate, &begin_s, &end_s, NULL) == 0 &&
-               time(NULL) < begin_s + (end_s - begin_s) / 3 * 2;
+               tls_certificate_is_fresh(begin_s, end_s);
 }
 
 static json_t *data_make(const struct client_pass *pass)

@@ -95,7 +95,9 @@ static void on_touch(struct timer *timer)
                 json_pack("{s:{s:{s:s}}}", "metadata", "annotations", FREED_ANNOTATION, text);
 
         request.body = body;
-        kube_client_call(state->client, &request, on_touched, state, &state->touching);
+        if (!body ||
+            kube_client_call(state->client, &request, on_touched, state, &state->touching) < 0)
+                loop_timer_set(kube_client_loop(state->client), timer, RETOUCH_MS * NS_PER_MS);
 }
 
 void state_ask_again(struct state *state, const char *node)
@@ -172,8 +174,12 @@ static void on_node(void *owner, enum kube_change change, const struct kube_name
         const struct cluster_node *node = cluster_node_find(&state->cluster, name->name);
         const uint64_t said = node ? node->said : 0;
         struct err e = { 0 };
+        const int r =
+                node_read(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e);
 
-        if (node_read(&state->cluster, name->name, change == KUBE_DELETED ? NULL : object, &e) < 0)
+        if (r == -ENOMEM)
+                kube_watch_repeat(state->nodes);
+        if (r < 0)
                 log_limit_warn(&state->nodes_log, clock_now_ns(), "node %s: %s", name->name,
                                e.text);
         node = cluster_node_find(&state->cluster, name->name);
@@ -214,6 +220,15 @@ static void assumed_release(struct state *state, const char *uid)
         cluster_pod_release(&state->cluster, uid);
 }
 
+void state_repeat_pods(struct state *state)
+{
+        if (state->has_pods)
+                log_error("out of memory: not all pods are accounted for; they are listed again");
+        state->has_pods = false;
+        if (state->pods)
+                kube_watch_repeat(state->pods);
+}
+
 static void pod_hold(struct state *state, const json_t *pod, const struct kube_name *name,
                      const struct gpu_request *gpu_request)
 {
@@ -225,14 +240,15 @@ static void pod_hold(struct state *state, const json_t *pod, const struct kube_n
                 assumed_release(state, name->uid);
                 return;
         }
+        if (r == -ENOMEM)
+                return state_repeat_pods(state);
         if (r < 0) {
                 log_limit_warn(&state->pods_log, clock_now_ns(), "pod %s/%s: %s",
                                name->namespace_name, name->name, e.text);
                 return;
         }
         if (cluster_pod_hold(&state->cluster, name->uid, &allocation, gpu_request, false) < 0)
-                log_error("out of memory: pod %s/%s is not accounted for", name->namespace_name,
-                          name->name);
+                state_repeat_pods(state);
         allocation_done(&allocation);
 }
 
@@ -343,7 +359,7 @@ static void on_nodes_synced(void *owner)
 
         state->has_nodes = true;
         if (!state->pods && kube_watch_new(state->client, &pods, &state->pods) < 0)
-                log_error("out of memory: pods are not watched");
+                kube_watch_repeat(state->nodes); /* and then once more */
 }
 
 int state_new(struct kube_client *client, bool with_gpu, uint64_t patience_ns,

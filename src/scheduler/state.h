@@ -22,6 +22,9 @@ uint64_t state_bad_objects(const struct state *state);
 struct cluster *state_cluster(struct state *state);
 struct request_cache *state_request_cache(struct state *state);
 
+/* There was no memory for something of a pod: all are told again, and until then nothing is decided. */
+void state_repeat_pods(struct state *state);
+
 /* What a pod asks for that is not placed yet; NULL: it is not known. */
 const struct gpu_request *state_request(const struct state *state, const char *pod_uid);
 /* A pod that kube-scheduler told of before the watch did. */

@@ -13,6 +13,8 @@ import h2.connection
 import h2.events
 import h2.exceptions
 
+GONE = (OSError, h2.exceptions.ProtocolError)       # whoever asked has ended, or wants no answer any more
+
 
 class Request:
     """What was asked, and how to answer it."""

@@ -209,6 +209,21 @@ def gone(tap, api, watcher, request):
     return api.next()
 
 
+def repeated(tap, api, watcher, request):
+    """Who is told has no memory for one of them."""
+    request.head()
+    request.data(event("ADDED", thing("too-much", 43)))
+    watcher.next()
+    request = api.next()
+    tap.check("what could not be taken in leads to a new list", differs(request.is_watch(), False))
+    request.reply(200, page(43, [thing("c", 39), thing("d", 13, uid="u-other")], more="n"))
+    api.next().reply(200, page(43, [thing("e", 40), thing("too-much", 43)]))
+    tap.check("… of which all is told again", differs(
+        [" ".join(line.split()[:2]) for line in watcher.next(5)],
+        ["modified d/c", "modified d/d", "modified d/e", "modified d/too-much", "synced"]))
+    return api.next()
+
+
 def half_open(tap, api, watcher, request, folder):
     request.head()
     (folder / "token").write_text("second\n", encoding="utf-8")
@@ -310,6 +325,7 @@ def main(peer):
         request = events(tap, api, watcher, request)
         request = troubles(tap, api, watcher, request)
         request = gone(tap, api, watcher, request)
+        request = repeated(tap, api, watcher, request)
         request = half_open(tap, api, watcher, request, folder)
         request = bad_list(tap, api, watcher, request)
         request = bad_events(tap, api, watcher, request)

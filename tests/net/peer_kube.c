@@ -25,6 +25,8 @@ static void say(const char *word, const char *text)
         fflush(stdout);
 }
 
+static struct kube_watch *peer_watch;
+
 static void on_change(void *owner, enum kube_change change, const struct kube_name *name,
                       const json_t *object)
 {
@@ -36,6 +38,9 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
                                                           "resourceVersion"))
                       : "-");
         fflush(stdout);
+        /* As if there had been no memory for it. */
+        if (strcmp(name->name, "too-much") == 0 && change == KUBE_ADDED)
+                kube_watch_repeat(peer_watch);
 }
 
 static void on_synced(void *owner)
@@ -69,7 +74,6 @@ static int watch(struct loop *loop, struct kube_client *client, char *argv[])
                                                     .on_trouble = on_trouble,
                                                     .on_bad = on_bad };
         struct loop_signals signals = { .on_signal = on_signal };
-        struct kube_watch *made;
         sigset_t set;
         int r;
 
@@ -77,12 +81,12 @@ static int watch(struct loop *loop, struct kube_client *client, char *argv[])
         sigaddset(&set, SIGTERM);
         r = loop_signals_open(loop, &signals, &set);
         if (r == 0)
-                r = kube_watch_new(client, &options, &made);
+                r = kube_watch_new(client, &options, &peer_watch);
         if (r < 0)
                 return r;
         say("ready", "");
         r = loop_run(loop);
-        kube_watch_free(made);
+        kube_watch_free(peer_watch);
         loop_signals_close(&signals);
         return r;
 }

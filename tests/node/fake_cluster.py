@@ -6,7 +6,7 @@ import json
 import queue
 import threading
 
-from fake_api import FakeApi, event, page
+from fake_api import GONE, FakeApi, event, page
 
 
 def allocation(uid, node, parts):
@@ -47,7 +47,10 @@ class FakeCluster:
             except queue.Empty:
                 return
             with self.lock:
-                self.answer(request)
+                try:
+                    self.answer(request)
+                except GONE:
+                    pass
 
     def answer(self, request):
         if request.method == "PATCH":
@@ -71,5 +74,8 @@ class FakeCluster:
             self.pods = [p for p in self.pods if p["metadata"]["uid"] != pod["metadata"]["uid"]]
             if kind != "DELETED":
                 self.pods.append(pod)
-            for watch in self.watches:
-                watch.data(event(kind, pod))
+            for watch in list(self.watches):
+                try:
+                    watch.data(event(kind, pod))
+                except GONE:
+                    self.watches.remove(watch)

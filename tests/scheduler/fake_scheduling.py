@@ -13,7 +13,7 @@ import tempfile
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
-from fake_api import FakeApi, event, page, status  # noqa: E402
+from fake_api import GONE, FakeApi, event, page, status  # noqa: E402
 from peer import eventually  # noqa: E402
 
 CONFIG = """
@@ -73,8 +73,8 @@ class Api:
                 rule = self.rules.get((request.method, request.path), self.answer)
                 try:
                     rule(request)
-                except OSError:
-                    pass  # it has ended meanwhile
+                except GONE:
+                    pass
 
     def count(self, method, path):
         with self.lock:
@@ -118,8 +118,11 @@ class Api:
             self.pods[entry["metadata"]["name"]] = entry
             if kind == "DELETED":
                 del self.pods[entry["metadata"]["name"]]
-            for watch in self.watches.get("/api/v1/pods", []):
-                watch.data(event(kind, entry))
+            for watch in list(self.watches.get("/api/v1/pods", [])):
+                try:
+                    watch.data(event(kind, entry))
+                except GONE:
+                    self.watches["/api/v1/pods"].remove(watch)
 
 
 class Scheduler:

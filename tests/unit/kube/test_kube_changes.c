@@ -43,6 +43,37 @@ TEST(an_object_is_added_once_modified_if_it_was_and_deleted)
         str_done(&told);
 }
 
+/* Its owner had no memory for it. */
+static void on_change_doubt(void *owner, enum kube_change change, const struct kube_name *name,
+                            const json_t *object)
+{
+        struct kube_changes *changes = owner;
+
+        (void)change;
+        (void)object;
+        changes->on_change = on_change;
+        kube_changes_doubt(changes);
+        CHECK_STR(name->name, "a");
+}
+
+TEST(what_was_told_in_vain_is_told_again)
+{
+        struct str told = { 0 };
+        struct kube_changes changes = { .on_change = on_change, .owner = &told };
+
+        note(&changes, "b", "2", "7");
+        changes.on_change = on_change_doubt;
+        changes.owner = &changes;
+        note(&changes, "a", "1", "5");
+        changes.owner = &told;
+        note(&changes, "a", "1", "5");
+        note(&changes, "b", "2", "7");
+        note(&changes, "a", "1", "5");
+        CHECK_STR(told.text, "+b ~a ~b ");
+        kube_changes_done(&changes);
+        str_done(&told);
+}
+
 TEST(ten_thousand_are_kept_apart)
 {
         struct str told = { 0 };
@@ -84,5 +115,6 @@ TEST(what_has_no_name_is_no_object)
 int main(void)
 {
         return RUN(CASE(an_object_is_added_once_modified_if_it_was_and_deleted),
-                   CASE(ten_thousand_are_kept_apart), CASE(what_has_no_name_is_no_object));
+                   CASE(what_was_told_in_vain_is_told_again), CASE(ten_thousand_are_kept_apart),
+                   CASE(what_has_no_name_is_no_object));
 }
