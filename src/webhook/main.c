@@ -98,7 +98,9 @@ static int seal_key_read(struct webhook *webhook, struct err *e)
         size_t count;
 
         if (!path)
-                return getrandom(key, SEAL_KEY_BYTES, 0) == SEAL_KEY_BYTES ? 0 : -errno;
+                return getrandom(key, SEAL_KEY_BYTES, 0) == SEAL_KEY_BYTES
+                               ? 0
+                               : err_set(e, -errno, "cannot make a seal key: %s", strerror(errno));
         file = fopen(path, "re");
         if (!file)
                 return err_set(e, -errno, "cannot read the seal key '%s': %s", path,
@@ -236,8 +238,9 @@ int main(int argc, char **argv)
         log_open("webhook", LOG_LEVEL_INFO);
         if (settings_read(argc, argv, &webhook.settings, &code) < 0)
                 return code;
-        if (webhook_open(&webhook) < 0) {
-                log_error("cannot create the event loop: %s", strerror(errno));
+        const int r = webhook_open(&webhook);
+        if (r < 0) {
+                log_error("cannot create the event loop: %s", strerror(-r));
                 return 1;
         }
         if (webhook.settings.certificate_path)

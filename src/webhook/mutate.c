@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "annotation.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "pod.h"
 #include "pod_request.h"
@@ -74,7 +75,7 @@ static bool uuids_are_ours(const json_t *annotations, const json_t *names,
                            const char *pod_namespace, const struct rules *rules)
 {
         const char *text = json_read_text(annotations, ANNOTATION_CONTAINER_UUIDS);
-        autojson json_t *uuids = json_loads(text, 0, NULL);
+        autojson json_t *uuids = json_memory_load_text(text, &(int){ 0 });
         const json_t *name;
         size_t i;
 

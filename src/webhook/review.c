@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 #include "json_text.h"
 #include "kube_object.h"
@@ -163,6 +164,7 @@ static json_t *response_make(const struct review *review, int result, const stru
 static int root_answer(const json_t *root, enum review_side side, const struct rules *rules,
                        char **ret_answer, enum review_outcome *ret_outcome, struct err *e)
 {
+        const uint64_t mark = json_memory_mark();
         struct review review = { 0 };
         json_t *warnings = NULL;
         struct patch patch;
@@ -182,6 +184,9 @@ static int root_answer(const json_t *root, enum review_side side, const struct r
 
         *ret_answer = answer && !patch.is_broken ? json_dumps(answer, JSON_COMPACT) : NULL;
         patch_done(&patch);
+        /* An answer that lacks something admits what must not be admitted. */
+        if (*ret_answer && !json_memory_is_whole(mark))
+                free(steal(*ret_answer));
         return *ret_answer ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
@@ -233,6 +238,7 @@ int review_answer(const char *body, size_t body_bytes, enum review_side side,
         if (!root)
                 root = kube_object_load(body, body_bytes, &is_tamed, &why);
         if (!root)
-                return err_set(e, -EINVAL, "cannot read the body: %s", why.text);
+                return err_set(e, why.code == -ENOMEM ? why.code : -EINVAL,
+                               "cannot read the body: %s", why.text);
         return root_answer(root, side, rules, ret_answer, ret_outcome, e);
 }

@@ -10,7 +10,7 @@ enum review_side { REVIEW_MUTATE, REVIEW_VALIDATE };
 enum review_outcome { REVIEW_LEFT, REVIEW_CHANGED, REVIEW_REFUSED };
 
 /* body[body_bytes] is NUL. *ret_answer is the response's JSON, to be freed. -EINVAL: the body is no
- * AdmissionReview; then there is no answer but the sentence. A refusal is an answer. */
+ * AdmissionReview; -ENOMEM. Then there is no answer but the sentence. A refusal is an answer. */
 int review_answer(const char *body, size_t body_bytes, enum review_side side,
                   const struct rules *rules, char **ret_answer, enum review_outcome *ret_outcome,
                   struct err *e);

@@ -42,8 +42,9 @@ static void reply_review(struct server *server, struct http_exchange *exchange,
 
         if (strcmp(http_method(exchange), "POST") != 0)
                 return reply_text(exchange, 405, "an AdmissionReview needs the method POST\n");
-        if (review_answer(body, count, side, server->rules, &answer, &outcome, &e) < 0)
-                reply_text(exchange, 400, e.text);
+        const int r = review_answer(body, count, side, server->rules, &answer, &outcome, &e);
+        if (r < 0)
+                reply_text(exchange, r == -ENOMEM ? 503 : 400, e.text);
         else
                 http_reply(exchange, 200, "application/json", answer, strlen(answer));
         webhook_metrics_add(&server->metrics, side, answer ? outcome : WEBHOOK_BROKEN, &began);

@@ -13,58 +13,18 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "net")]
 import unit_tap  # noqa: E402
-from fake_api import FakeApi, status  # noqa: E402
 from prometheus import Page  # noqa: E402
+
+from fake_store import Store  # noqa: E402
 
 WEBHOOK = sys.argv[1]
 IS_MEASURED = sys.argv[2] == "measured"  # a sanitizer keeps what is freed
-
-
-class Store:
-    """As much of an API server as a webhook asks for: one Secret, two configurations."""
-
-    def __init__(self):
-        self.api = FakeApi()
-        self.secret = None
-        self.writes = []
-        self.nodes = []
-        self.configurations = {
-            kind: {"metadata": {"name": "vgpu-webhook"}, "webhooks": [{"name": "a", "clientConfig": {}},
-                                                                     {"name": "b", "clientConfig": {}}]}
-            for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")}
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                request = self.api.next(timeout=60)
-            except Exception:  # noqa: BLE001  nobody asks any more
-                return
-            request.reply(*self.answer(request))
-
-    def answer(self, request):
-        kind, name = request.path.partition("?")[0].split("/")[-2:]
-        if name == "nodes":
-            begin, count = int(request.parameter("continue") or 0), int(request.parameter("limit"))
-            remainder = {"continue": str(begin + count)} if begin + count < len(self.nodes) else {}
-            return 200, {"metadata": {"resourceVersion": "1", **remainder}, "items": self.nodes[begin:begin + count]}
-        if request.method == "POST":
-            self.writes.append(request.path)
-            self.secret = self.secret or json.loads(request.body)
-            return 201, self.secret
-        if kind == "secrets":
-            return (200, self.secret) if self.secret else (404, status(404, "NotFound", "no such Secret"))
-        if request.method == "PUT":
-            self.writes.append(request.path)
-            self.configurations[kind] = json.loads(request.body)
-        return 200, self.configurations[kind]
 
 
 class Webhook:
