@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "file.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "saved_env.h"
 #include "scope.h"
@@ -152,7 +153,7 @@ static json_t *file_parse(const char *folder, const char *name)
         if (file_read(path, &text) < 0)
                 return NULL;
         if (has_ending(name, ".json"))
-                return json_loads(text, 0, NULL);
+                return json_memory_load_text(text, &(int){ 0 });
         return yaml_json_parse(text, strlen(text), &file, NULL) < 0 ? NULL : file;
 }
 

@@ -21,6 +21,7 @@
 #include "container_paths.h"
 #include "failure.h"
 #include "gpu_request_detect.h"
+#include "json_memory.h"
 #include "message.h"
 #include "spec_inject.h"
 #include "standalone.h"
@@ -158,6 +159,7 @@ int prepare_container(const struct command_line *line, const struct runtime_opti
                       struct err *e)
 {
         struct candidate candidate = { .line = line, .options = options };
+        const uint64_t mark = json_memory_mark();
         char path[PATH_MAX];
 
         if (line->config && line->config[0] == '/')
@@ -171,6 +173,9 @@ int prepare_container(const struct command_line *line, const struct runtime_opti
         candidate.identity = pod_identity_of(&candidate.spec);
         candidate.request = gpu_request_detect(&candidate.spec, candidate.request_text);
         r = prepare(&candidate, e);
+        /* A configuration that lacks something of the share must not become a container. */
+        if (r == 0 && !json_memory_is_whole(mark))
+                r = err_set(e, -ENOMEM, "out of memory");
         if (r == 0)
                 r = spec_save(&candidate.spec, path, e);
         if (r == 0)

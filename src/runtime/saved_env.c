@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "json_memory.h"
 #include "scope.h"
 #include "spec_edit.h"
 
@@ -100,5 +101,5 @@ json_t *saved_env_read(const char *folder)
         char path[PATH_MAX + 16];
 
         path_of(folder, path);
-        return file_read(path, &text) < 0 ? NULL : json_loads(text, 0, NULL);
+        return file_read(path, &text) < 0 ? NULL : json_memory_load_text(text, &(int){ 0 });
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "file.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "json_splice.h"
 #include "scope.h"
@@ -54,8 +55,11 @@ int spec_parse(const char *text, struct spec *ret_spec, struct err *e)
         }
         /* An unlimited rlimit is more than jansson can read; the text keeps it. */
         json_splice_tame(tame);
-        json_t *root = spec.root = json_loads(tame, JSON_REJECT_DUPLICATES, &why);
-        if (!root)
+        json_t *root = spec.root =
+                json_memory_load(tame, strlen(tame), JSON_REJECT_DUPLICATES, &r, &why);
+        if (r == -ENOMEM)
+                err_set(e, r, "out of memory");
+        else if (!root)
                 r = err_set(e, -EBADMSG, "line %d: %s", why.line, why.text);
         if (r == 0 && !json_is_object(root))
                 r = err_set(e, -EBADMSG, "not a JSON object");
