@@ -11,6 +11,16 @@
 #include "fd.h"
 #include "scope.h"
 
+bool file_error_is_shortage(int r)
+{
+        return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
+bool file_error_passes(int r)
+{
+        return file_error_is_shortage(r) || r == -EAGAIN;
+}
+
 int file_read(const char *path, char **ret_text)
 {
         autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -2,9 +2,15 @@
 /* file: whole files by name. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+/* Of a negative errno: the file may be right, and this process had no memory or no descriptor for it. */
+bool file_error_is_shortage(int r);
+/* The same, or somebody keeps it from us for a while. Later it succeeds: whatever is given up for it is lost in vain. */
+bool file_error_passes(int r);
 
 /* *ret_text is NUL-terminated and the caller's. 0 or a negative errno. */
 int file_read(const char *path, char **ret_text);

@@ -221,6 +221,29 @@ int share_update(struct share *share, const struct share_copy *content, struct e
         return 0;
 }
 
+/* The change to the other copy was complete, but for saying so. */
+static bool is_newer(const struct share_copy *other, const struct share_copy *used)
+{
+        return other->generation > used->generation && other->checksum == copy_checksum(other) &&
+               share_check(other, NULL) == 0;
+}
+
+bool share_mend(struct share *share)
+{
+        struct share_file *file = share->file;
+        const uint32_t used = atomic_load(&file->index) & 1;
+        const bool is_stale = is_newer(&file->copies[!used], &file->copies[used]);
+
+        if (is_stale)
+                atomic_store_explicit(&file->index, !used, memory_order_release);
+        const uint32_t said = atomic_load(&file->limits_compute);
+        const uint32_t right =
+                share_limits_compute(share_current(share)) | (said & SHARE_LIMITS_TIMESLICES);
+        if (said != right)
+                atomic_store(&file->limits_compute, right);
+        return is_stale || said != right;
+}
+
 void share_set_timeslices(struct share *share, bool takes_timeslices)
 {
         const uint32_t now = atomic_load(&share->file->limits_compute) & SHARE_LIMITS_TIMESLICES;

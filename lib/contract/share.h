@@ -35,6 +35,11 @@ unsigned share_device_count(const struct share_copy *copy);
  * generation is set by this call. */
 int share_update(struct share *share, const struct share_copy *content, struct err *e);
 
+/* What no checksum covers is made right: which copy is in use, and whether compute is limited. An owner that was killed
+ * amid a change, or a bit that flipped, has left it otherwise. The owner calls it when it opens the share. true: it was
+ * not right. */
+bool share_mend(struct share *share);
+
 /* Whether its processes are to take time slices like other containers, though nothing limits them. Nothing
  * happens to a share that is not writable. */
 void share_set_timeslices(struct share *share, bool takes_timeslices);

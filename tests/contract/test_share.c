@@ -115,6 +115,36 @@ TEST(a_damaged_file_is_refused)
         CHECK_EQ(share_open(path, false, &share, &e), -ENOENT);
 }
 
+TEST(an_owner_makes_right_what_no_checksum_covers)
+{
+        const char *path = fresh_path();
+        struct share_copy copy = content(200 * MIB);
+        struct share share;
+        struct err e = { 0 };
+
+        copy.devices[0].cores_percent = 30;
+        CHECK_EQ(share_create(path, &copy, &e), 0);
+        CHECK_EQ(share_open(path, true, &share, &e), 0);
+        CHECK(!share_mend(&share));
+        copy.devices[0].limit_bytes = 100 * MIB;
+        copy.devices[0].physical_bytes = 50 * MIB;
+        CHECK_EQ(share_update(&share, &copy, &e), 0);
+        CHECK(!share_mend(&share));
+        /* Compute is unlimited, and memory as it was before the change. */
+        atomic_store(&share.file->limits_compute, 0);
+        atomic_store(&share.file->index, 0);
+        CHECK(share_mend(&share));
+        CHECK_EQ(share_current(&share)->devices[0].limit_bytes, 100 * MIB);
+        CHECK(atomic_load(&share.file->limits_compute) & SHARE_LIMITS_LAUNCHES);
+        CHECK(!share_mend(&share));
+        /* A copy that is newer, and not whole, is none. */
+        share.file->copies[0].generation = 7;
+        CHECK(!share_mend(&share));
+        CHECK_EQ(share_current(&share)->devices[0].limit_bytes, 100 * MIB);
+        share_close(&share);
+        unlink(path);
+}
+
 /* A writer is killed over and over; a reader always finds one of the two whole contents. */
 TEST(a_writer_killed_anywhere_leaves_the_old_share)
 {
@@ -148,5 +178,6 @@ int main(void)
 {
         return RUN(CASE(what_was_written_is_read), CASE(a_change_is_seen_by_those_who_have_it_open),
                    CASE(nonsense_is_not_written), CASE(a_damaged_file_is_refused),
+                   CASE(an_owner_makes_right_what_no_checksum_covers),
                    CASE(a_writer_killed_anywhere_leaves_the_old_share));
 }

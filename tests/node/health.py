@@ -6,10 +6,12 @@ import json
 import os
 import pathlib
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
 from fake_api import FakeApi, page  # noqa: E402
@@ -89,6 +91,17 @@ def faults(tap, sim, slots, node_read):
     tap.check("… and healthy again when it moves on", slots.become(40))
 
 
+def stopped(tap, process, slots):
+    """As by a virtual machine's pause: longer than a driver may be silent."""
+    before = len(slots.plugin().lists)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(4)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(3)
+    tap.check("a vgpu-node that stood still does not take the driver for hanging", differs(
+        (slots.healthy(), len(slots.plugin().lists)), (40, before)))
+
+
 def main(bin_dir, lib_dir, descriptors):
     tap = Tap()
     with tempfile.TemporaryDirectory() as name:
@@ -112,6 +125,7 @@ def main(bin_dir, lib_dir, descriptors):
              f"--kubeconfig={folder}/config", f"--state-dir={folder}/state",
              f"--run-dir={folder}/run"], env=environment, stderr=log)
         faults(tap, sim, Slots(kubelet), node_read)
+        stopped(tap, process, Slots(kubelet))
         process.terminate()
         tap.check("it ends in order", differs(process.wait(20), 0))
         log.seek(0)

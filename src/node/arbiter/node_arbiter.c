@@ -12,6 +12,7 @@
 
 #include "arbiter.h"
 #include "clock.h"
+#include "file.h"
 #include "futex.h"
 #include "lease_break.h"
 #include "log.h"
@@ -37,8 +38,9 @@ struct node_arbiter {
         struct share_listener listener;
         _Atomic uint32_t members; /* futex: there are wishes, or it is to end */
         _Atomic bool is_ending;
-        pthread_mutex_t lock; /* of wishes */
-        struct vec wishes;    /* of struct wish, in order */
+        _Atomic bool is_behind; /* for want of memory a share was not added: all are added again */
+        pthread_mutex_t lock;   /* of wishes */
+        struct vec wishes;      /* of struct wish, in order */
         struct arbiter *arbiter;
         struct vec again; /* of struct wish: the thread's own, to be tried again */
 };
@@ -49,7 +51,7 @@ static void wish(struct node_arbiter *arbiter, const struct wish *wish)
         const int r = vec_push(&arbiter->wishes, wish);
         pthread_mutex_unlock(&arbiter->lock);
         if (r < 0)
-                log_warn("out of memory: '%s' gets no time slices", wish->path);
+                atomic_store(&arbiter->is_behind, true);
         futex_ring(&arbiter->members);
 }
 
@@ -82,13 +84,13 @@ void node_arbiter_observe(struct node_arbiter *arbiter, const char *share_path, 
         wish(arbiter, &new);
 }
 
-/* -EAGAIN: not yet. */
+/* Not yet, where file_error_passes(). */
 static int share_add(struct node_arbiter *arbiter, const char *path)
 {
         struct err e = { 0 };
         const int r = arbiter_add(arbiter->arbiter, path, &e);
 
-        if (r < 0 && r != -EAGAIN)
+        if (r < 0 && !file_error_passes(r))
                 log_warn("a container gets no time slices: %s", e.text);
         if (r == -EAGAIN)
                 lease_break(path);
@@ -105,8 +107,8 @@ static void again_forget(struct node_arbiter *arbiter, const char *path)
 static void again_try(struct node_arbiter *arbiter)
 {
         for (size_t i = arbiter->again.count; i-- > 0;)
-                if (share_add(arbiter, ((struct wish *)vec_at(&arbiter->again, i))->path) !=
-                    -EAGAIN)
+                if (!file_error_passes(
+                            share_add(arbiter, ((struct wish *)vec_at(&arbiter->again, i))->path)))
                         vec_remove(&arbiter->again, i);
 }
 
@@ -114,8 +116,9 @@ static void wish_grant(struct node_arbiter *arbiter, const struct wish *wish)
 {
         switch (wish->kind) {
         case WISH_ADD:
-                if (share_add(arbiter, wish->path) == -EAGAIN)
-                        vec_push(&arbiter->again, wish);
+                if (file_error_passes(share_add(arbiter, wish->path)) &&
+                    vec_push(&arbiter->again, wish) < 0)
+                        atomic_store(&arbiter->is_behind, true);
                 break;
         case WISH_REMOVE:
                 again_forget(arbiter, wish->path);
@@ -189,6 +192,12 @@ static void on_share(struct share_listener *listener, enum share_change change,
 static void add_held(void *owner, struct held_share *held)
 {
         wish_share(owner, WISH_ADD, held->path);
+}
+
+void node_arbiter_catch_up(struct node_arbiter *arbiter)
+{
+        if (atomic_exchange(&arbiter->is_behind, false))
+                share_book_each(arbiter->book, add_held, arbiter);
 }
 
 /* Signals are the loop's, but for the one of a file that was truncated. */

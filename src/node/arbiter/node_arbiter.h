@@ -18,6 +18,9 @@ void node_arbiter_free(struct node_arbiter *arbiter); /* NULL is fine */
 void node_arbiter_add(struct node_arbiter *arbiter, const char *share_path);
 void node_arbiter_remove(struct node_arbiter *arbiter, const char *share_path);
 
+/* Adds again what there was no memory for. To be called now and then. */
+void node_arbiter_catch_up(struct node_arbiter *arbiter);
+
 /* GPU time on the device that the driver counts for the container beyond what it says, so far. */
 void node_arbiter_observe(struct node_arbiter *arbiter, const char *share_path, unsigned device,
                           uint64_t unreported_ns);

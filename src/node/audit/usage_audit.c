@@ -189,6 +189,8 @@ static void on_sample(struct timer *timer)
         const uint64_t until_ns = now_ns + SUMS_MS * NS_PER_MS;
 
         audit->sampled_ns = now_ns;
+        if (audit->options.arbiter)
+                node_arbiter_catch_up(audit->options.arbiter);
         if (share_book_count(audit->options.book))
                 processes_own(audit);
         LIST_EACH (link, &audit->states) {

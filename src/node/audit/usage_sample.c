@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "file.h"
 #include "host_process.h"
 #include "quantity.h"
 #include "region_check.h"
@@ -60,12 +61,13 @@ static bool has_process(const struct vec *processes, const struct held_share *he
         return false;
 }
 
-static void pids_read(struct sample *sample)
+/* 0 or -ENOMEM: then who is registered is not known. */
+static int pids_read(struct sample *sample)
 {
         struct reader_process process = { 0 };
-        int r = 0;
+        int r = 0, pushed = 0;
 
-        for (uint32_t i = 1; i <= sample->region.slots_all && r >= 0; i++) {
+        for (uint32_t i = 1; i <= sample->region.slots_all && r >= 0 && pushed == 0; i++) {
                 r = region_reader_process(&sample->region, i, &process);
                 const struct registered registered = {
                         .key = process.host_pid ? pid_key(true, process.host_pid)
@@ -74,11 +76,12 @@ static void pids_read(struct sample *sample)
                 };
 
                 if (r > 0)
-                        vec_push(&sample->pids, &registered);
+                        pushed = vec_push(&sample->pids, &registered);
         }
         if (sample->pids.count)
                 qsort(vec_at(&sample->pids, 0), sample->pids.count, sizeof(struct registered),
                       pid_compare);
+        return pushed;
 }
 
 static uint32_t slot_of_key(const struct sample *sample, uint64_t key)
@@ -274,14 +277,18 @@ void usage_sample(struct usage_state *state, const struct vec *processes, uint64
         *ret_finding = (struct usage_finding){ 0 };
         files_check(state->held->path, ret_finding);
         share_folder_beside(state->held->path, "region", path);
-        const bool is_open = region_reader_open(path, &sample.region, NULL) == 0;
+        int r = region_reader_open(path, &sample.region, NULL);
+        const bool is_open = r == 0;
         if (is_open && has_process(processes, state->held))
-                pids_read(&sample);
-        for (unsigned i = 0; i < count; i++)
+                r = pids_read(&sample);
+        /* Without memory or descriptors of our own nobody is a stranger: nothing is known. A tenant causes no such. */
+        const bool is_known = !file_error_is_shortage(r);
+        for (unsigned i = 0; is_known && i < count; i++)
                 device_check(state, i, processes, &sample, passed_ns, ret_finding);
         if (is_open)
                 integrity_check(path, until_ns, ret_finding);
         region_reader_close(&sample.region);
         vec_done(&sample.pids);
-        state->is_first = false;
+        if (is_known)
+                state->is_first = false;
 }

@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "gpu_health.h"
 
-enum { WAIT_MS = 1000, AGAIN_MS = 5000, STACK_BYTES = 512 << 10 };
+enum { WAIT_MS = 1000, AGAIN_MS = 5000, JOIN_MS = 10, STACK_BYTES = 512 << 10 };
 
 /* What the thread knows while the driver is up. */
 struct session {
@@ -241,13 +241,16 @@ int gpu_probe_start(struct gpu_probe *probe, int news_fd, const char *exclude, u
 
 bool gpu_probe_stop(struct gpu_probe *probe, unsigned seconds)
 {
-        struct timespec until;
+        const struct timespec pause = { .tv_nsec = JOIN_MS * (long)NS_PER_MS };
+        const uint64_t until_ns = clock_now_ns() + seconds * NS_PER_S;
 
         atomic_store(&probe->is_ending, true);
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += seconds;
-        if (pthread_timedjoin_np(probe->thread, NULL, &until) != 0)
-                return false;
+        /* Not until a time of the wall clock, which may jump. */
+        while (pthread_tryjoin_np(probe->thread, NULL) != 0) {
+                if (clock_now_ns() >= until_ns)
+                        return false;
+                nanosleep(&pause, NULL);
+        }
         pthread_mutex_destroy(&probe->lock);
         vec_done(&probe->processes);
         return true;

@@ -14,6 +14,8 @@
 #include "list.h"
 
 enum { QUIET_MS = 60000, HANG_MS = 30000, POLL_MS = 1000, END_S = 3 };
+/* A poll that is later than that: the whole process stood still, or the clock jumped. */
+enum { LATE_MS = 3 * POLL_MS };
 
 struct gpu_watch {
         struct loop *loop;
@@ -23,6 +25,7 @@ struct gpu_watch {
         struct timer poll;
         struct gpu_set set; /* as last reported */
         bool has_set, is_hanging;
+        uint64_t polled_ns, woke_ns; /* the last time; and when it went on after it stood still */
 };
 
 static void apply_hang(const struct gpu_watch *watch, struct gpu_set *set)
@@ -60,7 +63,13 @@ static void on_news(struct loop_watch *news, uint32_t events)
 static void on_poll(struct timer *timer)
 {
         struct gpu_watch *watch = container_of(timer, struct gpu_watch, poll);
-        const uint64_t silent_ns = clock_now_ns() - gpu_probe_beat_ns(&watch->probe);
+        const uint64_t now_ns = clock_now_ns(), beat_ns = gpu_probe_beat_ns(&watch->probe);
+
+        if (now_ns - watch->polled_ns > LATE_MS * NS_PER_MS)
+                watch->woke_ns = now_ns; /* the driver's thread was as silent as we were */
+        watch->polled_ns = now_ns;
+        const uint64_t heard_ns = beat_ns > watch->woke_ns ? beat_ns : watch->woke_ns;
+        const uint64_t silent_ns = now_ns > heard_ns ? now_ns - heard_ns : 0;
         const bool is_hanging = silent_ns > watch->options.hang_ms * NS_PER_MS;
 
         if (is_hanging != watch->is_hanging) {
@@ -82,7 +91,7 @@ int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
 {
         struct gpu_watch *watch = calloc(1, sizeof *watch);
         int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        int r = watch && fd >= 0 ? 0 : -ENOMEM;
+        int r = !watch ? -ENOMEM : fd < 0 ? -errno : 0;
 
         if (r == 0) {
                 watch->loop = loop;
@@ -91,6 +100,7 @@ int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
                 watch->options.hang_ms = options->hang_ms ?: HANG_MS;
                 watch->news.on_event = on_news;
                 watch->poll.on_due = on_poll;
+                watch->polled_ns = clock_now_ns();
                 r = loop_watch_add(loop, &watch->news, fd, EPOLLIN);
         }
         if (r == 0)

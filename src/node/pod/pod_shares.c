@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "file.h"
 #include "json_read.h"
 #include "log.h"
 #include "pod.h"
@@ -53,7 +54,12 @@ static int share_make(const struct pod_watch_options *options, const struct seen
         share_growth_yield(options->fit, content, on_cut, (void *)options);
         if (!seen->learned_ns)
                 r = share_fit_admits(options->fit, content, e);
-        return r < 0 ? r : share_book_make(options->shares, content, gpu_devices, ret_held, e);
+        if (r == 0)
+                r = share_book_make(options->shares, content, gpu_devices, ret_held, e);
+        else
+                return r;
+        /* The disk is full, and not the GPU: that passes. */
+        return r == -ENOSPC || r == -EDQUOT ? -EAGAIN : r;
 }
 
 /* A share that is there changes only when what the pod says does: what `vgpu set` has changed since is not
@@ -144,9 +150,9 @@ static int share_begin(const struct pod_watch_options *options, const struct see
         return r > 0 ? share_put(options, seen, pod, &content, gpu_devices, e) : r;
 }
 
-static void container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
-                            const json_t *pod, const json_t *container,
-                            const struct allocation *allocation)
+static int container_apply(const struct pod_watch_options *options, struct seen_pod *seen,
+                           const json_t *pod, const json_t *container,
+                           const struct allocation *allocation)
 {
         const char *name = pod_request_name(container);
         struct gpu_device gpu_devices[SHARE_DEVICES];
@@ -155,14 +161,18 @@ static void container_apply(const struct pod_watch_options *options, struct seen
         int r = share_content_make(pod, container, allocation, options->gpus, &options->terms,
                                    &content, gpu_devices, &e);
 
-        if (r > 0 && !share_book_find(options->shares, seen->uid, name))
-                r = share_begin(options, seen, pod, container, allocation, &e) < 0 ? -EINVAL : r;
+        if (r > 0 && !share_book_find(options->shares, seen->uid, name)) {
+                const int begun = share_begin(options, seen, pod, container, allocation, &e);
+
+                r = begun < 0 ? begun : r;
+        }
         if (r > 0)
                 r = share_put(options, seen, pod, &content, gpu_devices, &e);
         if (r < 0)
                 refuse(options, seen, pod, name, &e);
         else
                 seen_pod_clear(seen, name);
+        return r;
 }
 
 /* Does it ask for a part of a GPU? MIG instances are kubelet's to choose. */
@@ -176,20 +186,26 @@ static bool asks_for_gpu(const json_t *container)
                 request_has(&request, RESOURCE_CORES));
 }
 
-void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
-                      const json_t *pod)
+int pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *seen,
+                     const json_t *pod)
 {
         struct pod_walk walk = { .spec = json_object_get(pod, "spec"), .path = "" };
         struct allocation allocation;
         struct err e = { 0 };
         const int r = pod_allocation_read(pod, &allocation, &e);
+        int passing = file_error_passes(r) ? r : 0;
 
+        seen->is_partial = false;
         if (r == -ENOENT)
                 err_set(&e, -ENOENT, "it has no allocation: '%.60s' placed it, not vgpu-scheduler",
                         json_read_text(walk.spec, "schedulerName"));
         for (unsigned container_index = 0; pod_walk_next(&walk); container_index++) {
-                if (r == 0)
-                        container_apply(options, seen, pod, walk.container, &allocation);
+                const int applied =
+                        r < 0 ? 0
+                              : container_apply(options, seen, pod, walk.container, &allocation);
+
+                if (file_error_passes(applied))
+                        passing = applied;
                 if (r == 0 &&
                     !share_book_find(options->shares, seen->uid, pod_request_name(walk.container)))
                         claim(seen, &walk, container_index, &allocation);
@@ -198,4 +214,5 @@ void pod_shares_apply(const struct pod_watch_options *options, struct seen_pod *
         }
         if (r == 0)
                 allocation_done(&allocation);
+        return passing ? passing : seen->is_partial ? -ENOMEM : 0;
 }

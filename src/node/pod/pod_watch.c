@@ -21,6 +21,8 @@
 enum { TIDY_MS = 2000 };
 /* How long the watch may take to confirm a pod. */
 enum { UNCONFIRMED_S = 120 };
+/* Until what could not be taken in is asked for again. */
+enum { AGAIN_LEAST_MS = 1000, AGAIN_MOST_MS = 30000 };
 
 struct pod_watch {
         struct pod_watch_options options;
@@ -28,9 +30,11 @@ struct pod_watch {
         struct kube_watch *watch;
         char *query;
         struct seen_pods seen;
-        struct timer tidy;
+        struct timer tidy, again;
+        uint64_t again_ms;
         bool has_going;       /* some share is of a pod that is over */
         bool has_unconfirmed; /* some pod was learned of from vgpu-scheduler, and not seen yet */
+        bool has_unknown;     /* there was no memory to know of some pod */
         bool is_troubled;     /* said so already */
         struct log_limit unread_log, refusal_log;
 };
@@ -39,6 +43,25 @@ static void tidy_soon(struct pod_watch *watch)
 {
         if (!watch->tidy.is_set)
                 loop_timer_set(watch->loop, &watch->tidy, TIDY_MS * NS_PER_MS);
+}
+
+static void on_again(struct timer *timer)
+{
+        struct pod_watch *watch = container_of(timer, struct pod_watch, again);
+
+        watch->has_unknown = false; /* all are told again */
+        kube_watch_repeat(watch->watch);
+}
+
+/* What the pod says could not all become shares, and nothing of that is the pod's fault: it is told again. */
+static void again_later(struct pod_watch *watch)
+{
+        if (watch->again.is_set)
+                return;
+        watch->again_ms = watch->again_ms ? watch->again_ms * 2 : AGAIN_LEAST_MS;
+        if (watch->again_ms > AGAIN_MOST_MS)
+                watch->again_ms = AGAIN_MOST_MS;
+        loop_timer_set(watch->loop, &watch->again, watch->again_ms * NS_PER_MS);
 }
 
 struct going {
@@ -81,11 +104,15 @@ static void on_change(void *owner, enum kube_change change, const struct kube_na
         if (change == KUBE_DELETED || is_over(pod))
                 return pod_end(watch, name->uid);
         seen = seen_pods_take(&watch->seen, name->uid);
-        if (!seen)
-                return log_error("out of memory: pod %s/%s is not known", name->namespace_name,
-                                 name->name);
+        if (!seen) {
+                log_error("out of memory: pod %s/%s is not known yet", name->namespace_name,
+                          name->name);
+                watch->has_unknown = true;
+                return again_later(watch);
+        }
         seen->learned_ns = 0;
-        pod_shares_apply(&watch->options, seen, pod);
+        if (pod_shares_apply(&watch->options, seen, pod) < 0)
+                again_later(watch);
 }
 
 void pod_watch_learn(struct pod_watch *watch, const json_t *pod)
@@ -98,7 +125,8 @@ void pod_watch_learn(struct pod_watch *watch, const json_t *pod)
         if (!seen)
                 return; /* the watch knows better */
         seen->learned_ns = clock_now_ns();
-        pod_shares_apply(&watch->options, seen, pod);
+        if (pod_shares_apply(&watch->options, seen, pod) < 0)
+                again_later(watch);
         watch->has_unconfirmed = true;
         tidy_soon(watch);
 }
@@ -145,6 +173,10 @@ static void on_synced(void *owner)
 {
         struct pod_watch *watch = owner;
 
+        if (watch->has_unknown)
+                return; /* a share may be of that pod */
+        if (!watch->again.is_set)
+                watch->again_ms = 0;
         share_book_each(watch->options.shares, mark_unseen, watch);
         watch->options.fit->is_synced = true;
         pod_shares_settle(&watch->options);
@@ -220,7 +252,8 @@ int pod_watch_explain(const struct pod_watch *watch, const char *pod_uid, const 
         const struct seen_pod *seen = seen_pods_find(&watch->seen, pod_uid);
         const char *why = seen ? seen_pod_refusal(seen, container) : NULL;
 
-        if (!seen || (seen->learned_ns && !why)) /* of an unconfirmed pod, a part is known */
+        /* Of an unconfirmed pod, a part is known; and of one that was taken in without memory. */
+        if (!seen || ((seen->learned_ns || seen->is_partial) && !why))
                 return err_set(e, -EAGAIN, "pod %.40s has not been seen on this node yet", pod_uid);
         return why ? err_set(e, -EINVAL, "%s", why)
                    : err_set(e, -ENOENT, "container '%.60s' has no share", container);
@@ -243,6 +276,7 @@ int pod_watch_new(const struct pod_watch_options *options, struct pod_watch **re
         watch->options.refusal_log = &watch->refusal_log;
         watch->loop = kube_client_loop(options->client);
         watch->tidy.on_due = on_tidy;
+        watch->again.on_due = on_again;
         if (asprintf(&watch->query, "fieldSelector=spec.nodeName%%3D%s", options->node_name) < 0)
                 watch->query = NULL;
         pods.query = watch->query;
@@ -268,6 +302,7 @@ void pod_watch_free(struct pod_watch *watch)
         watch->options.fit->pods = NULL;
         kube_watch_free(watch->watch);
         loop_timer_clear(watch->loop, &watch->tidy);
+        loop_timer_clear(watch->loop, &watch->again);
         seen_pods_done(&watch->seen);
         free(watch->query);
         free(watch);

@@ -32,16 +32,18 @@ static bool is_allowed(struct grpc_call *call)
 struct listing {
         Vgpu__V1__ListSharesResponse message;
         struct vec shares; /* of Vgpu__V1__Share * */
+        bool is_partial;   /* there was no memory for all */
 };
 
-/* Short of memory, one less is listed. */
 static void list_shown(void *owner, const struct shown_share *shown)
 {
         struct listing *listing = owner;
         Vgpu__V1__Share *share = share_message_new(shown);
 
-        if (share && vec_push(&listing->shares, &share) < 0)
-                share_message_free(share);
+        if (share && vec_push(&listing->shares, &share) == 0)
+                return;
+        share_message_free(share);
+        listing->is_partial = true;
 }
 
 static void list_held(void *owner, struct held_share *held)
@@ -90,7 +92,10 @@ static void serve_list(void *owner, struct grpc_call *call, const ProtobufCMessa
         if (!is_allowed(call))
                 return;
         list_make(owner, &listing);
-        grpc_answer(call, &listing.message.base);
+        if (listing.is_partial)
+                grpc_finish(call, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        else
+                grpc_answer(call, &listing.message.base);
         list_free(&listing);
 }
 
@@ -105,7 +110,7 @@ static void tell_watchers(struct shares_service *service)
                 return;
         list_make(service, &listing);
         for (unsigned i = 0; i < SHARES_WATCHERS_MOST; i++)
-                if (service->watchers[i].call)
+                if (service->watchers[i].call && !listing.is_partial)
                         grpc_send(service->watchers[i].call, &listing.message.base);
         list_free(&listing);
         loop_timer_set(service->loop, &service->again, AGAIN_MS * NS_PER_MS);

@@ -92,14 +92,15 @@ bool seen_pod_refuse(struct seen_pod *pod, const char *container, const char *wh
         str_copy(new.why, sizeof new.why, why);
         if (refusal)
                 *refusal = new;
-        else
-                vec_push(&pod->refusals, &new);
+        else if (vec_push(&pod->refusals, &new) < 0)
+                pod->is_partial = true;
         return true;
 }
 
 void seen_pod_claim(struct seen_pod *pod, const struct seen_claim *claim)
 {
-        vec_push(&pod->claims, claim);
+        if (vec_push(&pod->claims, claim) < 0)
+                pod->is_partial = true;
 }
 
 void seen_pod_unclaim(struct seen_pod *pod, const char *container)

@@ -29,6 +29,7 @@ struct seen_pod {
         struct hash_link link;
         struct vec refusals; /* of struct seen_refusal; most pods have none */
         struct vec claims;   /* of struct seen_claim; likewise */
+        bool is_partial;     /* there was no memory to note all of that */
         uint64_t learned_ns; /* when vgpu-scheduler told of it; 0: the watch has */
         char uid[64];
 };

@@ -22,7 +22,8 @@ struct share_book {
         struct list shares; /* oldest first */
         struct hash containers, names;
         struct list listeners;
-        struct vec leased; /* of char[SHARE_TEXT]: paths of shares that could not be opened yet */
+        struct vec delayed; /* of char[SHARE_TEXT]: paths of shares that could not be opened yet */
+        int failure;        /* one could not be noted there: there would be no way back to it */
 };
 
 static void notify(struct share_book *book, enum share_change change, struct held_share *held)
@@ -118,7 +119,7 @@ static int held_add(struct share_book *book, const struct share *share, const ch
         str_copy(held->name, sizeof held->name, copy->name);
         name_part(book, held);
         key_make(held->pod_uid, held->container, held->key);
-        held->decided = share_decided_read(path, copy->device_count);
+        r = share_decided_read(path, copy->device_count, &held->decided);
         if (hash_find(&book->containers, held->key) || hash_find(&book->names, held->name))
                 r = -EEXIST;
         if (r == 0)
@@ -136,10 +137,10 @@ static int held_add(struct share_book *book, const struct share *share, const ch
         return 0;
 }
 
-static bool is_leased(const struct share_book *book, const char *path)
+static bool is_delayed(const struct share_book *book, const char *path)
 {
-        for (size_t i = 0; i < book->leased.count; i++)
-                if (strcmp(vec_at(&book->leased, i), path) == 0)
+        for (size_t i = 0; i < book->delayed.count; i++)
+                if (strcmp(vec_at(&book->delayed, i), path) == 0)
                         return true;
         return false;
 }
@@ -158,9 +159,8 @@ int share_book_make(struct share_book *book, const struct share_copy *content,
         memcpy(&copy, content, sizeof copy);
         name_make(book, content, copy.name);
         int r = share_folder_path(book->folder, copy.pod_uid, copy.container, path, e);
-        if (r == 0 && is_leased(book, path))
-                r = err_set(e, -EAGAIN, "'%.150s' is there, and its container keeps it from us",
-                            path);
+        if (r == 0 && is_delayed(book, path))
+                r = err_set(e, -EAGAIN, "'%.150s' is there, and could not be opened yet", path);
         if (r == 0)
                 r = share_folder_make(path, &copy, book->boot, gpu_devices, e);
         if (r == 0)
@@ -309,15 +309,17 @@ void share_book_unlisten(struct share_listener *listener)
                 list_remove(&listener->link);
 }
 
-/* What cannot be taken in is left to be made anew: no container starts with it. */
 static int folder_adopt(struct share_book *book, const char *path, struct held_share **ret_held,
                         struct err *e)
 {
         struct share share;
-        int r = share_folder_open(path, book->boot, &share, e);
+        bool is_mended;
+        int r = share_folder_open(path, book->boot, &share, &is_mended, e);
 
         if (r < 0)
                 return r;
+        if (is_mended)
+                log_warn("'%s' was changed in part, or damaged: it is right again", path);
         r = held_add(book, &share, path, ret_held);
         if (r < 0) {
                 share_close(&share);
@@ -338,26 +340,27 @@ static void on_folder(void *owner, const char *path)
         if (r < 0)
                 log_warn("%s", e.text);
         str_copy(kept, sizeof kept, path);
-        if (r == -EAGAIN && vec_push(&book->leased, kept) < 0)
-                log_warn("out of memory: '%s' is made anew", path);
+        /* What is damaged is made anew: no container starts with it. What may be right is not: containers use it. */
+        if (file_error_passes(r) && vec_push(&book->delayed, kept) < 0)
+                book->failure = -ENOMEM;
         if (r == -EAGAIN)
                 lease_break(kept);
 }
 
 bool share_book_retry(struct share_book *book)
 {
-        for (size_t i = book->leased.count; i-- > 0;) {
+        for (size_t i = book->delayed.count; i-- > 0;) {
                 struct held_share *held;
                 char path[SHARE_TEXT];
                 struct err e = { 0 };
 
-                memcpy(path, vec_at(&book->leased, i), sizeof path);
+                memcpy(path, vec_at(&book->delayed, i), sizeof path);
                 const int r = folder_adopt(book, path, &held, &e);
-                if (r == -EAGAIN) {
+                if (r == -EAGAIN)
                         lease_break(path);
+                if (file_error_passes(r))
                         continue;
-                }
-                vec_remove(&book->leased, i);
+                vec_remove(&book->delayed, i);
                 if (r < 0) {
                         log_warn("%s", e.text);
                         continue;
@@ -365,7 +368,7 @@ bool share_book_retry(struct share_book *book)
                 log_info("share '%s' could be opened at last", held->name);
                 notify(book, SHARE_MADE, held);
         }
-        return book->leased.count > 0;
+        return book->delayed.count > 0;
 }
 
 int share_book_open(const char *state_folder, const char *boot, struct share_book **ret_book,
@@ -377,11 +380,13 @@ int share_book_open(const char *state_folder, const char *boot, struct share_boo
                 return err_set(e, -ENOMEM, "out of memory");
         list_init(&book->shares);
         list_init(&book->listeners);
-        book->leased = (struct vec)VEC_OF(char[SHARE_TEXT]);
+        book->delayed = (struct vec)VEC_OF(char[SHARE_TEXT]);
         str_copy(book->boot, sizeof book->boot, boot);
         int r = share_folder_root(state_folder, book->folder, e);
         if (r == 0)
                 r = share_folder_each(book->folder, on_folder, book, e);
+        if (r == 0 && book->failure < 0)
+                r = err_set(e, book->failure, "cannot take in all shares: out of memory");
         if (r < 0)
                 share_book_close(book);
         else
@@ -397,6 +402,6 @@ void share_book_close(struct share_book *book)
                 held_free(book, container_of(item, struct held_share, link));
         hash_done(&book->containers);
         hash_done(&book->names);
-        vec_done(&book->leased);
+        vec_done(&book->delayed);
         free(book);
 }

@@ -49,8 +49,8 @@ struct held_share {
 int share_book_open(const char *state_folder, const char *boot, struct share_book **ret_book,
                     struct err *e);
 void share_book_close(struct share_book *book); /* the files stay; NULL is fine */
-/* A container can keep its files from being opened for a while (by a lease, fcntl(2)). Nobody waits for it: such
- * shares are taken in by one of these later; true: some are left. Until then share_book_make() says -EAGAIN. */
+/* A container can keep its files from being opened for a while (by a lease, fcntl(2)), and there may be no memory or no
+ * descriptor for them. Nobody waits for it: such shares are taken in by one of these later; true: some are left. Until then share_book_make() says -EAGAIN. */
 bool share_book_retry(struct share_book *book);
 
 struct held_share *share_book_find(const struct share_book *book, const char *pod_uid,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "container_paths.h"
+#include "file.h"
 #include "file_identity.h"
 #include "region.h"
 #include "share_decided.h"
@@ -202,7 +203,8 @@ static int identity_check(const char *path, const struct share_copy *copy, struc
                                  copy->container, copy->pod_uid);
 }
 
-int share_folder_open(const char *path, const char *boot, struct share *ret_share, struct err *e)
+int share_folder_open(const char *path, const char *boot, struct share *ret_share,
+                      bool *ret_is_mended, struct err *e)
 {
         struct gpu_device gpu_devices[SHARE_DEVICES] = { 0 };
         struct share share;
@@ -211,6 +213,7 @@ int share_folder_open(const char *path, const char *boot, struct share *ret_shar
 
         if (r < 0)
                 return r;
+        *ret_is_mended = share_mend(&share);
         r = identity_check(path, share_current(&share), e);
         if (r == 0)
                 r = pages_check(path, boot, share_current(&share)->region_inode, gpu_devices,
@@ -224,19 +227,22 @@ int share_folder_open(const char *path, const char *boot, struct share *ret_shar
         return r;
 }
 
-static void pod_each(const char *root, const char *pod_uid,
-                     void (*visit)(void *owner, const char *path), void *owner)
+/* A folder that is there, and cannot be read for the moment, is no empty one. */
+static int pod_each(const char *root, const char *pod_uid,
+                    void (*visit)(void *owner, const char *path), void *owner)
 {
         char folder[SHARE_TEXT], path[SHARE_TEXT];
         struct dirent *entry;
 
         snprintf(folder, sizeof folder, "%.111s/%.63s", root, pod_uid);
         DIR *directory = opendir(folder);
-        while (directory && (entry = readdir(directory)))
+        if (!directory)
+                return file_error_passes(-errno) ? -errno : 0;
+        while ((entry = readdir(directory)))
                 if (share_folder_path(root, pod_uid, entry->d_name, path, NULL) == 0)
                         visit(owner, path);
-        if (directory)
-                closedir(directory);
+        closedir(directory);
+        return 0;
 }
 
 int share_folder_each(const char *root, void (*visit)(void *owner, const char *path), void *owner,
@@ -248,9 +254,11 @@ int share_folder_each(const char *root, void (*visit)(void *owner, const char *p
         if (!directory)
                 return err_set(e, -errno, "cannot read the folder '%.150s': %s", root,
                                strerror(errno));
-        while ((entry = readdir(directory)))
+        int r = 0;
+        while (r == 0 && (entry = readdir(directory)))
                 if (is_name(entry->d_name))
-                        pod_each(root, entry->d_name, visit, owner);
+                        r = pod_each(root, entry->d_name, visit, owner);
         closedir(directory);
-        return 0;
+        return r < 0 ? err_set(e, r, "cannot read the folders in '%.150s': %s", root, strerror(-r))
+                     : 0;
 }

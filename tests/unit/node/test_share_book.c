@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -351,6 +352,71 @@ TEST(a_share_that_its_container_holds_back_again_and_again_is_taken_in)
         folder_remove(folder);
 }
 
+static void descriptors_most(rlim_t most)
+{
+        struct rlimit limit;
+
+        CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = most;
+        CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Whatever cannot be opened for want of descriptors is refused or taken in later: never made anew. */
+TEST(a_share_for_which_there_is_no_descriptor_stays)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        const uint64_t inode = share_current(&put(book, "ns", UID, "main")->share)->region_inode;
+        const struct share_copy copy = content("ns", UID, "main");
+        unsigned refused = 0, delayed = 0;
+        struct rlimit before;
+
+        share_book_close(book);
+        getrlimit(RLIMIT_NOFILE, &before);
+        for (rlim_t most = 3; most < 64; most++) {
+                struct held_share *held = NULL;
+                struct err e = { 0 };
+
+                descriptors_most(most);
+                const int r = share_book_open(folder, "boot", &book, &e);
+                descriptors_most(before.rlim_cur);
+                refused += r == -EMFILE;
+                if (r < 0)
+                        continue;
+                if (!share_book_find(book, UID, "main")) {
+                        delayed++;
+                        CHECK_EQ(share_book_make(book, &copy, gpu_devices, &held, &e), -EAGAIN);
+                        CHECK(!share_book_retry(book));
+                }
+                held = share_book_find(book, UID, "main");
+                CHECK(held);
+                CHECK_EQ(share_current(&held->share)->region_inode, inode);
+                share_book_close(book);
+        }
+        CHECK(refused > 0 && delayed > 0);
+        folder_remove(folder);
+}
+
+TEST(what_was_decided_is_not_believed_when_it_is_damaged)
+{
+        const char *folder = fresh_folder();
+        struct share_book *book = book_open(folder, "boot");
+        struct held_share *held = put(book, "ns", UID, "main");
+        char path[SHARE_TEXT];
+
+        CHECK_EQ(held->decided->limit_bytes, 200 * MIB);
+        share_folder_beside(held->path, "decided", path);
+        share_book_close(book);
+        FILE *file = fopen(path, "r+");
+        CHECK(file && fseek(file, 6, SEEK_SET) == 0 && fputc(1, file) == 1);
+        fclose(file);
+        book = book_open(folder, "boot");
+        held = share_book_find(book, UID, "main");
+        CHECK(held && !held->decided);
+        share_book_close(book);
+        folder_remove(folder);
+}
+
 int main(void)
 {
         return RUN(CASE(a_share_is_found_by_its_container_and_by_its_name),
@@ -364,5 +430,7 @@ int main(void)
                    CASE(a_name_that_leads_elsewhere_is_refused),
                    CASE(a_share_under_another_containers_name_is_not_taken_in),
                    CASE(a_share_that_its_container_holds_back_is_taken_in_later_and_nobody_waits),
-                   CASE(a_share_that_its_container_holds_back_again_and_again_is_taken_in));
+                   CASE(a_share_that_its_container_holds_back_again_and_again_is_taken_in),
+                   CASE(a_share_for_which_there_is_no_descriptor_stays),
+                   CASE(what_was_decided_is_not_believed_when_it_is_damaged));
 }

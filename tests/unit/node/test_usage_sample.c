@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "book_bench.h"
@@ -70,6 +71,31 @@ TEST(a_process_without_a_process_slot_is_a_stranger)
         stage_open(&stage);
         CHECK_EQ(sample(&stage), 1u << VIOLATION_STRANGER);
         slot_take(&stage, 1);
+        CHECK_EQ(sample(&stage), 0);
+        stage_close(&stage);
+}
+
+static void descriptors_most(rlim_t most)
+{
+        struct rlimit limit;
+
+        CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = most;
+        CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+TEST(without_descriptors_of_our_own_nobody_is_a_stranger)
+{
+        struct stage stage;
+        struct rlimit before;
+
+        stage_open(&stage);
+        slot_take(&stage, 1);
+        getrlimit(RLIMIT_NOFILE, &before);
+        descriptors_most(0);
+        const unsigned seen = sample(&stage);
+        descriptors_most(before.rlim_cur);
+        CHECK_EQ(seen, 0);
         CHECK_EQ(sample(&stage), 0);
         stage_close(&stage);
 }
@@ -280,6 +306,7 @@ TEST(a_disk_that_gives_large_blocks_is_no_violation)
 int main(void)
 {
         return RUN(CASE(a_process_without_a_process_slot_is_a_stranger),
+                   CASE(without_descriptors_of_our_own_nobody_is_a_stranger),
                    CASE(the_last_of_thousands_of_processes_is_no_stranger),
                    CASE(a_truncated_region_is_reported),
                    CASE(files_that_a_container_makes_longer_are_cut),
