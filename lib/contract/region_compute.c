@@ -7,10 +7,12 @@
 enum { TICK_NS = 64, RATE_BITS = 10 };
 #define RATE_MASK ((UINT64_C(1) << RATE_BITS) - 1)
 /* A cell of the record: a bit for each 10 µs, and the cell's number above them. */
-#define CELL_SLOTS     24
-#define CELL_MASK      ((UINT64_C(1) << CELL_SLOTS) - 1)
-#define SLOT_NS        (10 * NS_PER_US)
-#define CELL_NS        (CELL_SLOTS * SLOT_NS)
+#define CELL_SLOTS   24
+#define CELL_MASK    ((UINT64_C(1) << CELL_SLOTS) - 1)
+#define SLOT_NS      (10 * NS_PER_US)
+#define WAIT_SLOT_NS (100 * NS_PER_US)
+/* A wait is said when it ends, or after this time. */
+#define WAIT_LATE_NS   (30 * NS_PER_MS)
 #define DEPTH_WALL_NS  (40 * NS_PER_MS)
 #define DEPTH_LEAST_NS (8 * NS_PER_MS) /* two quanta */
 #define LONGEST_NS     (100 * NS_PER_MS)
@@ -159,6 +161,23 @@ void region_compute_add(struct region_compute *compute, uint64_t at_ns, uint64_t
                                        (int64_t)work_ns);
 }
 
+/* Times that are remembered, in slots of a length. */
+struct record {
+        _Atomic uint64_t *cells;
+        unsigned count;
+        uint64_t slot_ns;
+};
+
+static struct record use_of(const struct region_compute *compute)
+{
+        return (struct record){ (_Atomic uint64_t *)compute->cells, REGION_CELLS, SLOT_NS };
+}
+
+static struct record waits_of(const struct region_compute *compute)
+{
+        return (struct record){ (_Atomic uint64_t *)compute->waits, REGION_WAITS, WAIT_SLOT_NS };
+}
+
 /* Marks the slots of one cell; how many were marked before. */
 static unsigned cell_mark(_Atomic uint64_t *cell, uint64_t number, uint64_t slots)
 {
@@ -174,25 +193,51 @@ static unsigned cell_mark(_Atomic uint64_t *cell, uint64_t number, uint64_t slot
 
 /* Edges are rounded to the nearest slot: spans that follow each other do not overlap, and what is
  * rounded up once is rounded down another time. */
-uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns)
+static uint64_t record_cover(struct record record, uint64_t begin_ns, uint64_t end_ns)
 {
-        uint64_t first = (begin_ns + SLOT_NS / 2) / SLOT_NS,
-                 last = (end_ns + SLOT_NS / 2) / SLOT_NS;
+        const uint64_t slot_ns = record.slot_ns;
+        uint64_t first = (begin_ns + slot_ns / 2) / slot_ns,
+                 last = (end_ns + slot_ns / 2) / slot_ns;
         uint64_t known = 0;
 
         if (end_ns <= begin_ns)
                 return 0;
-        if (last - first > (REGION_CELLS - 1) * CELL_SLOTS)
-                first = last - (REGION_CELLS - 1) * CELL_SLOTS;
+        if (last - first > (record.count - 1) * CELL_SLOTS)
+                first = last - (record.count - 1) * CELL_SLOTS;
         while (first < last) {
                 uint64_t number = first / CELL_SLOTS, edge = (number + 1) * CELL_SLOTS;
                 uint64_t until = edge < last ? edge : last;
                 uint64_t slots = ((UINT64_C(1) << (until - first)) - 1) << first % CELL_SLOTS;
 
-                known += cell_mark(&compute->cells[number % REGION_CELLS], number, slots);
+                known += cell_mark(&record.cells[number % record.count], number, slots);
                 first = until;
         }
-        return known * SLOT_NS < end_ns - begin_ns ? end_ns - begin_ns - known * SLOT_NS : 0;
+        return known * slot_ns < end_ns - begin_ns ? end_ns - begin_ns - known * slot_ns : 0;
+}
+
+/* Of the whole cells before now, as many as the window has. */
+static uint64_t record_sum_ns(struct record record, uint64_t now_ns, unsigned window_ms)
+{
+        const uint64_t cell_ns = CELL_SLOTS * record.slot_ns;
+        uint64_t last = now_ns / cell_ns, count = window_ms * NS_PER_MS / cell_ns, slots = 0;
+
+        for (uint64_t i = 1; i <= count && i < record.count && i <= last; i++) {
+                uint64_t word = atomic_load_explicit(&record.cells[(last - i) % record.count],
+                                                     memory_order_relaxed);
+                if (word >> CELL_SLOTS == last - i)
+                        slots += (unsigned)__builtin_popcountll(word & CELL_MASK);
+        }
+        return slots * record.slot_ns;
+}
+
+uint64_t region_compute_cover(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns)
+{
+        return record_cover(use_of(compute), begin_ns, end_ns);
+}
+
+uint64_t region_compute_throttle(struct region_compute *compute, uint64_t begin_ns, uint64_t end_ns)
+{
+        return record_cover(waits_of(compute), begin_ns, end_ns);
 }
 
 void region_compute_saw(struct region_compute *compute, uint64_t work_ns)
@@ -207,13 +252,13 @@ void region_compute_saw(struct region_compute *compute, uint64_t work_ns)
 uint64_t region_compute_used_ns(const struct region_compute *compute, uint64_t now_ns,
                                 unsigned window_ms)
 {
-        uint64_t last = now_ns / CELL_NS, count = window_ms * NS_PER_MS / CELL_NS, slots = 0;
+        return record_sum_ns(use_of(compute), now_ns, window_ms);
+}
 
-        for (uint64_t i = 1; i <= count && i < REGION_CELLS && i <= last; i++) {
-                uint64_t word = atomic_load_explicit(&compute->cells[(last - i) % REGION_CELLS],
-                                                     memory_order_relaxed);
-                if (word >> CELL_SLOTS == last - i)
-                        slots += (unsigned)__builtin_popcountll(word & CELL_MASK);
-        }
-        return slots * SLOT_NS;
+uint64_t region_compute_throttled_ns(const struct region_compute *compute, uint64_t now_ns,
+                                     unsigned window_ms)
+{
+        return now_ns > WAIT_LATE_NS
+                       ? record_sum_ns(waits_of(compute), now_ns - WAIT_LATE_NS, window_ms)
+                       : 0;
 }

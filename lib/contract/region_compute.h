@@ -8,7 +8,8 @@
  * word next converts what is left of debt or credit to the new one, once.
  *
  * What was used is kept for two seconds, in steps of 10 µs: each step counts once, however many processes
- * say that they had the device in it. Times are CLOCK_MONOTONIC. */
+ * say that they had the device in it. So is, in steps of 100 µs, when threads waited for the limit. Times are
+ * CLOCK_MONOTONIC. */
 #pragma once
 
 #include <stdbool.h>
@@ -59,3 +60,11 @@ void region_compute_saw(struct region_compute *compute, uint64_t work_ns);
 /* Nanoseconds of GPU time in about the last `window_ms` milliseconds, at most 1900. */
 uint64_t region_compute_used_ns(const struct region_compute *compute, uint64_t now_ns,
                                 unsigned window_ms);
+
+/* A thread waited for the limit from begin to end: the part in which no other had said that it did. */
+uint64_t region_compute_throttle(struct region_compute *compute, uint64_t begin_ns,
+                                 uint64_t end_ns);
+/* Nanoseconds of about the last `window_ms` milliseconds, at most 1900, in which a thread waited for the limit. Waits
+ * are said in pieces: the window ends so long ago that all of them have been. */
+uint64_t region_compute_throttled_ns(const struct region_compute *compute, uint64_t now_ns,
+                                     unsigned window_ms);

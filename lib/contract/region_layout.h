@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-        REGION_VERSION = 5,
+        REGION_VERSION = 6,
         REGION_DEVICES = 64,
         REGION_CHARGES = 2 * REGION_DEVICES, /* of the devices, then virtual */
         REGION_SLOTS = 8191,                 /* processes at a time; slot 0 is nobody */
@@ -29,6 +29,7 @@ enum {
         REGION_SLOT_BITS = 13,
         REGION_UUID = 48,
         REGION_CELLS = 8192, /* of 240 µs of use that is remembered */
+        REGION_WAITS = 1024, /* of 2.4 ms of waits that are */
         REGION_COSTS = 4096, /* kinds of work */
         REGION_NAMESPACES = 2,
 };
@@ -86,12 +87,13 @@ struct region_compute {
         _Atomic uint64_t debt;           /* {when all is paid, at which rate} */
         _Atomic uint64_t longest_ns;     /* the longest piece of work seen */
         _Atomic uint64_t gpu_ns;         /* used in all */
-        _Atomic uint64_t throttled_ns;   /* threads waited so long in all */
+        _Atomic uint64_t throttled_ns;   /* waited for its limit in all */
         _Atomic uint32_t wake;           /* futex: those who wait check again */
         _Atomic uint32_t share_permille; /* what the share said last; 0: nothing */
         _Atomic uint64_t kept; /* {until, how much beyond the depth}: region_compute_keep() */
         uint64_t reserved[2];
         _Atomic uint64_t cells[REGION_CELLS]; /* {which 240 µs, a bit for each 10 of them} */
+        _Atomic uint64_t waits[REGION_WAITS]; /* {which 2.4 ms, a bit for each 100 µs of them} */
 };
 static_assert(sizeof(struct region_compute) % 64 == 0, "devices do not share cache lines");
 

@@ -238,6 +238,24 @@ TEST(work_longer_than_the_record_counts_in_full)
         free(compute);
 }
 
+TEST(waits_for_the_limit_are_kept_apart_and_count_once)
+{
+        struct region_compute *compute = compute_new();
+        uint64_t at = BEGIN, sum = 0;
+
+        for (unsigned i = 0; i < 40; i++, at += 25 * MS) { /* two threads, one a little later */
+                sum += region_compute_throttle(compute, at, at + 20 * MS);
+                sum += region_compute_throttle(compute, at + 5 * MS, at + 20 * MS);
+        }
+        CHECK_EQ(sum, 800 * MS);
+        const uint64_t shown = region_compute_throttled_ns(compute, at + 30 * MS, 1000);
+        CHECK(shown > 780 * MS && shown <= 800 * MS);
+        CHECK_EQ(region_compute_used_ns(compute, at, 1000), 0);
+        CHECK_EQ(region_compute_throttled_ns(compute, at + 3000 * MS, 1000), 0);
+        CHECK_EQ(region_compute_throttled_ns(compute, 5, 1000), 0);
+        free(compute);
+}
+
 static struct region_compute *raced;
 
 static void *race(void *taken)
@@ -284,5 +302,6 @@ int main(void)
                    CASE(time_is_used_once_however_many_say_so),
                    CASE(spans_that_follow_each_other_lose_and_gain_nothing),
                    CASE(work_longer_than_the_record_counts_in_full),
+                   CASE(waits_for_the_limit_are_kept_apart_and_count_once),
                    CASE(threads_that_take_at_once_take_no_more_than_there_is));
 }

@@ -120,9 +120,13 @@ void gate_compute_saw(unsigned device_index, uint64_t work_ns)
         region_compute_saw(compute_of(device_index), work_ns);
 }
 
-/* Told once a second of waiting, of all processes together. */
-static void throttle_note(struct region_compute *compute, unsigned device_index, uint64_t waited_ns)
+/* Told once a second of waiting, of all processes together. A thread that was stopped meanwhile did not wait for
+ * the limit. */
+static void throttle_note(struct region_compute *compute, unsigned device_index, uint64_t begin_ns)
 {
+        const uint64_t end_ns = clock_now_ns(), most_ns = begin_ns + 2 * POLL_NS;
+        const uint64_t waited_ns =
+                region_compute_throttle(compute, begin_ns, end_ns < most_ns ? end_ns : most_ns);
         const uint64_t before_ns =
                 atomic_fetch_add_explicit(&compute->throttled_ns, waited_ns, memory_order_relaxed);
         const uint64_t now_ns = before_ns + waited_ns;
@@ -133,7 +137,7 @@ static void throttle_note(struct region_compute *compute, unsigned device_index,
                           limits_compute_permille(device_index));
 }
 
-void gate_compute_wait(unsigned device_index, uint64_t wait_ns)
+void gate_compute_wait(unsigned device_index, uint64_t wait_ns, bool is_owed)
 {
         struct region_compute *compute = compute_of(device_index);
         uint32_t seen = atomic_load(&compute->wake);
@@ -147,13 +151,14 @@ void gate_compute_wait(unsigned device_index, uint64_t wait_ns)
         if (slack_ns > 0)
                 prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
         errno = saved_errno;
-        throttle_note(compute, device_index, clock_now_ns() - begin_ns);
+        if (is_owed)
+                throttle_note(compute, device_index, begin_ns);
 }
 
-unsigned gate_compute_load_percent(unsigned device_index)
+double gate_compute_load_percent(unsigned device_index)
 {
         enum { WINDOW_MS = 1000 };
         uint64_t used = region_compute_used_ns(compute_of(device_index), clock_now_ns(), WINDOW_MS);
 
-        return (unsigned)((used + WINDOW_MS * NS_PER_MS / 200) / (WINDOW_MS * NS_PER_MS / 100));
+        return 100 * (double)used / (double)(WINDOW_MS * NS_PER_MS);
 }

@@ -35,8 +35,9 @@ void gate_compute_learned(uint64_t key, uint64_t ns);
 /* A piece of work that cannot be divided takes so long. */
 void gate_compute_saw(unsigned device_index, uint64_t work_ns);
 
-/* Sleeps so long, or until somebody's correction or a new limit is worth another query. */
-void gate_compute_wait(unsigned device_index, uint64_t wait_ns);
+/* Sleeps so long, or until somebody's correction or a new limit is worth another query. is_owed: it is the limit that
+ * the thread waits for, and not its own work. */
+void gate_compute_wait(unsigned device_index, uint64_t wait_ns, bool is_owed);
 
 /* Percent of the last second that the device worked for the container. */
-unsigned gate_compute_load_percent(unsigned device_index);
+double gate_compute_load_percent(unsigned device_index);

@@ -150,7 +150,8 @@ static void batch_wait(unsigned device_index, CUstream stream, uint64_t work_ns)
                 const struct backlog backlog = meter_backlog(device_index);
                 const uint64_t waited_ns = clock_now_ns() - begin_ns;
                 uint64_t wait_ns = in_flight_wait_ns(device_index, stream, &backlog, waited_ns);
-                if (!wait_ns)
+                const bool is_owed = !wait_ns;
+                if (is_owed)
                         wait_ns = gate_compute_ask(device_index, work_ns);
                 if (!wait_ns) {
                         timeslice_take(device_index, stream, backlog.planned_ns);
@@ -160,7 +161,7 @@ static void batch_wait(unsigned device_index, CUstream stream, uint64_t work_ns)
                 const uint64_t nap_ns = waited_ns / 4 > NAP_NS ? waited_ns / 4 : NAP_NS;
                 if (backlog.is_guess && nap_ns < wait_ns)
                         wait_ns = nap_ns;
-                gate_compute_wait(device_index, wait_ns);
+                gate_compute_wait(device_index, wait_ns, is_owed);
         }
 }
 
