@@ -13,7 +13,7 @@
 #include "nvml_view.h"
 #include "real.h"
 
-enum { SAMPLES_MOST = 4096, WINDOW_MS = 1000 };
+enum { SAMPLES_MOST = 4096, BUSY_SAMPLES = 64, WINDOW_MS = 1000 };
 
 unsigned nvml_usage_samples(nvmlDeviceGetProcessUtilization_fn *real, nvmlDevice_t device,
                             unsigned long long since, nvmlProcessUtilizationSample_t **ret_samples,
@@ -78,6 +78,15 @@ static unsigned sm_sum(const nvmlProcessUtilizationSample_t *samples, unsigned c
         return sum;
 }
 
+static unsigned positive(const nvmlProcessUtilizationSample_t *samples, unsigned count)
+{
+        unsigned found = 0;
+
+        for (unsigned i = 0; i < count; i++)
+                found += samples[i].smUtil > 0 && samples[i].smUtil <= 100;
+        return found;
+}
+
 /* What the driver tells of this second, process by process. */
 static void told_read(nvmlDevice_t device, struct gpu_usage *gpu, struct gpu_usage_part *part)
 {
@@ -94,11 +103,33 @@ static void told_read(nvmlDevice_t device, struct gpu_usage *gpu, struct gpu_usa
         if (r != NVML_SUCCESS)
                 count = 0;
         gpu->outside = sm_sum(samples, count);
-        part->rounded = nvml_view_keep_own(samples, count, sizeof *samples,
-                                           offsetof(nvmlProcessUtilizationSample_t, pid));
-        part->told = sm_sum(samples, part->rounded);
+        gpu->rounded = positive(samples, count);
+        const unsigned own = nvml_view_keep_own(samples, count, sizeof *samples,
+                                                offsetof(nvmlProcessUtilizationSample_t, pid));
+        part->rounded = positive(samples, own);
+        part->told = sm_sum(samples, own);
+        gpu->rounded -= part->rounded;
         gpu->outside -= part->told;
         nvml_usage_samples_free(samples);
+}
+
+/* The whole GPU's, of the same second: its samples, on average. */
+static void busy_read(nvmlDevice_t device, struct gpu_usage *gpu)
+{
+        nvmlSample_t samples[BUSY_SAMPLES];
+        unsigned count = BUSY_SAMPLES;
+        nvmlValueType_t type;
+        double sum = 0;
+
+        if (!real_nvml.nvmlDeviceGetSamples ||
+            real_nvml.nvmlDeviceGetSamples(device, NVML_GPU_UTILIZATION_SAMPLES, window_begin_us(),
+                                           &type, &count, samples) != NVML_SUCCESS ||
+            type != NVML_VALUE_TYPE_UNSIGNED_INT || !count || count > BUSY_SAMPLES)
+                return;
+        for (unsigned i = 0; i < count; i++)
+                sum += samples[i].sampleValue.uiVal;
+        gpu->busy = sum / count < 100 ? sum / count : 100;
+        gpu->is_busy_told = true;
 }
 
 /* Are the pids known by which the driver tells of those who worked? */
@@ -116,19 +147,25 @@ static bool pids_are_known(const struct region *region, unsigned device_index)
         return true;
 }
 
-static unsigned limited_percent(nvmlDevice_t device, unsigned device_index)
+static unsigned shared_percent(nvmlDevice_t device, unsigned device_index)
 {
         const int saved_errno = errno;
+        const bool is_limited = gate_compute_is_limited(device_index);
         const struct region *region = ledger_region();
         struct gpu_usage gpu = { 0 };
-        struct gpu_usage_part part = { .own = gate_compute_load_percent(device_index) };
+        struct gpu_usage_part part = { .is_unlimited = !is_limited };
 
+        if (is_limited)
+                part.own = gate_compute_load_percent(device_index);
         /* A process that died a moment ago is found now, or was found since. */
         ledger_reap_every(10 * NS_PER_MS);
-        part.has_ended =
-                clock_now_ns() - atomic_load(&region->file->ended_ns) < 2 * WINDOW_MS * NS_PER_MS;
+        /* Others may be hidden in here: what is left may be theirs, and only the region bounds what is not. */
+        part.has_ended = is_limited && clock_now_ns() - atomic_load(&region->file->ended_ns) <
+                                               2 * WINDOW_MS * NS_PER_MS;
         if (real_nvml.nvmlDeviceGetProcessUtilization && pids_are_known(region, device_index))
                 told_read(device, &gpu, &part);
+        if (gpu.is_told)
+                busy_read(device, &gpu);
         gpu_usage_split(&gpu, &part, 1);
         errno = saved_errno;
         return (unsigned)(part.used + 0.5);
@@ -138,8 +175,8 @@ unsigned nvml_usage_percent(nvmlDevice_t device)
 {
         int device_index = nvml_view_device_index(device);
 
-        if (device_index >= 0 && gate_compute_is_limited((unsigned)device_index))
-                return limited_percent(device, (unsigned)device_index);
+        if (device_index >= 0 && ledger_is_open())
+                return shared_percent(device, (unsigned)device_index);
         return samples_sum(device, offsetof(nvmlProcessUtilizationSample_t, smUtil));
 }
 
