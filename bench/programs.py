@@ -2,7 +2,7 @@
 """programs.py BUILD [CASE...]: whether a limit of compute holds for programs that live for a moment, end in any way,
 wait for the host, or change their work, by the simulated machine's own counters.
 
-Prints "metric value" lines. `bench/run` calls it.
+Prints "metric value" lines and draws BUILD/bench/programs.svg and set.svg. `bench/run` calls it.
 """
 
 import os
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 
+import picture
 import share
 import wanted
 
@@ -40,6 +41,7 @@ class Programs:
 
     def __init__(self, build, folder):
         self.gpu = share.Gpu(build, folder)
+        self.rows = []  # of the picture: what, percent of the GPU's time, what is wanted
         self.program = os.path.join(os.path.abspath(build), "bench", "share_programs")
 
     def start(self, arguments, environment, seconds):
@@ -64,6 +66,7 @@ class Programs:
 
 def error_metrics(programs, name):
     shares = programs.shares(LOADS[name], LIMIT)
+    programs.rows.append((f"{name}, limit {LIMIT}", statistics.mean(shares), LIMIT))
     return {f"share_error_points_{name}_at_{LIMIT}": abs(statistics.mean(shares) - LIMIT),
             f"share_mae_points_{name}_at_{LIMIT}": statistics.mean(abs(one - LIMIT) for one in shares)}
 
@@ -72,20 +75,24 @@ def bound_metrics(programs, name):
     """How much less it gets than alone or than its limit, whichever is less; and its worst second."""
     alone = statistics.mean(programs.shares(BOUND[name], None, 3))
     shares = programs.shares(BOUND[name], LIMIT)
-    wanted = min(alone, LIMIT)
+    due = min(alone, LIMIT)
+    programs.rows.append((f"{name}, limit {LIMIT}", statistics.mean(shares), due))
     return {f"share_alone_percent_{name}": alone,
-            f"share_short_points_{name}_at_{LIMIT}": max(wanted - statistics.mean(shares), 0),
+            f"share_short_points_{name}_at_{LIMIT}": max(due - statistics.mean(shares), 0),
             f"share_over_points_{name}_at_{LIMIT}": max(statistics.mean(shares) - LIMIT, 0),
             f"share_worst_second_{name}_at_{LIMIT}": min(shares)}
 
 
 def whole_metrics(programs, _):
-    return {"share_percent_at_99": statistics.mean(programs.shares(("k1ms", "{}"), 99, 5))}
+    percent = statistics.mean(programs.shares(("k1ms", "{}"), 99, 5))
+    programs.rows.append(("k1ms, limit 99", percent, 99))
+    return {"share_percent_at_99": percent}
 
 
 def set_metrics(build, folder):
     """vgpu set on a program that waits for a debt: how long until it has its new limit (of 200 ms windows)."""
-    metrics = {}
+    metrics, series = {}, []
+    pictures = os.path.join(build, "bench")
     build = os.path.abspath(build)
     vgpu, machine = os.path.join(build, "bin", "vgpu"), os.path.join(folder, "machine-set")
     load, watch = (os.path.join(build, "bench", name) for name in ("share_programs", "share_load"))
@@ -103,7 +110,9 @@ def set_metrics(build, folder):
         subprocess.run([vgpu, "set", f"debt{name}", "--cores", str(new)], check=True, env=environment,
                        stdout=subprocess.DEVNULL)
         window = int((time.monotonic() - begin) * 1000 / window_ms)
-        busy = [float(line.split()[1]) for line in watcher.communicate()[0].splitlines()][window:]
+        busy = [float(line.split()[1]) for line in watcher.communicate()[0].splitlines()]
+        series.append((f"{old} to {new}", busy, new))
+        busy = busy[window:]
         run.kill()
         run.wait()
         if name == "up":
@@ -111,6 +120,7 @@ def set_metrics(build, folder):
         else:
             felt = next((i for i in range(len(busy) - 5) if abs(statistics.mean(busy[i:i + 5]) - new) <= 4), len(busy))
         metrics[f"set_{name}_in_debt_ms"] = felt * window_ms
+    picture.lines(pictures, "set", "vgpu set on a program that waits for a debt (percent)", window_ms, series)
     return metrics
 
 
@@ -139,6 +149,9 @@ def metrics_of(build, names=None):
             for name in cases:
                 if not names or name in names:
                     metrics.update(measure(programs, name))
+        if programs.rows:
+            picture.bars(os.path.join(build, "bench"), "programs",
+                         "percent of the GPU's time, by program: its limit, or what it gets without", programs.rows)
         if not names or "set" in names:
             metrics.update(set_metrics(build, folder))
         if not names or "race" in names:
