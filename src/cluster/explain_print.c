@@ -42,8 +42,9 @@ static void use_add(struct table *table, const json_t *row)
                 table_add(table, "%lld MiB", json_read_integer(row, "memory_used_mib"));
         else
                 table_add(table, "-");
-        if (json_object_get(row, "cores_used"))
-                table_add(table, "%lld%%", json_read_integer(row, "cores_used"));
+        if (json_is_real(json_object_get(row, "cores_used_percent")))
+                table_add(table, "%.1f%%",
+                          json_real_value(json_object_get(row, "cores_used_percent")));
         else
                 table_add(table, "-");
 }

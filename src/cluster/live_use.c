@@ -65,8 +65,7 @@ static size_t line_take(const char *line, size_t length, const char *namespace_n
                 json_object_set_new(gpu, "memory_used_mib",
                                     json_integer((json_int_t)(value / (1 << 20) + 0.5)));
         else
-                json_object_set_new(gpu, "cores_used",
-                                    json_integer((json_int_t)(value * 100 + 0.5)));
+                json_object_set_new(gpu, "cores_used_percent", json_real(value * 100));
         return is_memory;
 }
 

@@ -4,6 +4,6 @@
 
 #include <jansson.h>
 
-/* Adds "memory_used_mib" and "cores_used" (percent, in the last second) to the GPUs of an explanation that the
+/* Adds "memory_used_mib" and "cores_used_percent" (in the last second) to the GPUs of an explanation that the
  * metrics tell of; to how many. */
 size_t live_use_add(const char *metrics, const char *namespace_name, const char *pod, json_t *gpus);

@@ -61,9 +61,9 @@ def live(tap, bin_dir):
     tap.check("a running pod's table has what it holds and uses, by the vgpu-node of its node", differs(
         (code, [line.split() for line in text.splitlines() if line]),
         (0, [["pod", "d/runs:", "it", "runs", "on", "n"], ["CONTAINER", "GPU", "MEMORY", "CORES", "HOLDS", "USES"],
-             ["c", "GPU-n-0", "10000", "MiB", "no", "limit", "1536", "MiB", "25%"]])))
+             ["c", "GPU-n-0", "10000", "MiB", "no", "limit", "1536", "MiB", "25.4%"]])))
     gpu = json.loads(stage.explain("--json")[1])["gpus"][0]
-    tap.check("and so has JSON", differs((gpu["memory_used_mib"], gpu["cores_used"]), (1536, 25)))
+    tap.check("and so has JSON", differs((gpu["memory_used_mib"], round(gpu["cores_used_percent"], 6)), (1536, 25.4)))
     tap.check("only pods of ours on its node are asked for, and no nodes", differs(
         (stage.queries[0], stage.api.count("GET", "/api/v1/nodes")),
         ("fieldSelector=spec.nodeName%3Dn%2Cstatus.phase%3DRunning&labelSelector="

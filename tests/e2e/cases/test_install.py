@@ -97,7 +97,7 @@ def use_is_told(cluster):
         done = subprocess.run([f"{BUILD}/bin/vgpu", "explain", "pod", "share", "-n", cluster.namespace, "--json",
                                "--kubeconfig", KUBECONFIG], stdout=subprocess.PIPE, text=True, check=True)
         gpu = json.loads(done.stdout)["gpus"][0]
-        return gpu.get("memory_used_mib"), gpu.get("cores_used")
+        return gpu.get("memory_used_mib"), gpu.get("cores_used_percent")
     cluster.wait("the pod's use is told: none", lambda: told() == (0, 0), 15)
 
 
