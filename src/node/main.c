@@ -56,6 +56,7 @@ struct node {
         struct pod_watch *pods;       /* NULL until the GPUs are known */
         struct own_containers own;    /* of --standalone */
         struct status_server *status; /* NULL: not asked for */
+        struct node_usage *usage;     /* NULL: out of memory; regions are all that tells */
         struct timer trim, retry;
         uint64_t started_ns;
         bool is_troubled; /* said so already */
@@ -173,6 +174,15 @@ static void on_gpus(void *owner, const struct gpu_set *set)
         }
 }
 
+/* Only where somebody can ask for it. */
+static void on_gpu_sample(void *owner)
+{
+        struct node *node = owner;
+
+        if (node->usage && (node->services || node->status))
+                node_usage_sample(node->usage, node->gpus, node->shares);
+}
+
 static void on_gpu_trouble(void *owner, const struct err *e)
 {
         struct node *node = owner;
@@ -232,6 +242,7 @@ static int open_shares(struct node *node, struct err *e)
                 .cores_scaling = node->options.cores_scaling,
                 .env_ceiling = node->options.env_ceiling,
                 .violation_policy = node->options.violation_policy,
+                .usage = node->usage,
                 .on_change = on_share_change,
                 .on_violation = on_violation,
                 .on_evict = node->options.is_standalone ? NULL : on_evict,
@@ -317,6 +328,7 @@ static struct node_parts parts_of(const struct node *node)
         return (struct node_parts){ .options = &node->options,
                                     .gpus = node->gpus,
                                     .shares = node->shares,
+                                    .usage = node->usage,
                                     .offers = node->offers,
                                     .registration = node->registration,
                                     .pods = node->pods,
@@ -385,6 +397,7 @@ static int node_start(struct node *node, struct err *e)
                                                 .quiet_ms = node->options.quiet_ms,
                                                 .hang_ms = node->options.hang_ms,
                                                 .on_change = on_gpus,
+                                                .on_sample = on_gpu_sample,
                                                 .on_trouble = on_gpu_trouble,
                                                 .owner = node };
         sigset_t set;
@@ -397,6 +410,7 @@ static int node_start(struct node *node, struct err *e)
         sigaddset(&set, SIGINT);
         if (!hangup_is_ignored())
                 sigaddset(&set, SIGHUP);
+        node->usage = node_usage_new();
         r = loop_new(&node->loop);
         if (r == 0) {
                 node->signals.on_signal = on_signal;
@@ -428,6 +442,7 @@ static void node_end(struct node *node)
         own_containers_close(&node->own);
         loop_timer_clear(node->loop, &node->retry);
         node_services_free(node->services);
+        node_usage_free(node->usage);
         pre_start_free(node->pre_start);
         pod_resources_free(node->pod_resources);
         mig_starts_done(&node->starts);

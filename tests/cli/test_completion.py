@@ -36,7 +36,7 @@ CASES = (
     ("vgpu kueue config --mode t", ["transform"]),
     ("vgpu run --memory ", []),
     ("vgpu ps --columns ", ["context", "cores", "device", "gpu", "held", "limit", "lost", "managed", "model", "other", "pid",
-                            "program", "resident", "share", "user", "virtual"]),
+                            "program", "resident", "share", "throttled", "user", "virtual"]),
     ("vgpu ps --columns=re", ["--columns=resident"]),
     ("vgpu ps --columns share,pid,he", ["share,pid,held"]),
     ("vgpu run --machine FOLDER/fi", ["FOLDER/file"]),

@@ -93,7 +93,7 @@ class Top(ShareCase):
         with open(f"{SOURCE}/api/proto/vgpu.proto", encoding="utf-8") as proto:
             messages = dict(re.findall(r"^message (\w+) \{\n(.*?)^\}", proto.read(), re.M | re.S))
         for path, parts in (("", ["ListSharesResponse"]), (".shares", ["Share", "Container"]),
-                            (".shares.gpus", ["DeviceShare"]), (".shares.processes", ["Process"]),
+                            (".gpus", ["Gpu"]), (".shares.gpus", ["DeviceShare"]), (".shares.processes", ["Process"]),
                             (".shares.processes.gpus", ["ProcessDevice"])):
             fields = {name for part in parts for name in re.findall(r"^  [\w ]+ (\w+) = \d+;", messages[part], re.M)}
             self.assertEqual(fields, names[path] - lacking[path] | further[path], path)

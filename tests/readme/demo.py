@@ -17,7 +17,7 @@ from readme import POINTS, TRIES, host_is_busy
 from tap import Tap
 
 # Where it is no terminal, columns end with a tab.
-TABLE = re.compile(r"^(demo-\w+)\t\S+\t\d+\t(\d)\t[^\t]+\t(\d+)MiB\t0B\t(\d+)GiB\t([\d.]+)%\t(\d+)%\t\d+%\tvgpu-burn$", re.M)
+TABLE = re.compile(r"^(demo-\w+)\t\S+\t\d+\t(\d)\t[^\t]+\t(\d+)MiB\t0B\t(\d+)GiB\t([\d.]+)%\t(\d+)%\t\d+%\t[\d.]+%\t[\d.]+%\tvgpu-burn$", re.M)
 LIMITS = ({"demo-train": 70, "demo-infer": 30}, {"demo-train": 20, "demo-infer": 30})
 MEMORY_GIB = {"demo-train": 8, "demo-infer": 2}
 GPUS = 2

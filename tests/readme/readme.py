@@ -47,7 +47,7 @@ POINTS = 2
 # Compute, by the text behind a figure: what a whole GPU has of it. A limit of compute has no decimals, and is exact.
 COMPUTE = (
     (re.compile(r"^\d+\.\d+%"), 100),
-    (re.compile(r"^\d+/\d+%"), 100),
+    (re.compile(r"^\d+\.\d+/\d+%"), 100),
     (re.compile(r"^\d+ %"), 100),
     (re.compile(r"^[\d.]+ Gflop/s"), 7241),
     (re.compile(r"^[\d.]+ \([\d.]+ Gflop/s"), 2482),         # kernels in five seconds

@@ -130,17 +130,27 @@ static void cores_add(struct table *table, const struct ps_row *row)
 {
         const unsigned cap = row->limits ? share_gpu_cap_percent(row->limits) : 0;
 
-        if (cap)
-                table_add(table, "%.0f/%u%%", row->limits->cores_used_percent, cap);
+        if (cap && !row->limits->is_used_known)
+                table_add(table, "-/%u%%", cap);
+        else if (cap)
+                table_add(table, "%.1f/%u%%", row->limits->cores_used_percent, cap);
         else
                 table_add(table, "-");
 }
 
-/* "25%": it had work then, and the GPU did that of programs without a share. */
+/* "25.0%": it had work then, and the GPU did that of programs without a share. */
 static void lost_add(struct table *table, const struct ps_row *row)
 {
-        if (row->limits && row->limits->is_used_told)
-                table_add(table, "%.0f%%", row->limits->cores_lost_percent);
+        if (row->limits && row->limits->is_lost_known)
+                table_add(table, "%.1f%%", row->limits->cores_lost_percent);
+        else
+                table_add(table, "-");
+}
+
+static void throttled_add(struct table *table, const struct ps_row *row)
+{
+        if (row->limits)
+                table_add(table, "%.1f%%", row->limits->throttled_percent);
         else
                 table_add(table, "-");
 }
@@ -161,6 +171,7 @@ const struct ps_column ps_columns[PS_COLUMNS] = {
         { "resident", { "RESIDENT", true, 0, 8 }, resident_add, false, false },
         { "limit", { "LIMIT", true, 0, 5 }, limit_add, true, true },
         { "cores", { "CORES", true, 0, 6 }, cores_add, true, true },
+        { "throttled", { "THROTTLED", true, 0, 8 }, throttled_add, false, false },
         { "lost", { "LOST", true, 0, 8 }, lost_add, false, false },
 };
 

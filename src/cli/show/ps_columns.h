@@ -25,7 +25,7 @@ struct ps_column {
         bool is_of_all; /* shown if nothing is said, and other users are shown */
 };
 
-enum { PS_COLUMNS = 16 };
+enum { PS_COLUMNS = 17 };
 extern const struct ps_column ps_columns[PS_COLUMNS];
 
 /* "share,pid,held": adds them to `ret_chosen`, at most TABLE_COLUMNS. How many; -EINVAL with a sentence. */

@@ -37,7 +37,7 @@ struct top_run {
         struct top top;
         struct top_screen screen;
         struct snapshot_scope scope;
-        struct snapshot last; /* the newest, with its rates */
+        struct snapshot last; /* the newest */
         bool is_json, is_once;
 };
 
@@ -59,12 +59,12 @@ static void print_json(struct top_run *run)
         fflush(stdout);
 }
 
-static void cores_add(struct table *table, const struct top_row *row)
+static void ratio_add(struct table *table, double ratio, bool is_known)
 {
-        if (row->is_stranger)
-                table_add(table, "-");
+        if (is_known)
+                table_add(table, "%.1f%%", ratio * 100);
         else
-                table_add(table, "%.1f%%", row->cores_ratio * 100);
+                table_add(table, "-");
 }
 
 static void percent_add(struct table *table, unsigned percent)
@@ -90,19 +90,22 @@ static void row_add(struct table *table, const struct top_row *row, const struct
         table_add(table, "%s", size_text(row->physical_bytes, size));
         table_add(table, "%s", size_text(row->virtual_bytes, size));
         table_add(table, "%s", size_text(row->limit_bytes, size));
-        cores_add(table, row);
+        ratio_add(table, row->cores_ratio, row->is_used_known);
         percent_add(table, row->cores_percent);
         percent_add(table, row->cores_max_percent);
+        ratio_add(table, row->throttled_ratio, !row->is_stranger);
+        ratio_add(table, row->lost_ratio, row->is_lost_known);
         table_add(table, "%s", *row->program ? row->program : "-");
 }
 
 static void print_rows(const struct top_run *run)
 {
         static const struct table_column columns[] = {
-                { "SHARE", false, 8, 0 }, { "USER", false, 6, 3 },   { "PID", true, 0, 2 },
-                { "GPU", true, 0, 0 },    { "MODEL", false, 10, 7 }, { "HELD", true, 0, 0 },
-                { "HOST", true, 0, 6 },   { "LIMIT", true, 0, 4 },   { "CORES", true, 0, 0 },
-                { "LIMIT", true, 0, 5 },  { "MAX", true, 0, 6 },     { "PROGRAM", false, 8, 4 },
+                { "SHARE", false, 8, 0 }, { "USER", false, 6, 3 },    { "PID", true, 0, 2 },
+                { "GPU", true, 0, 0 },    { "MODEL", false, 10, 7 },  { "HELD", true, 0, 0 },
+                { "HOST", true, 0, 6 },   { "LIMIT", true, 0, 4 },    { "CORES", true, 0, 0 },
+                { "LIMIT", true, 0, 5 },  { "MAX", true, 0, 6 },      { "THROTTLED", true, 0, 8 },
+                { "LOST", true, 0, 8 },   { "PROGRAM", false, 8, 4 },
         };
         struct table table;
 
@@ -141,10 +144,7 @@ static void print_gpus(const struct top_run *run)
                 table_add(&table, "%s",
                           size_text(view->total_bytes ? view->total_bytes : SHARE_UNLIMITED, size));
                 table_add(&table, "%s", size_text(gpu->held_bytes, size));
-                if (view->is_busy_told)
-                        table_add(&table, "%.1f%%", gpu->busy_ratio * 100);
-                else
-                        table_add(&table, "-");
+                ratio_add(&table, gpu->busy_ratio, view->is_busy_told);
                 table_add(&table, "%s", view->is_healthy ? "ok" : "unhealthy");
         }
         table_print(&table);
@@ -164,7 +164,7 @@ static void troubles_say(const struct top_run *run)
                 complain(0, "%s", (const char *)vec_at(&run->last.troubles, i));
 }
 
-/* A rate needs two samples. */
+/* Two samples: what was refused in between is trouble. */
 static int run_plain(struct top_run *run)
 {
         int code = sample(run);

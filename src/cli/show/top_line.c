@@ -7,6 +7,7 @@
 
 #include "cell_text.h"
 #include "size_text.h"
+#include "str.h"
 
 static unsigned cells(double ratio, unsigned width)
 {
@@ -186,13 +187,16 @@ static void cores_text(const struct top_row *row, char text[static 48])
 {
         char used[16];
 
-        percent_text(row->cores_ratio, used);
+        if (row->is_used_known)
+                percent_text(row->cores_ratio, used);
+        else
+                str_copy(used, sizeof used, "-");
         if (row->cores_max_percent > row->cores_percent && row->cores_percent)
                 snprintf(text, 48, "%s/%u-%u%%", used, row->cores_percent, row->cores_max_percent);
         else if (top_row_cap(row))
                 snprintf(text, 48, "%s/%u%%", used, top_row_cap(row));
         else
-                snprintf(text, 48, "%s%%", used);
+                snprintf(text, 48, row->is_used_known ? "%s%%" : "%s", used);
 }
 
 static void names_draw(struct canvas *canvas, unsigned row, const struct top_layout *layout,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rates and a short past of the shares. */
+/* What the shares do, and a short past of it. */
 #include "top_rows.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 /* So long a refusal is worth a red line. */
 #define REFUSED_NS (10 * NS_PER_S)
-/* A rate over a short interval is a little off: no trouble yet. */
+/* A figure of one second is a little off: no trouble yet. */
 #define CORES_SLACK 0.10
 
 const char *const top_sort_names[TOP_SORTS + 1] = {
@@ -73,12 +73,6 @@ static struct top_row *row_find(struct top *top, const struct top_row *wanted)
         return NULL;
 }
 
-/* A share that was made anew under an old name counts from 0 again: then there is no rate. */
-static double rate(uint64_t before, uint64_t now, uint64_t passed_ns)
-{
-        return now < before || passed_ns == 0 ? 0 : (double)(now - before) / (double)passed_ns;
-}
-
 unsigned top_row_cap(const struct top_row *row)
 {
         return row->cores_max_percent > row->cores_percent ? row->cores_max_percent
@@ -109,20 +103,12 @@ static enum top_trouble trouble_of(const struct top_row *row, uint64_t now_ns, b
 /* Puts what was seen into the row that has its past. */
 static struct top_row *row_take(struct top *top, struct top_row *seen, uint64_t now_ns)
 {
-        const uint64_t passed_ns = top->at_ns ? now_ns - top->at_ns : 0;
         struct top_row *row = row_find(top, seen);
 
         seen->is_seen = true;
-        if (!row) {
-                seen->is_new = true;
+        if (!row)
                 return vec_push(&top->rows, seen) < 0 ? NULL
                                                       : vec_at(&top->rows, top->rows.count - 1);
-        }
-        if (!seen->is_used_told)
-                seen->cores_ratio = rate(row->gpu_ns, seen->gpu_ns, passed_ns);
-        seen->throttled_ratio = rate(row->throttled_ns, seen->throttled_ns, passed_ns);
-        if (seen->throttled_ratio > 1) /* threads wait side by side */
-                seen->throttled_ratio = 1;
         seen->refused_ns = seen->refusals > row->refusals ? now_ns : row->refused_ns;
         seen->history = row->history;
         history_add(&seen->history, seen->cores_ratio);
@@ -159,21 +145,20 @@ static void pid_text(const struct share_view *share, char to[static 16])
                 snprintf(to, 16, "-");
 }
 
-static void share_take(struct top *top, struct share_view *share, uint64_t now_ns)
+static void share_take(struct top *top, const struct share_view *share, uint64_t now_ns)
 {
         for (size_t i = 0; i < share->gpus.count; i++) {
-                struct share_gpu *gpu = vec_at(&share->gpus, i);
+                const struct share_gpu *gpu = vec_at(&share->gpus, i);
                 struct top_row seen = { .is_first = i == 0,
                                         .physical_bytes = gpu->physical_bytes,
                                         .virtual_bytes = gpu->virtual_bytes,
                                         .limit_bytes = gpu->limit_bytes,
                                         .refusals = gpu->refusals,
-                                        .gpu_ns = gpu->gpu_ns,
-                                        .throttled_ns = gpu->throttled_ns,
-                                        .is_used_told = gpu->is_used_told,
-                                        .cores_ratio = gpu->is_used_told
-                                                               ? gpu->cores_used_percent / 100
-                                                               : 0,
+                                        .cores_ratio = gpu->cores_used_percent / 100,
+                                        .throttled_ratio = gpu->throttled_percent / 100,
+                                        .lost_ratio = gpu->cores_lost_percent / 100,
+                                        .is_used_known = gpu->is_used_known,
+                                        .is_lost_known = gpu->is_lost_known,
                                         .cores_percent = gpu->cores_percent,
                                         .cores_max_percent = gpu->cores_max_percent };
 
@@ -184,14 +169,8 @@ static void share_take(struct top *top, struct share_view *share, uint64_t now_n
                 pid_text(share, seen.pid);
                 struct top_row *row = row_take(top, &seen, now_ns);
 
-                if (!row)
-                        continue;
-                row->trouble = trouble_of(row, now_ns, *share->fault);
-                if (row->is_new)
-                        continue;
-                if (!gpu->is_used_told)
-                        gpu->cores_used_percent = 100 * row->cores_ratio;
-                gpu->throttled_percent = 100 * row->throttled_ratio;
+                if (row)
+                        row->trouble = trouble_of(row, now_ns, *share->fault);
         }
 }
 
@@ -264,7 +243,7 @@ static void gpus_sample(struct top *top, const struct snapshot *snapshot)
                         vec_remove(&top->gpus, i);
 }
 
-void top_sample(struct top *top, struct snapshot *snapshot)
+void top_sample(struct top *top, const struct snapshot *snapshot)
 {
         for (size_t i = 0; i < top->rows.count; i++)
                 ((struct top_row *)vec_at(&top->rows, i))->is_seen = false;

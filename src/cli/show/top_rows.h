@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `vgpu top` shows: rates and a short past, made of one snapshot after the other. */
+/* What `vgpu top` shows: the last second and a short past, made of one snapshot after the other. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,15 +20,15 @@ struct top_row { /* a share on a GPU, or a stranger there */
         char share[64], user[SNAPSHOT_USER], uuid[SHARE_UUID];
         char program[SNAPSHOT_TEXT], pid[16];      /* pid: "3 procs", "-" */
         bool is_stranger, is_other_user, is_first; /* first: the GPU is the first of its share */
-        uint64_t physical_bytes, virtual_bytes, limit_bytes, refusals, gpu_ns, throttled_ns;
+        uint64_t physical_bytes, virtual_bytes, limit_bytes, refusals;
         unsigned cores_percent, cores_max_percent; /* 0: no limit */
         enum top_trouble trouble;
-        bool is_new;            /* seen once: it has no rate yet */
-        bool is_used_told;      /* cores_ratio, by the driver: of the last second */
-        bool is_seen;           /* by the sample under way */
-        double cores_ratio;     /* of the GPU's time since the last sample */
-        double throttled_ratio; /* of the time since, it waited for its limit */
-        uint64_t refused_ns;    /* when memory was last refused; 0: not since the first sample */
+        bool is_seen; /* by the sample under way */
+        bool is_used_known, is_lost_known;
+        /* Of the last second: what the GPU did for it; how long it waited for its limit; how long it had work, and
+         * the GPU did that of a stranger. */
+        double cores_ratio, throttled_ratio, lost_ratio;
+        uint64_t refused_ns; /* when memory was last refused; 0: not since the first sample */
         struct top_history history;
 };
 
@@ -55,8 +55,8 @@ struct top {
 void top_init(struct top *top);
 void top_done(struct top *top);
 
-/* Takes the snapshot in; its shares get the rates since the last one. Rows that are gone vanish. */
-void top_sample(struct top *top, struct snapshot *snapshot);
+/* Takes the snapshot in. Rows that are gone vanish. */
+void top_sample(struct top *top, const struct snapshot *snapshot);
 void top_order(struct top *top, enum top_sort sort);
 /* A row passes a filter that is part of its share's, user's or program's name; an empty one passes all. */
 bool top_passes(const struct top_row *row, const char *filter);

@@ -47,7 +47,13 @@ static void gpu_read(const Vgpu__V1__DeviceShare *from, struct vec *gpus)
                 .cores_percent = from->cores_percent,
                 .cores_max_percent = cap_percent(from),
                 .cores_used_percent = from->cores_used_percent,
-                .throttled_percent = -1,
+                .cores_lost_percent = from->cores_lost_percent,
+                .throttled_percent = from->throttled_percent,
+                .is_used_known = from->is_used_known,
+                .is_lost_known = from->is_lost_known,
+                .has_ended = true, /* vgpu-node knows how much that was */
+                .cores_used_ns = from->is_used_known ? from->cores_used_ns : SNAPSHOT_UNKNOWN,
+                .cores_lost_ns = from->is_lost_known ? from->cores_lost_ns : SNAPSHOT_UNKNOWN,
                 .gpu_ns = from->gpu_ns,
                 .throttled_ns = from->throttled_ns,
                 .timeslices = from->timeslices,
@@ -112,16 +118,46 @@ static void share_read(struct snapshot *snapshot, const Vgpu__V1__Share *from)
                 snapshot_trouble(snapshot, "the region of '%s' %s", from->name, from->fault);
 }
 
+/* Only vgpu-node looks all the time: what it has counted, its share says here, too. */
+static void share_count(struct share_view *share, const Vgpu__V1__Share *from)
+{
+        for (size_t i = 0; i < share->gpus.count; i++) {
+                struct share_gpu *gpu = vec_at(&share->gpus, i);
+
+                for (size_t j = 0; j < from->n_gpus; j++) {
+                        if (strcmp(from->gpus[j]->uuid, gpu->uuid) != 0)
+                                continue;
+                        if (from->gpus[j]->is_used_known)
+                                gpu->cores_used_ns = from->gpus[j]->cores_used_ns;
+                        if (from->gpus[j]->is_lost_known)
+                                gpu->cores_lost_ns = from->gpus[j]->cores_lost_ns;
+                }
+        }
+}
+
 /* What users run is in their own folders, where root and they themselves may have read it. */
 static bool is_read_already(const struct snapshot *snapshot, const Vgpu__V1__Share *from)
 {
         for (size_t i = 0; *from->user && i < snapshot->shares.count; i++) {
-                const struct share_view *share = vec_at(&snapshot->shares, i);
+                struct share_view *share = vec_at(&snapshot->shares, i);
 
-                if (strcmp(share->name, from->name) == 0 && strcmp(share->user, from->user) == 0)
-                        return true;
+                if (strcmp(share->name, from->name) != 0 || strcmp(share->user, from->user) != 0)
+                        continue;
+                share_count(share, from);
+                return true;
         }
         return *from->user && from->uid == geteuid();
+}
+
+static void gpu_count(struct snapshot *snapshot, const Vgpu__V1__Gpu *from)
+{
+        struct gpu_count count = {
+                .cores_used_ns = from->cores_used_ns,
+                .outside_ns = from->is_split_told ? from->outside_ns : SNAPSHOT_UNKNOWN,
+        };
+
+        str_copy(count.uuid, sizeof count.uuid, from->uuid);
+        vec_push(&snapshot->counts, &count);
 }
 
 void node_shares_add(struct snapshot *snapshot)
@@ -131,6 +167,8 @@ void node_shares_add(struct snapshot *snapshot)
         for (size_t i = 0; list && i < list->n_shares; i++)
                 if (!is_read_already(snapshot, list->shares[i]))
                         share_read(snapshot, list->shares[i]);
+        for (size_t i = 0; list && i < list->n_gpus; i++)
+                gpu_count(snapshot, list->gpus[i]);
         message_free((ProtobufCMessage *)list);
 }
 

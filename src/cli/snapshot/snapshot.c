@@ -62,6 +62,11 @@ unsigned share_gpu_cap_percent(const struct share_gpu *gpu)
                                                            : gpu->cores_percent;
 }
 
+bool share_gpu_is_measured(const struct share_gpu *gpu)
+{
+        return share_gpu_cap_percent(gpu) || gpu->gpu_ns;
+}
+
 uint64_t process_gpu_held_bytes(const struct process_gpu *use)
 {
         uint64_t bytes = use->virtual_bytes;
@@ -233,6 +238,24 @@ static void gpus_complete(struct snapshot *snapshot)
         }
 }
 
+/* What vgpu-node has counted of them. */
+static void gpus_count(struct snapshot *snapshot)
+{
+        for (size_t i = 0; i < snapshot->gpus.count; i++) {
+                struct gpu_view *gpu = vec_at(&snapshot->gpus, i);
+
+                gpu->cores_used_ns = gpu->outside_ns = SNAPSHOT_UNKNOWN;
+                for (size_t j = 0; j < snapshot->counts.count; j++) {
+                        const struct gpu_count *count = vec_at(&snapshot->counts, j);
+
+                        if (strcmp(count->uuid, gpu->uuid) != 0)
+                                continue;
+                        gpu->cores_used_ns = count->cores_used_ns;
+                        gpu->outside_ns = count->outside_ns;
+                }
+        }
+}
+
 static void share_done(struct share_view *share)
 {
         for (size_t i = 0; i < share->processes.count; i++)
@@ -306,7 +329,8 @@ void snapshot_take(const struct snapshot_scope *scope, struct snapshot *ret_snap
         struct snapshot snapshot = { .gpus = VEC_OF(struct gpu_view),
                                      .shares = VEC_OF(struct share_view),
                                      .strangers = VEC_OF(struct stranger),
-                                     .troubles = VEC_OF(char[SNAPSHOT_TEXT]) };
+                                     .troubles = VEC_OF(char[SNAPSHOT_TEXT]),
+                                     .counts = VEC_OF(struct gpu_count) };
         struct vec processes = VEC_OF(struct gpu_process);
         struct timespec now;
 
@@ -318,6 +342,7 @@ void snapshot_take(const struct snapshot_scope *scope, struct snapshot *ret_snap
         programs_complete(&snapshot);
         snapshot_gpus_find(&snapshot, scope, &processes);
         gpus_complete(&snapshot);
+        gpus_count(&snapshot);
         /* Before shares are left out: their processes are no strangers. */
         processes_join(&snapshot, scope, &processes);
         snapshot_usage_split(&snapshot, &processes);
@@ -338,4 +363,5 @@ void snapshot_done(struct snapshot *snapshot)
         vec_done(&snapshot->gpus);
         vec_done(&snapshot->strangers);
         vec_done(&snapshot->troubles);
+        vec_done(&snapshot->counts);
 }

@@ -12,6 +12,7 @@
 #include "vec.h"
 
 enum { SNAPSHOT_TEXT = 256, SNAPSHOT_USER = 64, SNAPSHOT_NAME = 96 };
+#define SNAPSHOT_UNKNOWN UINT64_MAX
 
 /* A GPU, or a MIG device: what programs can have. */
 struct gpu_view {
@@ -23,10 +24,13 @@ struct gpu_view {
         uint64_t used_bytes;      /* by everybody, as the driver says */
         double busy_percent;      /* of the last second, as the driver says */
         double outside_percent;   /* of these by programs without a share; 0 where nobody tells */
-        bool is_told;             /* by a driver: used_bytes is known */
-        bool is_busy_told;        /* busy_percent, likewise */
-        bool is_split_told;       /* and how much of it each process had */
-        bool is_split_rounded;    /* in whole percents */
+        uint64_t cores_used_ns, outside_ns; /* by shares, and by them, as vgpu-node has counted;
+                                             * SNAPSHOT_UNKNOWN: nobody has */
+        bool is_told;                       /* by a driver: used_bytes is known */
+        bool is_busy_told;                  /* busy_percent, likewise */
+        bool is_busy_second; /* that is of the last second; else of a time that the driver chose */
+        bool is_split_told;  /* and how much of it each process had */
+        bool is_split_rounded; /* in whole percents */
         bool is_healthy;
 };
 
@@ -40,6 +44,12 @@ struct gpu_process {
         char program[64];    /* "": not told */
 };
 
+/* What vgpu-node has counted of a GPU since it started. */
+struct gpu_count {
+        char uuid[SHARE_UUID];
+        uint64_t cores_used_ns, outside_ns;
+};
+
 /* What a share has of a GPU, and uses of it. */
 struct share_gpu {
         char uuid[SHARE_UUID];
@@ -49,11 +59,15 @@ struct share_gpu {
         uint64_t physical_bytes, virtual_bytes;
         uint64_t refusals;
         unsigned cores_percent, cores_max_percent; /* 0: no limit */
-        double cores_used_percent; /* of the last second, or since the sample before */
-        double cores_lost_percent; /* of the last second: it had work, the GPU did that of a stranger */
-        bool is_used_told;         /* by the driver, process by process */
-        double throttled_percent; /* since the sample before; < 0: there was none */
+        /* Of the last second: what the GPU did for it; how long it waited for its limit; how long it had work, and
+         * the GPU did that of a stranger. */
+        double cores_used_percent, throttled_percent, cores_lost_percent;
+        bool is_used_known; /* false: it measures nothing, and no driver tells */
+        bool is_lost_known; /* the driver tells of each process */
+        bool has_ended;     /* processes of it, in these last seconds */
         uint64_t gpu_ns, throttled_ns;
+        uint64_t cores_used_ns,
+                cores_lost_ns; /* as vgpu-node has seen; SNAPSHOT_UNKNOWN: nobody has */
         uint64_t timeslices, timeslice_held_ns, timeslice_waited_ns, timeslices_lapsed,
                 timeslice_quantum_ns, timeslice_swap_ns;
         bool is_latency, is_oversold, copies_count;
@@ -99,6 +113,7 @@ struct snapshot {
         struct vec shares;     /* of struct share_view */
         struct vec strangers;  /* of struct stranger */
         struct vec troubles;   /* of char[SNAPSHOT_TEXT]: what could not be read */
+        struct vec counts;     /* of struct gpu_count */
 };
 
 struct snapshot_scope {
@@ -126,6 +141,8 @@ struct share_view *snapshot_share_add(struct snapshot *snapshot);
 int gpu_view_compare(const void *a, const void *b);
 /* What the share may use of the GPU at most; 0: no limit. */
 unsigned share_gpu_cap_percent(const struct share_gpu *gpu);
+/* It has a limit that it measures for, or has measured for another reason: gpu_ns says something. */
+bool share_gpu_is_measured(const struct share_gpu *gpu);
 uint64_t process_gpu_held_bytes(const struct process_gpu *use);
 /* Is it the one that the driver knows? */
 bool share_process_is(const struct share_process *process, const struct gpu_process *known);

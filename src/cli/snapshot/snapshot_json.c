@@ -31,6 +31,22 @@ static void limit_json(struct json_out *json, const char *key, uint64_t bytes)
                 json_out_number(json, key, bytes);
 }
 
+static void count_json(struct json_out *json, const char *key, uint64_t count, bool is_known)
+{
+        if (is_known && count != SNAPSHOT_UNKNOWN)
+                json_out_number(json, key, count);
+        else
+                json_out_null(json, key);
+}
+
+static void real_json(struct json_out *json, const char *key, double value, bool is_known)
+{
+        if (is_known)
+                json_out_real(json, key, value);
+        else
+                json_out_null(json, key);
+}
+
 static void percent_json(struct json_out *json, const char *key, unsigned percent)
 {
         if (percent)
@@ -51,11 +67,17 @@ static void gpu_name_json(struct json_out *json, const struct snapshot *snapshot
         json_out_string(json, "uuid", uuid);
 }
 
-static void gpu_sums(const struct snapshot *snapshot, const char *uuid, uint64_t *ret_held,
-                     double *ret_cores)
+/* What its shares are promised, hold and use together. */
+struct gpu_sum {
+        uint64_t held_bytes, throttled_ns;
+        unsigned cores_percent;
+        double used_percent, throttled_percent; /* throttled: of the share that waited longest */
+};
+
+static struct gpu_sum gpu_sum(const struct snapshot *snapshot, const char *uuid)
 {
-        *ret_held = 0;
-        *ret_cores = 0;
+        struct gpu_sum sum = { 0 };
+
         for (size_t i = 0; i < snapshot->shares.count; i++) {
                 const struct share_view *share = vec_at(&snapshot->shares, i);
 
@@ -64,19 +86,22 @@ static void gpu_sums(const struct snapshot *snapshot, const char *uuid, uint64_t
 
                         if (strcmp(gpu->uuid, uuid) != 0)
                                 continue;
-                        *ret_held += gpu->physical_bytes;
-                        *ret_cores += gpu->cores_used_percent;
+                        sum.held_bytes += gpu->physical_bytes;
+                        sum.cores_percent += gpu->cores_percent;
+                        sum.used_percent += gpu->cores_used_percent;
+                        sum.throttled_ns += gpu->throttled_ns;
+                        if (gpu->throttled_percent > sum.throttled_percent)
+                                sum.throttled_percent = gpu->throttled_percent;
                 }
         }
+        return sum;
 }
 
 static void gpu_json(struct json_out *json, const struct snapshot *snapshot,
                      const struct gpu_view *gpu)
 {
-        uint64_t held;
-        double cores;
+        const struct gpu_sum sum = gpu_sum(snapshot, gpu->uuid);
 
-        gpu_sums(snapshot, gpu->uuid, &held, &cores);
         json_out_open(json, NULL, '{');
         json_out_number(json, "gpu", gpu->index);
         json_out_number(json, "instance", gpu->instance);
@@ -85,16 +110,15 @@ static void gpu_json(struct json_out *json, const struct snapshot *snapshot,
         json_out_bool(json, "is_healthy", gpu->is_healthy);
         limit_json(json, "total_bytes", gpu->total_bytes ? gpu->total_bytes : SHARE_UNLIMITED);
         limit_json(json, "used_bytes", gpu->is_told ? gpu->used_bytes : SHARE_UNLIMITED);
-        json_out_number(json, "held_bytes", held);
-        if (gpu->is_busy_told)
-                json_out_real(json, "busy_percent", gpu->busy_percent);
-        else
-                json_out_null(json, "busy_percent");
-        json_out_real(json, "cores_used_percent", cores);
-        if (gpu->is_split_told)
-                json_out_real(json, "outside_percent", gpu->outside_percent);
-        else
-                json_out_null(json, "outside_percent");
+        json_out_number(json, "held_bytes", sum.held_bytes);
+        real_json(json, "busy_percent", gpu->busy_percent, gpu->is_busy_told);
+        json_out_number(json, "cores_percent", sum.cores_percent);
+        json_out_real(json, "cores_used_percent", sum.used_percent);
+        json_out_real(json, "throttled_percent", sum.throttled_percent);
+        real_json(json, "outside_percent", gpu->outside_percent, gpu->is_split_told);
+        count_json(json, "cores_used_ns", gpu->cores_used_ns, true);
+        json_out_number(json, "throttled_ns", sum.throttled_ns);
+        count_json(json, "outside_ns", gpu->outside_ns, true);
         json_out_close(json, '}');
 }
 
@@ -123,17 +147,13 @@ static void share_gpu_json(struct json_out *json, const struct snapshot *snapsho
         json_out_number(json, "refusals", gpu->refusals);
         percent_json(json, "cores_percent", gpu->cores_percent);
         percent_json(json, "cores_max_percent", share_gpu_cap_percent(gpu));
-        json_out_real(json, "cores_used_percent", gpu->cores_used_percent);
-        if (gpu->is_used_told)
-                json_out_real(json, "cores_lost_percent", gpu->cores_lost_percent);
-        else
-                json_out_null(json, "cores_lost_percent");
-        if (gpu->throttled_percent < 0)
-                json_out_null(json, "throttled_percent");
-        else
-                json_out_real(json, "throttled_percent", gpu->throttled_percent);
-        json_out_number(json, "gpu_ns", gpu->gpu_ns);
+        real_json(json, "cores_used_percent", gpu->cores_used_percent, gpu->is_used_known);
+        json_out_real(json, "throttled_percent", gpu->throttled_percent);
+        real_json(json, "cores_lost_percent", gpu->cores_lost_percent, gpu->is_lost_known);
+        count_json(json, "gpu_ns", gpu->gpu_ns, share_gpu_is_measured(gpu));
+        count_json(json, "cores_used_ns", gpu->cores_used_ns, true);
         json_out_number(json, "throttled_ns", gpu->throttled_ns);
+        count_json(json, "cores_lost_ns", gpu->cores_lost_ns, true);
         timeslices_json(json, gpu);
         json_out_bool(json, "is_latency", gpu->is_latency);
         json_out_bool(json, "is_oversold", gpu->is_oversold);

@@ -73,6 +73,7 @@ static void unit_add(struct snapshot *snapshot, const struct machine_view *view,
         if (snapshot_gpu(snapshot, target->uuid))
                 return;
         gpu.is_told = gpu.is_busy_told = gpu.is_split_told = gpu.is_healthy;
+        gpu.is_busy_second = gpu.is_busy_told;
         gpu.total_bytes = target->instance ? unit->memory_bytes : from->memory_bytes;
         gpu.busy_percent = 100 * machine_view_load(view, target->unit);
         str_copy(gpu.uuid, sizeof gpu.uuid, target->uuid);

@@ -122,6 +122,7 @@ static void busy_average(nvmlDevice_t device, struct gpu_view *gpu)
         for (unsigned i = 0; i < count; i++)
                 sum += samples[i].sampleValue.uiVal;
         gpu->busy_percent = sum / count < 100 ? sum / count : 100;
+        gpu->is_busy_second = true;
 }
 
 /* How much of the last second each process had, behind `first`; none is told of that did nothing. */

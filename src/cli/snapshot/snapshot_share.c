@@ -35,9 +35,15 @@ static void timeslices_read(const struct gpu_grant *grant, struct share_gpu *gpu
         gpu->timeslice_swap_ns = atomic_load(&grant->swap_ns);
 }
 
+static double second_percent(uint64_t ns)
+{
+        return 100.0 * (double)ns / (SAMPLE_MS * (double)NS_PER_MS);
+}
+
 static void use_read(const struct region *region, unsigned device, bool is_own,
                      struct share_gpu *gpu)
 {
+        const uint64_t now_ns = clock_now_ns();
         const struct region_compute *compute = &region->file->computes[device];
 
         /* Another user's region could have us check thousands of processes. */
@@ -50,8 +56,10 @@ static void use_read(const struct region *region, unsigned device, bool is_own,
         gpu->gpu_ns = atomic_load(&compute->gpu_ns);
         gpu->throttled_ns = atomic_load(&compute->throttled_ns);
         gpu->cores_used_percent =
-                100.0 * (double)region_compute_used_ns(compute, clock_now_ns(), SAMPLE_MS) /
-                (SAMPLE_MS * (double)NS_PER_MS);
+                second_percent(region_compute_used_ns(compute, now_ns, SAMPLE_MS));
+        gpu->throttled_percent =
+                second_percent(region_compute_throttled_ns(compute, now_ns, SAMPLE_MS));
+        gpu->has_ended = now_ns - atomic_load(&region->file->ended_ns) < 2 * SAMPLE_MS * NS_PER_MS;
 }
 
 static void limits_read(const struct share_device *device, struct share_gpu *gpu)
@@ -77,7 +85,8 @@ void share_gpus_read(const struct share_copy *copy, const struct region *region,
         const unsigned count = share_device_count(copy);
 
         for (unsigned i = 0; i < count; i++) {
-                struct share_gpu gpu = { .throttled_percent = -1 };
+                struct share_gpu gpu = { .cores_used_ns = SNAPSHOT_UNKNOWN,
+                                         .cores_lost_ns = SNAPSHOT_UNKNOWN };
 
                 limits_read(&copy->devices[i], &gpu);
                 if (region)

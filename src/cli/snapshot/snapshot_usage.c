@@ -29,9 +29,12 @@ static void shares_collect(const struct snapshot *snapshot, struct split *split)
                                 continue;
                         split->shares[split->count] = gpu;
                         split->owners[split->count] = share;
-                        split->parts[split->count++] =
-                                (struct gpu_usage_part){ .own = gpu->cores_used_percent,
-                                                         .has_ended = true };
+                        /* vgpu-node has taken from its figure what was lost. */
+                        split->parts[split->count++] = (struct gpu_usage_part){
+                                .own = gpu->cores_used_percent + gpu->cores_lost_percent,
+                                .is_unlimited = !share_gpu_cap_percent(gpu),
+                                .has_ended = gpu->has_ended,
+                        };
                 }
         }
 }
@@ -56,6 +59,19 @@ static void process_count(const struct gpu_process *known, struct split *split,
                 return;
         }
         usage->outside += known->busy_percent;
+        usage->rounded += split->gpu->is_split_rounded && known->busy_percent > 0;
+}
+
+/* Where this driver does not tell, vgpu-node's may have. */
+static void share_put(struct share_gpu *gpu, const struct gpu_usage *usage,
+                      const struct gpu_usage_part *part)
+{
+        if (!usage->is_told && gpu->is_lost_known)
+                return;
+        gpu->cores_used_percent = part->used;
+        gpu->cores_lost_percent = part->lost;
+        gpu->is_lost_known = usage->is_told;
+        gpu->is_used_known = gpu_usage_is_known(usage, part);
 }
 
 static void gpu_split(const struct snapshot *snapshot, const struct vec *processes,
@@ -63,7 +79,7 @@ static void gpu_split(const struct snapshot *snapshot, const struct vec *process
 {
         struct split split = { .gpu = gpu };
         struct gpu_usage usage = { .busy = gpu->busy_percent,
-                                   .is_busy_told = gpu->is_busy_told,
+                                   .is_busy_told = gpu->is_busy_second,
                                    .is_told = gpu->is_split_told };
 
         shares_collect(snapshot, &split);
@@ -75,11 +91,8 @@ static void gpu_split(const struct snapshot *snapshot, const struct vec *process
         }
         gpu_usage_split(&usage, split.parts, split.count);
         gpu->outside_percent = usage.outside;
-        for (size_t i = 0; i < split.count; i++) {
-                split.shares[i]->cores_used_percent = split.parts[i].used;
-                split.shares[i]->cores_lost_percent = split.parts[i].lost;
-                split.shares[i]->is_used_told = gpu->is_split_told;
-        }
+        for (size_t i = 0; i < split.count; i++)
+                share_put(split.shares[i], &usage, &split.parts[i]);
 }
 
 void snapshot_usage_split(struct snapshot *snapshot, const struct vec *processes)

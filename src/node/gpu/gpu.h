@@ -23,7 +23,9 @@ struct gpu {
         bool is_mig, is_healthy;
         /* As last sampled; not part of what changes a set. */
         uint64_t used_bytes;
-        unsigned busy_percent;
+        double busy_percent;
+        bool is_busy_told,
+                is_busy_second; /* second: of the last one; else of a time that the driver chose */
 };
 
 /* A MIG device: a device of its own for whoever gets it. */

@@ -11,7 +11,13 @@
 #include "clock.h"
 #include "gpu_health.h"
 
-enum { WAIT_MS = 1000, AGAIN_MS = 5000, JOIN_MS = 10, STACK_BYTES = 512 << 10 };
+enum {
+        WAIT_MS = 1000,
+        AGAIN_MS = 5000,
+        JOIN_MS = 10,
+        STACK_BYTES = 512 << 10,
+        SAMPLES_MOST = 128,
+};
 
 /* What the thread knows while the driver is up. */
 struct session {
@@ -33,13 +39,19 @@ static void keep(struct gpu_probe *probe, const struct gpu_set *set, const struc
         pthread_mutex_unlock(&probe->lock);
 }
 
-static void post(struct gpu_probe *probe, const struct gpu_set *set, const struct err *e)
+static void ring(struct gpu_probe *probe)
 {
         const uint64_t one = 1;
 
-        keep(probe, set, e);
         if (write(probe->news_fd, &one, sizeof one) < 0)
                 return; /* full: the reader has not taken the last one, and will take this */
+}
+
+static void post(struct gpu_probe *probe, const struct gpu_set *set, const struct err *e)
+{
+        keep(probe, set, e);
+        atomic_store(&probe->has_news, true);
+        ring(probe);
 }
 
 bool gpu_probe_take(struct gpu_probe *probe, struct gpu_set *ret_set, struct err *ret_e)
@@ -56,12 +68,14 @@ bool gpu_probe_take(struct gpu_probe *probe, struct gpu_set *ret_set, struct err
         return has_set;
 }
 
-void gpu_probe_processes(struct gpu_probe *probe, struct vec *ret_processes)
+uint64_t gpu_probe_processes(struct gpu_probe *probe, struct vec *ret_processes)
 {
         pthread_mutex_lock(&probe->lock);
+        const uint64_t sampled_ns = probe->sampled_ns;
         for (size_t i = 0; i < probe->processes.count; i++)
                 vec_push(ret_processes, vec_at(&probe->processes, i));
         pthread_mutex_unlock(&probe->lock);
+        return sampled_ns;
 }
 
 /* The driver is asked without the lock: it may hang. */
@@ -73,6 +87,7 @@ static void keep_processes(struct gpu_probe *probe, const struct session *sessio
         pthread_mutex_lock(&probe->lock);
         before = probe->processes;
         probe->processes = seen;
+        probe->sampled_ns = clock_now_ns();
         pthread_mutex_unlock(&probe->lock);
         vec_done(&before);
 }
@@ -129,7 +144,26 @@ static void take_event(struct session *session, struct gpu_probe *probe)
                         gpu_health_trouble(&session->health[i], clock_now_ns());
 }
 
-/* false: it does not answer. A GPU in MIG mode says of its MIG devices only how busy they are. */
+/* A rate is of the driver's last sixth of a second or so; samples are of the second that processes are told of. */
+static bool read_samples(const struct nvml *nvml, nvmlDevice_t device, double *ret_percent)
+{
+        nvmlSample_t samples[SAMPLES_MOST];
+        unsigned count = SAMPLES_MOST;
+        nvmlValueType_t type;
+        double sum = 0;
+
+        if (!nvml->samples ||
+            nvml->samples(device, NVML_GPU_UTILIZATION_SAMPLES, gpu_process_second_us(), &type,
+                          &count, samples) != NVML_SUCCESS ||
+            type != NVML_VALUE_TYPE_UNSIGNED_INT || !count || count > SAMPLES_MOST)
+                return false;
+        for (unsigned i = 0; i < count; i++)
+                sum += samples[i].sampleValue.uiVal;
+        *ret_percent = sum / count < 100 ? sum / count : 100;
+        return true;
+}
+
+/* false: it does not answer. A GPU in MIG mode does not say how busy it is, nor do its MIG devices. */
 static bool read_use(const struct nvml *nvml, struct gpu *gpu)
 {
         nvmlUtilization_t busy = { 0 };
@@ -139,9 +173,10 @@ static bool read_use(const struct nvml *nvml, struct gpu *gpu)
         if (nvml->handle(gpu->index, &device) != NVML_SUCCESS ||
             nvml->memory(device, &memory) != NVML_SUCCESS)
                 return false;
-        nvml->utilization(device, &busy);
+        gpu->is_busy_told = nvml->utilization(device, &busy) == NVML_SUCCESS;
         gpu->used_bytes = memory.used;
         gpu->busy_percent = busy.gpu;
+        gpu->is_busy_second = gpu->is_busy_told && read_samples(nvml, device, &gpu->busy_percent);
         return true;
 }
 
@@ -175,6 +210,7 @@ static void run(struct gpu_probe *probe, struct session *session)
                 else
                         keep(probe, &session->set, NULL);
                 keep_processes(probe, session);
+                ring(probe);
                 beat(probe);
         }
         if (session->has_events)

@@ -3,10 +3,20 @@
 #include "gpu_process.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "str.h"
 
 enum { PROCESSES_MOST = 1024, SAMPLES_MOST = 1024 };
+
+unsigned long long gpu_process_second_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        return ((unsigned long long)now.tv_sec - 1) * 1000000 +
+               (unsigned long long)now.tv_nsec / 1000;
+}
 
 /* Newer samples stand for the process; the driver may list several of one. */
 static void busy_put(struct vec *processes, const char *uuid,
@@ -49,7 +59,8 @@ static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char
         }
         if (count == 0 || !nvml->process_use)
                 return;
-        const nvmlReturn_t r = nvml->process_use(device, samples, &sample_count, 0);
+        const nvmlReturn_t r =
+                nvml->process_use(device, samples, &sample_count, gpu_process_second_us());
 
         if (r == NVML_SUCCESS || r == NVML_ERROR_NOT_FOUND)
                 told_mark(processes, first);

@@ -43,21 +43,30 @@ static void notify(struct gpu_watch *watch)
                 watch->options.on_change(watch->options.owner, &set);
 }
 
-static void on_news(struct loop_watch *news, uint32_t events)
+static void take_news(struct gpu_watch *watch)
 {
-        struct gpu_watch *watch = container_of(news, struct gpu_watch, news);
         struct err e;
-        uint64_t count;
 
-        (void)events;
-        if (read(news->fd, &count, sizeof count) != sizeof count)
-                return;
         if (gpu_probe_take(&watch->probe, &watch->set, &e)) {
                 watch->has_set = true;
                 notify(watch);
         } else {
                 watch->options.on_trouble(watch->options.owner, &e);
         }
+}
+
+static void on_news(struct loop_watch *news, uint32_t events)
+{
+        struct gpu_watch *watch = container_of(news, struct gpu_watch, news);
+        uint64_t count;
+
+        (void)events;
+        if (read(news->fd, &count, sizeof count) != sizeof count)
+                return;
+        if (atomic_exchange(&watch->probe.has_news, false))
+                take_news(watch);
+        if (watch->options.on_sample)
+                watch->options.on_sample(watch->options.owner);
 }
 
 static void on_poll(struct timer *timer)
@@ -128,9 +137,9 @@ bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set)
         return true;
 }
 
-void gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes)
+uint64_t gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes)
 {
-        gpu_probe_processes(&watch->probe, ret_processes);
+        return gpu_probe_processes(&watch->probe, ret_processes);
 }
 
 void gpu_watch_quiet(struct gpu_watch *watch)

@@ -17,6 +17,8 @@ struct gpu_watch_options {
 
         /* In the loop's thread; first when the driver has listed its GPUs, then at each change. */
         void (*on_change)(void *owner, const struct gpu_set *set);
+        /* The driver was asked what its GPUs do, about once a second. NULL is fine. */
+        void (*on_sample)(void *owner);
         /* There are no GPUs yet; it tries again. */
         void (*on_trouble)(void *owner, const struct err *e);
         void *owner;
@@ -26,8 +28,8 @@ int gpu_watch_new(struct loop *loop, const struct gpu_watch_options *options,
                   struct gpu_watch **ret_watch);
 /* What the driver's thread saw last, use included; false: nothing yet. */
 bool gpu_watch_read(struct gpu_watch *watch, struct gpu_set *ret_set);
-/* Adds who was on the GPUs then, as struct gpu_process. */
-void gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes);
+/* Adds who was on the GPUs then, as struct gpu_process; when that was. */
+uint64_t gpu_watch_processes(struct gpu_watch *watch, struct vec *ret_processes);
 /* No more callbacks, but it can still be asked: others read it while they end. NULL is fine. */
 void gpu_watch_quiet(struct gpu_watch *watch);
 /* A thread that hangs in the driver is left behind: end the process soon. NULL is fine. */

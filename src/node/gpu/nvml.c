@@ -24,6 +24,7 @@ static void load_optional(void *library, struct nvml *nvml)
         const struct linkage_row rows[] = {
                 { &nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
                 { &nvml->process_use, "nvmlDeviceGetProcessUtilization" },
+                { &nvml->samples, "nvmlDeviceGetSamples" },
                 { &nvml->memories, "nvmlDeviceGetMemoryAffinity" },
                 { &nvml->topology, "nvmlDeviceGetTopologyCommonAncestor" },
                 { &nvml->p2p, "nvmlDeviceGetP2PStatus" },

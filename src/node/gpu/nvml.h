@@ -28,6 +28,7 @@ struct nvml {
         /* NULL where the driver has none: who is on a GPU. */
         __typeof__(nvmlDeviceGetComputeRunningProcesses_v3) *processes;
         __typeof__(nvmlDeviceGetProcessUtilization) *process_use;
+        __typeof__(nvmlDeviceGetSamples) *samples; /* NULL where the driver has none */
         /* NULL where the driver has none: where GPUs sit, and how they reach each other. */
         __typeof__(nvmlDeviceGetMemoryAffinity) *memories;
         __typeof__(nvmlDeviceGetTopologyCommonAncestor) *topology;

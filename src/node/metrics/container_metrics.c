@@ -14,7 +14,6 @@
 #include "region_reader.h"
 #include "share_folder.h"
 #include "shown_share.h"
-#include "usage_rows.h"
 
 enum {
         LIMIT,
@@ -23,11 +22,15 @@ enum {
         PHYSICAL,
         VIRTUAL,
         REFUSALS,
+        CORES,
         CORES_LIMIT,
         CORES_USED,
+        CORES_USED_SECONDS,
         CORES_LOST,
+        CORES_LOST_SECONDS,
         GPU_SECONDS,
         THROTTLED,
+        THROTTLED_SECONDS,
         TIMESLICES,
         TIMESLICES_HELD,
         TIMESLICES_WAITED,
@@ -50,20 +53,32 @@ static const struct figure figures[FIGURES] = {
                       METRIC_GAUGE },
         [REFUSALS] = { NAME("memory_refusals_total"), "Allocations refused at the limit.",
                        METRIC_COUNTER },
+        [CORES] = { NAME("cores_ratio"),
+                    "Part of the device's time that it is promised; none: no limit.",
+                    METRIC_GAUGE },
         [CORES_LIMIT] = { NAME("cores_limit_ratio"),
                           "Part of the device's time that it may use; 1: all.", METRIC_GAUGE },
         [CORES_USED] = { NAME("cores_used_ratio"),
                          "Part of the device's time that it used in the last second.",
                          METRIC_GAUGE },
+        [CORES_USED_SECONDS] = { NAME("cores_used_seconds_total"),
+                                 "Time that the device worked for it, since vgpu-node started.",
+                                 METRIC_COUNTER },
         [CORES_LOST] = { NAME("cores_lost_ratio"),
                          "Part of the device's time in the last second that programs without a "
                          "share took while it had work.",
                          METRIC_GAUGE },
-        [GPU_SECONDS] = { NAME("gpu_seconds_total"), "Time of the device that it used.",
+        [CORES_LOST_SECONDS] = { NAME("cores_lost_seconds_total"),
+                                 "Time lost to programs without a share, since vgpu-node started.",
+                                 METRIC_COUNTER },
+        [GPU_SECONDS] = { NAME("gpu_seconds_total"),
+                          "Time in which the device had work of it, as it measures.",
                           METRIC_COUNTER },
-        [THROTTLED] = { NAME("throttled_seconds_total"),
-                        "Time that its threads waited because of its limit of compute.",
-                        METRIC_COUNTER },
+        [THROTTLED] = { NAME("throttled_ratio"),
+                        "Part of the last second in which it waited for its limit of compute.",
+                        METRIC_GAUGE },
+        [THROTTLED_SECONDS] = { NAME("throttled_seconds_total"),
+                                "Time that it waited for its limit of compute.", METRIC_COUNTER },
         [TIMESLICES] = { NAME("timeslices_total"), "Time slices that the arbiter gave it.",
                          METRIC_COUNTER },
         [TIMESLICES_HELD] = { NAME("timeslices_held_seconds_total"),
@@ -85,10 +100,24 @@ static const char *const kind_names[REGION_KINDS] = { [REGION_DEVICE] = "device"
                                                       [REGION_CONTEXT] = "context",
                                                       [REGION_OTHER] = "other" };
 
-static const struct figure outside_figures[] = {
-        { "vgpu_device_outside_ratio",
-          "Part of the device's time in the last second that programs without a share took.",
-          METRIC_GAUGE },
+enum { DEVICE_USED, DEVICE_USED_SECONDS, DEVICE_OUTSIDE, DEVICE_OUTSIDE_SECONDS, DEVICE_FIGURES };
+
+static const struct figure device_figures[DEVICE_FIGURES] = {
+        [DEVICE_USED] = { "vgpu_device_cores_used_ratio",
+                          "Part of the device's time in the last second that shares used.",
+                          METRIC_GAUGE },
+        [DEVICE_USED_SECONDS] = { "vgpu_device_cores_used_seconds_total",
+                                  "Time that the device worked for shares, since vgpu-node "
+                                  "started.",
+                                  METRIC_COUNTER },
+        [DEVICE_OUTSIDE] = { "vgpu_device_outside_ratio",
+                             "Part of the device's time in the last second that programs without "
+                             "a share took.",
+                             METRIC_GAUGE },
+        [DEVICE_OUTSIDE_SECONDS] = { "vgpu_device_outside_seconds_total",
+                                     "Time that the device worked for programs without a share, "
+                                     "since vgpu-node started.",
+                                     METRIC_COUNTER },
 };
 
 static const struct figure count_figures[] = {
@@ -118,8 +147,8 @@ struct user_label {
 struct sheets {
         const struct gpu_set *set;
         const struct figure_row *base;
-        struct figure_sheet containers, kinds, counts, processes, outside;
-        struct usage_rows usage;
+        struct figure_sheet containers, kinds, counts, processes, devices;
+        struct node_usage *usage;
         struct user_label *labels;
         int r;
 };
@@ -132,7 +161,6 @@ struct reading {
         struct region_reader region; /* closed: there is none, or none that can be read */
         const struct gpu_grant_file *grants;
         struct figure_row *rows[SHARE_DEVICES];
-        int usage[SHARE_DEVICES]; /* numbers in the sheets' */
         uint64_t kinds[SHARE_DEVICES][REGION_KINDS];
 };
 
@@ -175,10 +203,14 @@ static void take_share(struct figure_row *row, const struct share_device *device
                 row->values[LIMIT] = (double)limit;
         if (device->physical_bytes != SHARE_UNLIMITED)
                 row->values[PHYSICAL_LIMIT] = (double)device->physical_bytes;
+        if (device->cores_percent)
+                row->values[CORES] = device->cores_percent / 100.0;
         row->values[CORES_LIMIT] = cap ? cap / 100.0 : 1;
 }
 
-static void take_region(struct figure_row *row, const struct region_reader *region, unsigned device)
+/* What it used by the region, as long as nothing was sampled. */
+static void take_region(struct figure_row *row, const struct region_reader *region, unsigned device,
+                        bool is_limited)
 {
         struct reader_device use;
 
@@ -188,9 +220,25 @@ static void take_region(struct figure_row *row, const struct region_reader *regi
         row->values[PHYSICAL] = (double)use.physical_bytes;
         row->values[VIRTUAL] = (double)use.virtual_bytes;
         row->values[REFUSALS] = (double)use.refusals;
-        row->values[CORES_USED] = use.busy_ratio;
-        row->values[GPU_SECONDS] = seconds(use.gpu_ns);
-        row->values[THROTTLED] = seconds(use.throttled_ns);
+        row->values[THROTTLED] = use.throttled_ratio;
+        row->values[THROTTLED_SECONDS] = seconds(use.throttled_ns);
+        /* Without a limit it may measure nothing. */
+        if (is_limited || use.busy_ratio > 0)
+                row->values[CORES_USED] = use.busy_ratio;
+        if (is_limited || use.gpu_ns)
+                row->values[GPU_SECONDS] = seconds(use.gpu_ns);
+}
+
+static void take_usage(struct figure_row *row, const struct share_usage *usage)
+{
+        if (usage->is_used_known) {
+                row->values[CORES_USED] = usage->used_percent / 100;
+                row->values[CORES_USED_SECONDS] = seconds(usage->used_ns);
+        }
+        if (usage->is_lost_known) {
+                row->values[CORES_LOST] = usage->lost_percent / 100;
+                row->values[CORES_LOST_SECONDS] = seconds(usage->lost_ns);
+        }
 }
 
 static void take_timeslices(struct figure_row *row, const struct gpu_grant *grant)
@@ -209,7 +257,6 @@ static void add_device(struct reading *reading, unsigned device)
         const int index = reading->sheets->set ? gpu_set_find(reading->sheets->set, own->uuid) : -1;
 
         reading->rows[device] = row;
-        reading->usage[device] = -1;
         if (!row)
                 return;
         figure_row_copy(row, "device_uuid", own->uuid);
@@ -218,11 +265,11 @@ static void add_device(struct reading *reading, unsigned device)
         label_owner(row, reading->share);
         take_share(row, own);
         if (reading->region.compute)
-                take_region(row, &reading->region, device);
-        if (reading->region.compute && !isnan(row->values[CORES_USED]))
-                reading->usage[device] =
-                        usage_rows_add(&reading->sheets->usage, own->uuid, row->values[CORES_USED],
-                                       &row->values[CORES_USED], &row->values[CORES_LOST]);
+                take_region(row, &reading->region, device, share_cap_percent(own) > 0);
+        const struct share_usage *usage =
+                node_usage_share(reading->sheets->usage, reading->share, device);
+        if (usage)
+                take_usage(row, usage);
         if (reading->grants && device < gpu_grant_count(reading->grants))
                 take_timeslices(row, &reading->grants->devices[device]);
 }
@@ -236,7 +283,6 @@ static void add_process(struct reading *reading, const struct reader_process *pr
 
                 if (region_reader_use(&reading->region, slot, i, &use) < 0)
                         return;
-                usage_rows_take(&reading->sheets->usage, reading->usage[i], process->host_pid);
                 for (unsigned kind = 0; kind < REGION_KINDS; kind++)
                         reading->kinds[i][kind] += use.kinds[kind];
                 if (!has_row || (!use.physical_bytes && !use.virtual_bytes && !use.gpu_ns))
@@ -354,49 +400,54 @@ static void labels_free(struct user_label *label)
         }
 }
 
-static void add_outside(struct sheets *sheets)
+static void add_devices(struct sheets *sheets)
 {
-        for (unsigned i = 0; sheets->set && i < sheets->set->count; i++) {
-                const struct gpu *gpu = &sheets->set->gpus[i];
-                const double outside = usage_rows_split(&sheets->usage, gpu);
+        const struct device_usage *device;
+
+        for (size_t i = 0; (device = node_usage_device(sheets->usage, i)); i++) {
+                const int index = sheets->set ? gpu_set_find(sheets->set, device->uuid) : -1;
                 struct figure_row *row =
-                        isnan(outside) ? NULL : row_add(sheets, &sheets->outside, sheets->base);
+                        index < 0 ? NULL : row_add(sheets, &sheets->devices, sheets->base);
 
                 if (!row)
                         continue;
-                figure_row_label(row, "device_uuid", gpu->uuid);
-                figure_row_number(row, "device_index", gpu->index);
-                row->values[0] = outside;
+                figure_row_copy(row, "device_uuid", device->uuid);
+                figure_row_number(row, "device_index", sheets->set->gpus[index].index);
+                row->values[DEVICE_USED] = device->used_percent / 100;
+                row->values[DEVICE_USED_SECONDS] = seconds(device->used_ns);
+                if (!device->is_split_told)
+                        continue;
+                row->values[DEVICE_OUTSIDE] = device->outside_percent / 100;
+                row->values[DEVICE_OUTSIDE_SECONDS] = seconds(device->outside_ns);
         }
 }
 
 int container_metrics_print(struct share_book *shares, const struct gpu_set *set,
-                            const struct vec *processes, const struct figure_row *base,
+                            struct node_usage *usage, const struct figure_row *base,
                             struct str *out)
 {
         struct sheets sheets = {
                 .set = set,
+                .usage = usage,
                 .base = base,
                 .containers = { .columns = figures, .column_count = FIGURES },
                 .kinds = { .columns = kind_figures, .column_count = 1 },
                 .counts = { .columns = count_figures, .column_count = 1 },
                 .processes = { .columns = process_figures, .column_count = PROCESS_FIGURES },
-                .outside = { .columns = outside_figures, .column_count = 1 },
+                .devices = { .columns = device_figures, .column_count = DEVICE_FIGURES },
         };
         struct figure_sheet *all[] = { &sheets.containers, &sheets.kinds, &sheets.counts,
-                                       &sheets.processes, &sheets.outside };
+                                       &sheets.processes, &sheets.devices };
 
-        usage_rows_init(&sheets.usage, processes);
         if (shares)
                 share_book_each(shares, add_held, &sheets);
         shown_shares_of_users(add_users, &sheets);
-        add_outside(&sheets);
+        add_devices(&sheets);
         for (unsigned i = 0; i < sizeof all / sizeof *all && sheets.r == 0; i++)
                 sheets.r = figure_sheet_print(all[i], out);
         /* All of them afterwards: rows have labels of others'. */
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
                 figure_sheet_done(all[i]);
         labels_free(sheets.labels);
-        usage_rows_done(&sheets.usage);
         return sheets.r;
 }

@@ -4,13 +4,13 @@
 
 #include "figure_sheet.h"
 #include "gpu.h"
+#include "node_usage.h"
 #include "share_book.h"
-#include "vec.h"
 
 enum { METRIC_PROCESSES = 64 }; /* of one container that have rows of their own */
 
 /* Appends the text; rows begin with the labels of base. shares NULL: none are kept; set NULL: indices are not
- * known. `processes`: as the driver tells of them, struct gpu_process; NULL: it does not. 0 or -ENOMEM. */
+ * known; usage NULL: nothing is sampled. 0 or -ENOMEM. */
 int container_metrics_print(struct share_book *shares, const struct gpu_set *set,
-                            const struct vec *processes, const struct figure_row *base,
+                            struct node_usage *usage, const struct figure_row *base,
                             struct str *out);

@@ -148,7 +148,8 @@ static int print_devices(const struct node_metrics_source *source, struct str *o
                 figure_row_label(row, "device_name", gpu->name);
                 row->values[DEVICE_TOTAL] = (double)gpu->memory_bytes;
                 row->values[DEVICE_USED] = (double)gpu->used_bytes;
-                row->values[DEVICE_BUSY] = gpu->busy_percent / 100.0;
+                if (gpu->is_busy_told)
+                        row->values[DEVICE_BUSY] = gpu->busy_percent / 100;
                 row->values[DEVICE_HEALTHY] = gpu->is_healthy;
                 row->values[DEVICE_SHARES] = allotted.gpus[i].shares;
                 row->values[DEVICE_GIVEN] = allotted.gpus[i].bytes;
@@ -283,7 +284,6 @@ int node_metrics_print(const struct node_metrics_source *source, struct str *out
         if (r == 0 && source->set)
                 r = print_parts(source, out);
         if (r == 0 && (source->shares || source->set))
-                r = container_metrics_print(source->shares, source->set, source->processes, &base,
-                                            out);
+                r = container_metrics_print(source->shares, source->set, source->usage, &base, out);
         return r;
 }

@@ -4,9 +4,9 @@
 
 #include "gpu.h"
 #include "node_options.h"
+#include "node_usage.h"
 #include "share_book.h"
 #include "str.h"
-#include "vec.h"
 
 struct offers;
 struct registration;
@@ -16,7 +16,7 @@ struct node_metrics_source {
         const struct node_options *options;
         const char *node;            /* what it is called, in labels */
         const struct gpu_set *set;   /* as read last; NULL: the driver has not answered */
-        const struct vec *processes; /* of struct gpu_process, then; NULL: likewise */
+        struct node_usage *usage;    /* NULL: nothing is sampled */
         struct share_book *shares;   /* NULL: none are kept */
         const struct offers *offers; /* NULL: nothing is offered yet */
         const struct registration *registration; /* NULL: there is none */

@@ -4,7 +4,6 @@
 
 #include <sys/utsname.h>
 
-#include "gpu_process.h"
 #include "offers.h"
 #include "pod_watch.h"
 #include "registration.h"
@@ -20,15 +19,12 @@ static const char *name_of(const struct node_parts *parts, struct utsname *host)
 int node_status_print(const struct node_parts *parts, struct str *out)
 {
         struct utsname host;
-        struct vec processes = VEC_OF(struct gpu_process);
         struct gpu_set set;
         const bool has_set = parts->gpus && gpu_watch_read(parts->gpus, &set);
-        if (has_set)
-                gpu_watch_processes(parts->gpus, &processes);
         const struct node_metrics_source source = { .options = parts->options,
                                                     .node = name_of(parts, &host),
                                                     .set = has_set ? &set : NULL,
-                                                    .processes = has_set ? &processes : NULL,
+                                                    .usage = parts->usage,
                                                     .shares = parts->shares,
                                                     .offers = parts->offers,
                                                     .registration = parts->registration,
@@ -37,7 +33,6 @@ int node_status_print(const struct node_parts *parts, struct str *out)
 
         const int r = node_metrics_print(&source, out);
 
-        vec_done(&processes);
         return r < 0 || !parts->audit ? r : usage_audit_print(parts->audit, source.node, out);
 }
 

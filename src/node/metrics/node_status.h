@@ -11,6 +11,7 @@ struct node_parts {
         const struct node_options *options;
         struct gpu_watch *gpus;
         struct share_book *shares;
+        struct node_usage *usage;
         const struct offers *offers;
         const struct registration *registration;
         const struct pod_watch *pods;

@@ -82,7 +82,7 @@ static int reply_fill(struct reply *reply, const struct allocations_service *opt
 {
         vgpu__v1__get_allocation_response__init(&reply->message);
         const struct shown_share shown = shown_share_of(held);
-        reply->message.share = share_message_new(&shown);
+        reply->message.share = share_message_new(&shown, NULL);
         reply->message.mounts = reply->mount_list;
         reply->message.variables = reply->variable_list;
         file_put(reply, held, "share", SHARE_PATH, true);

@@ -83,6 +83,7 @@ int node_services_new(struct loop *loop, struct share_book *book,
                                                   .owner = options->owner };
         services->shares = (struct shares_service){ .loop = loop,
                                                     .fit = &services->fit,
+                                                    .usage = options->usage,
                                                     .on_set = options->on_change,
                                                     .owner = options->owner };
         services->options = *options;

@@ -18,6 +18,7 @@ struct node_services_options {
         void (*on_stranger)(void *stranger_owner); /* as registrar.h has it */
         void *stranger_owner;
         enum violation_policy violation_policy;
+        struct node_usage *usage; /* the caller's: what clients are told of GPU time */
         /* As usage_audit.h has them. */
         void (*on_violation)(void *owner, const struct held_share *held, enum violation violation,
                              const char *sentence);

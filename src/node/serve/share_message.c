@@ -41,6 +41,7 @@ static void limits_put(Vgpu__V1__DeviceShare *message, const struct share_device
         message->copies_count = device->flags & SHARE_COPIES_COUNT;
 }
 
+/* The region's figures, as long as nothing was sampled. */
 static void use_put(Vgpu__V1__DeviceShare *message, const struct region_reader *view,
                     unsigned index)
 {
@@ -48,13 +49,26 @@ static void use_put(Vgpu__V1__DeviceShare *message, const struct region_reader *
 
         if (region_reader_device(view, index, clock_now_ns(), &device) < 0)
                 return;
+        message->cores_used_percent = device.busy_ratio * 100;
+        message->is_used_known =
+                message->cores_percent || message->cores_max_percent || device.busy_ratio > 0;
+        message->throttled_percent = device.throttled_ratio * 100;
         message->physical_bytes = device.physical_bytes;
         message->virtual_bytes = device.virtual_bytes;
         message->held_bytes = device.physical_bytes + device.virtual_bytes;
-        message->cores_used_percent = (uint32_t)(device.busy_ratio * 100 + 0.5);
         message->gpu_ns = device.gpu_ns;
         message->throttled_ns = device.throttled_ns;
         message->refusals = device.refusals;
+}
+
+static void usage_put(Vgpu__V1__DeviceShare *message, const struct share_usage *usage)
+{
+        message->cores_used_percent = usage->used_percent;
+        message->cores_lost_percent = usage->lost_percent;
+        message->is_used_known = usage->is_used_known;
+        message->is_lost_known = usage->is_lost_known;
+        message->cores_used_ns = usage->used_ns;
+        message->cores_lost_ns = usage->lost_ns;
 }
 
 static void timeslices_put(Vgpu__V1__DeviceShare *message, const struct gpu_grant *grant)
@@ -67,9 +81,12 @@ static void timeslices_put(Vgpu__V1__DeviceShare *message, const struct gpu_gran
         message->timeslice_swap_ns = atomic_load(&grant->swap_ns);
 }
 
-static bool devices_put(Vgpu__V1__Share *message, const struct share_copy *copy,
-                        const struct region_reader *view, const struct gpu_grant_file *grants)
+static bool devices_put(Vgpu__V1__Share *message, const struct shown_share *share,
+                        struct node_usage *node, const struct region_reader *view,
+                        const struct gpu_grant_file *grants)
 {
+        const struct share_copy *copy = share->copy;
+
         message->gpus = calloc(copy->device_count + 1, sizeof *message->gpus);
         for (unsigned i = 0; message->gpus && i < copy->device_count; i++) {
                 Vgpu__V1__DeviceShare *device = malloc(sizeof *device);
@@ -84,6 +101,9 @@ static bool devices_put(Vgpu__V1__Share *message, const struct share_copy *copy,
                         return false;
                 if (view)
                         use_put(device, view, i);
+                const struct share_usage *usage = node_usage_share(node, share, i);
+                if (usage)
+                        usage_put(device, usage);
                 if (grants && i < gpu_grant_count(grants))
                         timeslices_put(device, &grants->devices[i]);
         }
@@ -187,7 +207,8 @@ static bool fault_put(Vgpu__V1__Share *message, const char *path)
 }
 
 /* If the region cannot be read, the share has no figures; that is no error. */
-static bool region_put(Vgpu__V1__Share *message, const struct shown_share *share)
+static bool region_put(Vgpu__V1__Share *message, const struct shown_share *share,
+                       struct node_usage *usage)
 {
         struct gpu_grant_file *grants = NULL;
         struct region_reader view = { 0 };
@@ -201,7 +222,7 @@ static bool region_put(Vgpu__V1__Share *message, const struct shown_share *share
         const bool is_open = region_reader_open(path, &view, NULL) == 0;
         view.is_of_host = shown_share_is_users(share);
         const bool is_put =
-                devices_put(message, share->copy, is_open ? &view : NULL, grants) &&
+                devices_put(message, share, usage, is_open ? &view : NULL, grants) &&
                 (!is_open || (processes_put(message, &view, share->copy->device_count) &&
                               fault_put(message, path)));
 
@@ -211,7 +232,7 @@ static bool region_put(Vgpu__V1__Share *message, const struct shown_share *share
         return is_put;
 }
 
-Vgpu__V1__Share *share_message_new(const struct shown_share *share)
+Vgpu__V1__Share *share_message_new(const struct shown_share *share, struct node_usage *usage)
 {
         Vgpu__V1__Share *message = malloc(sizeof *message);
 
@@ -222,7 +243,7 @@ Vgpu__V1__Share *share_message_new(const struct shown_share *share)
         message->uid = share->uid;
         if (text_put(&message->name, share->name) && text_put(&message->user, share->user) &&
             text_put(&message->id, share->id) && container_put(message, share) &&
-            region_put(message, share))
+            region_put(message, share, usage))
                 return message;
         share_message_free(message);
         return NULL;

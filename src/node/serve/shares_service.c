@@ -9,6 +9,7 @@
 
 #include "arbiter_lock.h"
 #include "clock.h"
+#include "gpu_message.h"
 #include "log.h"
 #include "share_compute.h"
 #include "share_match.h"
@@ -31,14 +32,16 @@ static bool is_allowed(struct grpc_call *call)
 
 struct listing {
         Vgpu__V1__ListSharesResponse message;
+        struct node_usage *usage;
         struct vec shares; /* of Vgpu__V1__Share * */
+        struct vec gpus;   /* of Vgpu__V1__Gpu * */
         bool is_partial;   /* there was no memory for all */
 };
 
 static void list_shown(void *owner, const struct shown_share *shown)
 {
         struct listing *listing = owner;
-        Vgpu__V1__Share *share = share_message_new(shown);
+        Vgpu__V1__Share *share = share_message_new(shown, listing->usage);
 
         if (share && vec_push(&listing->shares, &share) == 0)
                 return;
@@ -61,16 +64,36 @@ static uint64_t time_now_ns(void)
         return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+static void list_gpus(struct listing *listing)
+{
+        const struct device_usage *device;
+
+        for (size_t i = 0; (device = node_usage_device(listing->usage, i)); i++) {
+                Vgpu__V1__Gpu *gpu =
+                        gpu_message_new(device, listing->shares.items, listing->shares.count);
+
+                if (gpu && vec_push(&listing->gpus, &gpu) == 0)
+                        continue;
+                gpu_message_free(gpu);
+                listing->is_partial = true;
+        }
+}
+
 /* Containers' first, then users'. */
 static void list_make(struct shares_service *service, struct listing *ret_listing)
 {
         struct share_book *book = service->fit->book;
         struct listing listing = { .message = VGPU__V1__LIST_SHARES_RESPONSE__INIT,
-                                   .shares = VEC_OF(Vgpu__V1__Share *) };
+                                   .usage = service->usage,
+                                   .shares = VEC_OF(Vgpu__V1__Share *),
+                                   .gpus = VEC_OF(Vgpu__V1__Gpu *) };
 
         share_book_each(book, list_held, &listing);
         share_book_trim(book);
         shown_shares_of_users(list_shown, &listing);
+        list_gpus(&listing);
+        listing.message.n_gpus = listing.gpus.count;
+        listing.message.gpus = listing.gpus.items;
         listing.message.n_shares = listing.shares.count;
         listing.message.time_ns = time_now_ns();
         listing.message.shares = listing.shares.items;
@@ -81,7 +104,10 @@ static void list_free(struct listing *listing)
 {
         for (size_t i = 0; i < listing->message.n_shares; i++)
                 share_message_free(listing->message.shares[i]);
+        for (size_t i = 0; i < listing->message.n_gpus; i++)
+                gpu_message_free(listing->message.gpus[i]);
         vec_done(&listing->shares);
+        vec_done(&listing->gpus);
 }
 
 static void serve_list(void *owner, struct grpc_call *call, const ProtobufCMessage *request)
@@ -272,7 +298,7 @@ static void answer_share(void *owner, const struct shown_share *shown)
 {
         Vgpu__V1__SetShareResponse answer = VGPU__V1__SET_SHARE_RESPONSE__INIT;
 
-        answer.share = share_message_new(shown);
+        answer.share = share_message_new(shown, NULL);
         grpc_answer(owner, &answer.base);
         share_message_free(answer.share);
 }

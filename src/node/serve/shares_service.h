@@ -4,6 +4,7 @@
 #pragma once
 
 #include "grpc_server.h"
+#include "node_usage.h"
 #include "share_fit.h"
 
 enum { SHARES_WATCHERS_MOST = 16 };
@@ -11,6 +12,7 @@ enum { SHARES_WATCHERS_MOST = 16 };
 struct shares_service {
         struct loop *loop;
         const struct share_fit *fit;
+        struct node_usage *usage; /* NULL: regions are all that tells */
         /* A share was changed by hand, and is to stay so: others may have to know. NULL is fine. */
         void (*on_set)(void *owner, struct held_share *held);
         void *owner;

@@ -21,9 +21,10 @@ enum { BUSY_MS = 1000 };
 struct head {
         _Atomic uint64_t magic;
         uint32_t version, device_count;
-        _Atomic uint32_t slots_high;
+        _Atomic uint32_t slots_high, fault;
+        _Atomic uint64_t reaped_ns, reap_took_ns, ended_ns;
 };
-static_assert(offsetof(struct region_file, slots_high) == offsetof(struct head, slots_high),
+static_assert(offsetof(struct region_file, ended_ns) == offsetof(struct head, ended_ns),
               "the head is the file's");
 
 /* How a slot begins. */
@@ -65,6 +66,7 @@ int region_reader_open(const char *path, struct region_reader *ret_view, struct 
                 return err_set(e, r, "cannot read region '%s': %s", path, strerror(-r));
         if (atomic_load(&head.magic) != REGION_MAGIC || head.version != REGION_VERSION)
                 return err_set(e, -EPROTO, "'%s' is not a region of this release", path);
+        view.ended_ns = atomic_load(&head.ended_ns);
         view.slots = atomic_load(&head.slots_high);
         view.slots_all = view.slots < REGION_SLOTS ? view.slots : REGION_SLOTS;
         if (view.slots > REGION_READER_SLOTS)
@@ -93,6 +95,11 @@ static int read_device(const struct region_reader *view, unsigned index,
                        ret_device, sizeof *ret_device);
 }
 
+static double second_ratio(uint64_t ns)
+{
+        return (double)ns / (double)(BUSY_MS * NS_PER_MS);
+}
+
 int region_reader_device(const struct region_reader *view, unsigned device, uint64_t now_ns,
                          struct reader_device *ret_device)
 {
@@ -115,8 +122,9 @@ int region_reader_device(const struct region_reader *view, unsigned device, uint
                 .context_bytes = atomic_load(&own.context_bytes),
                 .gpu_ns = atomic_load(&compute->gpu_ns),
                 .throttled_ns = atomic_load(&compute->throttled_ns),
-                .busy_ratio = (double)region_compute_used_ns(compute, now_ns, BUSY_MS) /
-                              (double)(BUSY_MS * NS_PER_MS),
+                .busy_ratio = second_ratio(region_compute_used_ns(compute, now_ns, BUSY_MS)),
+                .throttled_ratio =
+                        second_ratio(region_compute_throttled_ns(compute, now_ns, BUSY_MS)),
         };
         return 0;
 }
@@ -138,6 +146,24 @@ static uint32_t pid_on_node(const struct region_reader *view, const struct slot_
 static bool is_gone(uint32_t host_pid)
 {
         return host_pid && kill((pid_t)host_pid, 0) < 0 && errno == ESRCH;
+}
+
+bool region_reader_has_ended(const struct region_reader *view, uint64_t now_ns)
+{
+        struct slot_head head;
+
+        /* Later than now is a lie, or has happened meanwhile. */
+        if (view->ended_ns + 2 * BUSY_MS * NS_PER_MS > now_ns)
+                return true;
+        for (uint32_t slot = 1; slot <= view->slots; slot++) {
+                if (read_at(view->fd, slot_offset(slot), &head, sizeof head) < 0)
+                        return false;
+                const uint64_t state = atomic_load(&head.state);
+                if ((state & 0xff) == REGION_LIVE &&
+                    is_gone(pid_on_node(view, &head, (uint32_t)(state >> 32))))
+                        return true;
+        }
+        return false;
 }
 
 int region_reader_process(const struct region_reader *view, uint32_t slot,

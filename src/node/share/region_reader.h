@@ -17,14 +17,16 @@ struct region_reader {
         uint32_t slots;     /* 1 … are shown */
         uint32_t slots_all; /* 1 … were ever used */
         struct region_compute *compute;
-        bool is_of_host; /* its processes are no container's: their pids are the node's */
+        uint64_t ended_ns; /* when a process of it was last found dead or left */
+        bool is_of_host;   /* its processes are no container's: their pids are the node's */
 };
 
 struct reader_device {
         uint64_t physical_bytes, virtual_bytes; /* on the device; spilled to the host */
         uint64_t refusals, gpu_ns, throttled_ns;
         uint64_t context_bytes; /* what a context took when one was last made; 0: not known */
-        double busy_ratio;      /* of the whole device, in about the last second */
+        /* Of about the last second: the device had work of it; a thread of it waited for its limit. */
+        double busy_ratio, throttled_ratio;
 };
 
 struct reader_process {
@@ -47,5 +49,7 @@ int region_reader_device(const struct region_reader *view, unsigned device, uint
 /* 1: a process has the slot, as far as can be told from here; 0: none. */
 int region_reader_process(const struct region_reader *view, uint32_t slot,
                           struct reader_process *ret_process);
+/* Did a process of it end in the two seconds before, or is one gone that nobody has found yet? */
+bool region_reader_has_ended(const struct region_reader *view, uint64_t now_ns);
 int region_reader_use(const struct region_reader *view, uint32_t slot, unsigned device,
                       struct reader_use *ret_use);

@@ -90,7 +90,7 @@ static void bench_usual(struct bench *bench)
         bench_share(bench, "eval", "GPU-1")->limit_bytes = 4 * GIB;
         bench_stranger(bench, "alice", 77, "GPU-2");
         bench_sample(bench, 0);
-        bench_share_at(bench, 0)->gpu_ns = NS_PER_S * 3 / 10;
+        bench_share_at(bench, 0)->cores_used_percent = 30;
         bench_sample(bench, NS_PER_S);
 }
 
@@ -256,7 +256,6 @@ TEST(red_is_for_trouble)
 
         bench_usual(&bench);
         bench_share_at(&bench, 0)->physical_bytes = 16 * GIB - 1; /* nearly full is well */
-        bench_share_at(&bench, 0)->gpu_ns += NS_PER_S * 3 / 10;
         bench_sample(&bench, NS_PER_S);
         shot_take(shot, &bench, 20, 160);
         CHECK(!has_style(shot, STYLE_TROUBLE));
@@ -409,7 +408,7 @@ TEST(a_share_that_works_elsewhere_has_no_idle_line)
 
         bench_usual(&bench);
         struct share_view *share = vec_at(&bench.snapshot.shares, 1);
-        struct share_gpu gpu = { .limit_bytes = 4 * GIB, .throttled_percent = -1 };
+        struct share_gpu gpu = { .limit_bytes = 4 * GIB, .is_used_known = true };
 
         str_copy(gpu.uuid, sizeof gpu.uuid, "GPU-2");
         CHECK_EQ(vec_push(&share->gpus, &gpu), 0);

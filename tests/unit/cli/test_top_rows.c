@@ -6,46 +6,29 @@
 #include "top_bench.h"
 #include "unit.h"
 
-TEST(a_rate_is_gpu_time_per_time)
+TEST(a_row_has_the_figures_of_the_last_second_from_the_first_sample_on)
 {
         struct bench bench;
 
         bench_open(&bench);
         struct share_gpu *gpu = bench_share(&bench, "a", "GPU-1");
 
-        gpu->gpu_ns = 5 * NS_PER_S; /* before anybody looked */
+        gpu->cores_used_percent = 30;
+        gpu->throttled_percent = 50;
+        gpu->cores_lost_percent = 12.5;
         bench_sample(&bench, 0);
         const struct top_row *row = vec_at(&bench.top.rows, 0);
 
-        CHECK(row->cores_ratio == 0 && row->history.count == 0);
-        CHECK(gpu->throttled_percent < 0); /* there is no rate yet */
-        gpu->gpu_ns += 150 * NS_PER_MS;
-        gpu->throttled_ns += 250 * NS_PER_MS;
+        CHECK(row->cores_ratio == 0.3 && row->history.count == 0);
+        CHECK(row->throttled_ratio == 0.5 && row->lost_ratio == 0.125);
+        /* A kernel of two seconds ended: the interval was shorter, and nobody used more than there is. */
+        gpu->gpu_ns += 2 * NS_PER_S;
+        gpu->cores_used_percent = 100;
         bench_sample(&bench, 500 * NS_PER_MS);
         row = vec_at(&bench.top.rows, 0);
-        CHECK(row->cores_ratio > 0.2999 && row->cores_ratio < 0.3001);
-        CHECK(row->throttled_ratio > 0.4999 && row->throttled_ratio < 0.5001);
+        CHECK(row->cores_ratio == 1);
         CHECK_EQ(row->history.count, 1);
-        CHECK(gpu->cores_used_percent > 29.99 && gpu->cores_used_percent < 30.01);
-        CHECK(gpu->throttled_percent > 49.99 && gpu->throttled_percent < 50.01);
-        gpu->throttled_ns += 900 * NS_PER_MS; /* two threads */
-        bench_sample(&bench, 500 * NS_PER_MS);
-        CHECK(gpu->throttled_percent > 99.99 && gpu->throttled_percent < 100.01);
-        bench_close(&bench);
-}
-
-TEST(a_share_made_anew_has_no_negative_rate)
-{
-        struct bench bench;
-
-        bench_open(&bench);
-        struct share_gpu *gpu = bench_share(&bench, "a", "GPU-1");
-
-        gpu->gpu_ns = 5 * NS_PER_S;
-        bench_sample(&bench, 0);
-        gpu->gpu_ns = 1;
-        bench_sample(&bench, NS_PER_S);
-        CHECK(((struct top_row *)vec_at(&bench.top.rows, 0))->cores_ratio == 0);
+        CHECK(gpu->cores_used_percent == 100 && gpu->throttled_percent == 50);
         bench_close(&bench);
 }
 
@@ -58,7 +41,7 @@ TEST(history_keeps_the_newest)
 
         bench_sample(&bench, 0);
         for (unsigned i = 0; i < TOP_HISTORY + 5; i++) {
-                gpu->gpu_ns += i < TOP_HISTORY + 4 ? 0 : NS_PER_S / 2;
+                gpu->cores_used_percent = i < TOP_HISTORY + 4 ? 0 : 50;
                 bench_sample(&bench, NS_PER_S);
         }
         const struct top_row *row = vec_at(&bench.top.rows, 0);
@@ -85,7 +68,7 @@ TEST(a_gpu_is_the_sum_of_its_shares)
                 struct share_gpu *gpu = bench_share_at(&bench, i);
 
                 gpu->physical_bytes = UINT64_C(100) << i;
-                gpu->gpu_ns = NS_PER_S / 4;
+                gpu->cores_used_percent = 25;
         }
         bench_sample(&bench, NS_PER_S);
         top_order(&bench.top, TOP_BY_NAME);
@@ -125,7 +108,7 @@ TEST(two_users_with_one_name_are_two_rows)
 
         bench_open(&bench);
         bench_share(&bench, "train", "GPU-1");
-        bench_share(&bench, "train", "GPU-1")->gpu_ns = NS_PER_S;
+        bench_share(&bench, "train", "GPU-1")->cores_used_percent = 40;
         strcpy(((struct share_view *)vec_at(&bench.snapshot.shares, 1))->user, "alice");
         bench_sample(&bench, 0);
         bench_sample(&bench, NS_PER_S);
@@ -147,7 +130,7 @@ TEST(trouble_is_not_full_use)
         gpu->physical_bytes = 999;
         gpu->cores_percent = 30;
         bench_sample(&bench, 0);
-        gpu->gpu_ns = NS_PER_S * 3 / 10;
+        gpu->cores_used_percent = 30;
         bench_sample(&bench, NS_PER_S);
         row = vec_at(&bench.top.rows, 0);
         CHECK_EQ(row->trouble, TOP_WELL);
@@ -163,7 +146,7 @@ TEST(trouble_is_not_full_use)
         CHECK_EQ(row->trouble, TOP_REFUSED);
         bench_sample(&bench, 20 * NS_PER_S);
         CHECK_EQ(row->trouble, TOP_WELL);
-        gpu->gpu_ns += NS_PER_S * 6 / 10;
+        gpu->cores_used_percent = 60;
         bench_sample(&bench, NS_PER_S);
         CHECK_EQ(row->trouble, TOP_OVER_CORES);
         bench_close(&bench);
@@ -189,7 +172,7 @@ TEST(order_and_filter)
         bench_share(&bench, "b", "GPU-1");
         strcpy(((struct share_view *)vec_at(&bench.snapshot.shares, 2))->program, "python3");
         bench_sample(&bench, 0);
-        bench_share_at(&bench, 2)->gpu_ns = 5;
+        bench_share_at(&bench, 2)->cores_used_percent = 5;
         bench_sample(&bench, NS_PER_S);
         order_is(&bench.top, TOP_BY_CORES, "bac");
         order_is(&bench.top, TOP_BY_MEMORY, "acb");
@@ -203,7 +186,7 @@ TEST(order_and_filter)
 
 int main(void)
 {
-        return RUN(CASE(a_rate_is_gpu_time_per_time), CASE(a_share_made_anew_has_no_negative_rate),
+        return RUN(CASE(a_row_has_the_figures_of_the_last_second_from_the_first_sample_on),
                    CASE(history_keeps_the_newest), CASE(a_gpu_is_the_sum_of_its_shares),
                    CASE(rows_of_gone_gpus_and_programs_vanish),
                    CASE(two_users_with_one_name_are_two_rows), CASE(trouble_is_not_full_use),

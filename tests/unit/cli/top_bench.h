@@ -66,7 +66,7 @@ static inline struct share_gpu *bench_share(struct bench *bench, const char *nam
 {
         struct share_view share = { .gpus = VEC_OF(struct share_gpu),
                                     .processes = VEC_OF(struct share_process) };
-        struct share_gpu gpu = { .limit_bytes = SHARE_UNLIMITED, .throttled_percent = -1 };
+        struct share_gpu gpu = { .limit_bytes = SHARE_UNLIMITED, .is_used_known = true };
 
         str_copy(share.name, sizeof share.name, name);
         str_copy(gpu.uuid, sizeof gpu.uuid, uuid);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "region.h"
+#include "region_compute.h"
 #include "unit.h"
 
 enum { MIB = 1 << 20 };
@@ -89,6 +91,45 @@ TEST(a_process_that_the_node_knows_to_be_gone_is_not_reported)
         stage_close(&stage);
 }
 
+TEST(a_process_that_ended_is_told_of_for_two_seconds_or_until_it_is_found)
+{
+        const uint64_t now = clock_now_ns() + 10 * NS_PER_S;
+        struct region_reader view;
+        struct stage stage;
+        struct err e;
+
+        stage_open(&stage);
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
+        CHECK(!region_reader_has_ended(&view, now));
+        region_reader_close(&view);
+        stage.region.file->ended_ns = now - NS_PER_S;
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
+        CHECK(region_reader_has_ended(&view, now));
+        CHECK(!region_reader_has_ended(&view, now + 2 * NS_PER_S));
+        stage.region.file->slots[1].host_pid = 0x7ffffffe; /* nobody has found it yet */
+        CHECK(region_reader_has_ended(&view, now + 2 * NS_PER_S));
+        region_reader_close(&view);
+        stage_close(&stage);
+}
+
+TEST(waits_for_the_limit_are_a_part_of_the_last_second)
+{
+        const uint64_t now = 1000 * NS_PER_S;
+        struct reader_device device;
+        struct region_reader view;
+        struct stage stage;
+        struct err e;
+
+        stage_open(&stage);
+        region_compute_throttle(&stage.region.file->computes[1], now - 500 * NS_PER_MS, now);
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
+        CHECK_EQ(region_reader_device(&view, 1, now + 30 * NS_PER_MS, &device), 0);
+        CHECK(device.throttled_ratio > 0.49 && device.throttled_ratio <= 0.5);
+        CHECK(device.busy_ratio == 0);
+        region_reader_close(&view);
+        stage_close(&stage);
+}
+
 TEST(nonsense_is_read_and_a_file_cut_short_is_an_error)
 {
         struct reader_device device;
@@ -124,5 +165,7 @@ int main(void)
 {
         return RUN(CASE(what_is_charged_is_read),
                    CASE(a_process_that_the_node_knows_to_be_gone_is_not_reported),
+                   CASE(a_process_that_ended_is_told_of_for_two_seconds_or_until_it_is_found),
+                   CASE(waits_for_the_limit_are_a_part_of_the_last_second),
                    CASE(nonsense_is_read_and_a_file_cut_short_is_an_error));
 }
