@@ -47,8 +47,9 @@ class Usage(ShareCase):
     def sample(self, *words):
         """The shares' figures and how far they are from the GPU's own, as near in time as can be."""
         before, seen, after = self.loads(), self.seen(*words), self.loads()
-        (gpu,) = seen["gpus"]
         parts = {share["name"]: share["gpus"][0] for share in seen["shares"]}
+        # This host may have other machines at work.
+        (gpu,) = [one for one in seen["gpus"] if one["uuid"] == parts["limited"]["uuid"]]
         apart = {"total": -gpu["busy_percent"] + gpu["outside_percent"]}
         for share in seen["shares"]:
             used = parts[share["name"]]["cores_used_percent"]
