@@ -23,7 +23,7 @@ struct kube_call {
         struct kube_client *client;
         void (*on_done)(void *owner, const struct kube_answer *answer);
         void *owner;
-        char *method, *path, *content_type, *body;
+        char *method, *path, *content_type, *passed_token, *body;
         struct http_call *http; /* the current try, or NULL while it waits for the next */
         struct timer timer;     /* of the try, or until the next */
         struct loop_task fail;  /* a try that could not even begin */
@@ -45,6 +45,7 @@ static void call_free(struct kube_call *call)
         free(call->method);
         free(call->path);
         free(call->content_type);
+        free(call->passed_token);
         free(call->body);
         free(call);
 }
@@ -162,6 +163,7 @@ static void call_try(struct kube_call *call)
         const struct kube_send send = { .method = call->method,
                                         .path = call->path,
                                         .content_type = call->content_type,
+                                        .passed_token = call->passed_token,
                                         .body = call->body,
                                         .body_count = call->body ? strlen(call->body) : 0 };
         struct loop *loop = kube_client_loop(call->client);
@@ -195,8 +197,10 @@ int kube_client_call(struct kube_client *client, const struct kube_request *requ
         call->method = strdup(request->method);
         call->path = strdup(request->path);
         call->content_type = request->content_type ? strdup(request->content_type) : NULL;
+        call->passed_token = request->passed_token ? strdup(request->passed_token) : NULL;
         call->body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
         if (!call->method || !call->path || (request->content_type && !call->content_type) ||
+            (request->passed_token && !call->passed_token) ||
             (request->body && !call->body)) {
                 call_free(call);
                 return -ENOMEM;

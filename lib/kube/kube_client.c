@@ -164,10 +164,22 @@ static int add(struct fields *fields, const char *name, const char *value)
         return fields_add(fields, name, strlen(name), value, strlen(value));
 }
 
+static int add_bearer(struct fields *fields, const char *name, const char *token)
+{
+        struct str bearer = { 0 };
+        int r = str_appendf(&bearer, "Bearer %s", token);
+
+        if (r == 0)
+                r = add(fields, name, bearer.text);
+        if (bearer.text)
+                explicit_bzero(bearer.text, bearer.length);
+        str_done(&bearer);
+        return r;
+}
+
 static int add_fields(const struct kube_client *client, const struct kube_send *send,
                       struct fields *fields)
 {
-        struct str bearer = { 0 };
         int r = add(fields, "accept", "application/json");
 
         if (r == 0)
@@ -175,14 +187,10 @@ static int add_fields(const struct kube_client *client, const struct kube_send *
         if (r == 0 && send->body)
                 r = add(fields, "content-type",
                         send->content_type ? send->content_type : "application/json");
-        if (r == 0 && client->token) {
-                r = str_appendf(&bearer, "Bearer %s", client->token);
-                if (r == 0)
-                        r = add(fields, "authorization", bearer.text);
-                if (bearer.text)
-                        explicit_bzero(bearer.text, bearer.length);
-                str_done(&bearer);
-        }
+        if (r == 0 && client->token)
+                r = add_bearer(fields, "authorization", client->token);
+        if (r == 0 && send->passed_token)
+                r = add_bearer(fields, KUBE_PASSED_AUTHORIZATION, send->passed_token);
         return r;
 }
 

@@ -20,10 +20,15 @@ int kube_client_new(struct loop *loop, const struct kube_config *config,
 void kube_client_free(struct kube_client *client); /* after its calls and watches */
 struct loop *kube_client_loop(struct kube_client *client);
 
+/* Where the API server passes a request on to a pod (pods/proxy), it keeps the field "authorization" for itself: the
+ * pod finds a bearer token here. */
+#define KUBE_PASSED_AUTHORIZATION "x-vgpu-authorization"
+
 struct kube_request {
         const char *method, *path; /* "GET", "/api/v1/nodes/n1" */
         const json_t *body;        /* NULL: none */
         const char *content_type;  /* of the body; NULL: application/json */
+        const char *passed_token;  /* for whom the request is passed on to; NULL: none */
         unsigned timeout_ms;       /* of one try (15 s) */
         unsigned tries;            /* at most (5) */
 };

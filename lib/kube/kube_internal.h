@@ -9,6 +9,7 @@
 struct kube_send {
         const char *method, *path;
         const char *content_type;
+        const char *passed_token;
         const void *body;
         size_t body_count;
 };

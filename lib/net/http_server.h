@@ -35,6 +35,14 @@ struct http_service {
         void *owner;
 };
 
+/* Who may ask. check() calls pass, at once or in a later turn, or answers the exchange itself. */
+struct http_authorizer {
+        void (*check)(void *owner, struct http_exchange *exchange,
+                      void (*pass)(void *pass_owner, struct http_exchange *exchange),
+                      void *pass_owner);
+        void *owner;
+};
+
 int http_server_new(struct loop *loop, const struct http_limits *limits,
                     const struct http_service *service, struct http_server **ret_server);
 
