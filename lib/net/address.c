@@ -2,6 +2,7 @@
 /* Unix and TCP sockets by one name. */
 #include "address.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -60,6 +61,17 @@ int address_parse(const char *text, struct address *ret_address, struct err *e)
 bool address_is_unix(const struct address *address)
 {
         return address->storage.ss_family == AF_UNIX;
+}
+
+bool address_is_local(const struct address *address)
+{
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+
+        if (address->storage.ss_family == AF_INET)
+                return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+        return address_is_unix(address) ||
+               (address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr));
 }
 
 const char *address_path(const struct address *address)

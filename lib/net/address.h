@@ -18,6 +18,8 @@ struct address {
 int address_parse(const char *text, struct address *ret_address, struct err *e);
 int address_of_host(const char *host, const char *port, struct address *ret_address, struct err *e);
 bool address_is_unix(const struct address *address);
+/* A unix socket, 127.0.0.0/8 or ::1: what is sent there leaves the machine, or the pod, by nobody's wire. */
+bool address_is_local(const struct address *address);
 
 /* A listening socket, close-on-exec and non-blocking. A unix socket that is left from before is
  * replaced; its file gets the mode. */

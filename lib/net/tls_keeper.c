@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "file.h"
@@ -20,7 +21,7 @@ struct stamp {
         off_t size;
 };
 
-enum { FILES = 3 };
+enum { FILES = 3, AUTHORITY_DAYS = 3650 };
 
 struct tls_keeper {
         struct loop *loop;
@@ -80,6 +81,8 @@ static int read_files(struct tls_keeper *keeper, struct err *e)
                 r = read_file(keeper->clients_path, "clients' authorities", &clients, e);
         if (r == 0)
                 r = use(keeper, certificate, key, clients, e);
+        if (r == 0)
+                keeper->renew_s = INT64_MAX; /* not ours to renew, also when the files are gone */
         if (key)
                 explicit_bzero(key, strlen(key));
         return r;
@@ -121,17 +124,23 @@ static bool has_changed(struct tls_keeper *keeper)
         return !is_same;
 }
 
+static bool has_files(const struct tls_keeper *keeper)
+{
+        return keeper->certificate_path &&
+               !(keeper->options.may_lack_files && access(keeper->certificate_path, F_OK) < 0);
+}
+
 static void on_poll(struct timer *timer)
 {
         struct tls_keeper *keeper = container_of(timer, struct tls_keeper, poll);
-        const bool is_due = keeper->certificate_path
-                                    ? has_changed(keeper)
-                                    : !tls_certificate_is_fresh(keeper->begin_s, keeper->end_s);
+        const bool reads = has_files(keeper);
+        const bool is_due = reads ? has_changed(keeper)
+                                  : !tls_certificate_is_fresh(keeper->begin_s, keeper->end_s);
         struct err e = { 0 };
         int r = 0;
 
         if (is_due)
-                r = keeper->certificate_path ? read_files(keeper, &e) : make_own(keeper, &e);
+                r = reads ? read_files(keeper, &e) : make_own(keeper, &e);
         if (r < 0) /* half exchanged, perhaps: it is looked at again */
                 memset(keeper->stamps, 0, sizeof keeper->stamps);
         if (is_due && keeper->options.on_change)
@@ -139,40 +148,66 @@ static void on_poll(struct timer *timer)
         loop_timer_set(keeper->loop, &keeper->poll, keeper->options.poll_ms * NS_PER_MS);
 }
 
-static int keeper_fill(struct tls_keeper *keeper, const struct tls_keeper_options *options)
+static int paths_copy(struct tls_keeper *keeper, const struct tls_keeper_options *options)
 {
-        if (options->certificate_path) {
-                keeper->certificate_path = strdup(options->certificate_path);
-                keeper->key_path = strdup(options->key_path);
-                if (options->clients_path)
-                        keeper->clients_path = strdup(options->clients_path);
-                return keeper->certificate_path && keeper->key_path &&
-                                       !keeper->clients_path == !options->clients_path
-                               ? 0
-                               : -ENOMEM;
+        if (!options->certificate_path)
+                return 0;
+        keeper->certificate_path = strdup(options->certificate_path);
+        keeper->key_path = strdup(options->key_path);
+        if (options->clients_path)
+                keeper->clients_path = strdup(options->clients_path);
+        return keeper->certificate_path && keeper->key_path &&
+                               !keeper->clients_path == !options->clients_path
+                       ? 0
+                       : -ENOMEM;
+}
+
+static int authority_copy(const struct tls_pair *from, struct tls_pair *ret_pair)
+{
+        struct tls_pair pair = { strdup(from->certificate), strdup(from->key) };
+
+        if (!pair.certificate || !pair.key) {
+                tls_pair_done(&pair);
+                return -ENOMEM;
         }
-        keeper->authority.certificate = strdup(options->authority->certificate);
-        keeper->authority.key = strdup(options->authority->key);
-        return keeper->authority.certificate && keeper->authority.key ? 0 : -ENOMEM;
+        *ret_pair = pair;
+        return 0;
+}
+
+static int keeper_fill(struct tls_keeper *keeper, const struct tls_keeper_options *options,
+                       struct err *e)
+{
+        int r = paths_copy(keeper, options);
+
+        if (r == 0 && options->certificate_path && !options->may_lack_files)
+                return 0;
+        if (r == 0 && !options->authority)
+                return tls_authority_make(options->names[0], AUTHORITY_DAYS, &keeper->authority, e);
+        if (r == 0)
+                r = authority_copy(options->authority, &keeper->authority);
+        return r < 0 ? err_set(e, r, "out of memory") : 0;
 }
 
 int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
                    struct tls_keeper **ret_keeper, struct err *e)
 {
         struct tls_keeper *keeper = calloc(1, sizeof *keeper);
-        int r = keeper ? keeper_fill(keeper, options) : -ENOMEM;
+        int r = keeper ? keeper_fill(keeper, options, e) : err_set(e, -ENOMEM, "out of memory");
 
         if (r < 0) {
                 tls_keeper_free(keeper);
-                return err_set(e, r, "out of memory");
+                return r;
         }
         keeper->loop = loop;
         keeper->options = *options;
         keeper->options.poll_ms = options->poll_ms ?: 10000;
         keeper->poll.on_due = on_poll;
-        if (keeper->certificate_path)
+        if (has_files(keeper)) {
                 has_changed(keeper);
-        r = keeper->certificate_path ? read_files(keeper, e) : make_own(keeper, e);
+                r = read_files(keeper, e);
+        } else {
+                r = make_own(keeper, e);
+        }
         if (r < 0) {
                 tls_keeper_free(keeper);
                 return r;
@@ -185,6 +220,23 @@ int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
 struct tls_context *tls_keeper_context(struct tls_keeper *keeper)
 {
         return keeper->context;
+}
+
+int tls_keeper_adopt(struct tls_keeper *keeper, const struct tls_pair *authority, struct err *e)
+{
+        struct tls_pair before = keeper->authority;
+        int r = authority_copy(authority, &keeper->authority);
+
+        if (r < 0)
+                return err_set(e, r, "out of memory");
+        r = make_own(keeper, e);
+        if (r < 0) {
+                tls_pair_done(&keeper->authority);
+                keeper->authority = before;
+                return r;
+        }
+        tls_pair_done(&before);
+        return 0;
 }
 
 void tls_keeper_free(struct tls_keeper *keeper)

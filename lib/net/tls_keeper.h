@@ -3,6 +3,8 @@
  * changed, or makes a new one of our own when two thirds of the old one's time are over. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "loop.h"
 #include "tls.h"
@@ -15,7 +17,8 @@ struct tls_keeper_options {
         const char *certificate_path, *key_path;
         const char
                 *clients_path; /* authorities of the only clients that are served; NULL: all are */
-        /* … or our own: the authority (copied), whom it is for, and for how long. */
+        bool may_lack_files;   /* until there is a certificate in the file, our own serves */
+        /* … or our own: the authority (copied; NULL: one that nobody knows), whom it is for, and for how long. */
         const struct tls_pair *authority;
         const char *const *names; /* ends with NULL; lives as long as the keeper */
         unsigned days;
@@ -31,4 +34,6 @@ struct tls_keeper_options {
 int tls_keeper_new(struct loop *loop, const struct tls_keeper_options *options,
                    struct tls_keeper **ret_keeper, struct err *e);
 struct tls_context *tls_keeper_context(struct tls_keeper *keeper);
+/* Our own certificate is of this authority (copied) from now on. On failure the old one stays. */
+int tls_keeper_adopt(struct tls_keeper *keeper, const struct tls_pair *authority, struct err *e);
 void tls_keeper_free(struct tls_keeper *keeper); /* after the servers that use its context */
