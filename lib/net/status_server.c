@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "http_server.h"
 #include "list.h"
 #include "log.h"
 
@@ -17,6 +16,8 @@ struct status_server {
         struct loop *loop;
         struct status_source source;
         struct address address;
+        struct tls_context *tls;
+        const struct http_authorizer *authorizer;
         struct http_server *http;
         struct timer again;
         bool is_troubled; /* said so already */
@@ -29,8 +30,9 @@ static void reply_text(struct http_exchange *exchange, int status, const char *t
         http_reply(exchange, status, plain, text, strlen(text));
 }
 
-static void serve_metrics(struct status_server *server, struct http_exchange *exchange)
+static void reply_metrics(void *owner, struct http_exchange *exchange)
 {
+        struct status_server *server = owner;
         struct str text = { 0 };
 
         if (server->source.print_metrics(server->source.owner, &text) == 0 && text.text)
@@ -38,6 +40,16 @@ static void serve_metrics(struct status_server *server, struct http_exchange *ex
         else
                 reply_text(exchange, 500, "out of memory\n");
         str_done(&text);
+}
+
+static void serve_metrics(struct status_server *server, struct http_exchange *exchange)
+{
+        const struct http_authorizer *authorizer = server->authorizer;
+
+        if (authorizer)
+                authorizer->check(authorizer->owner, exchange, reply_metrics, server);
+        else
+                reply_metrics(server, exchange);
 }
 
 /* It answers, therefore it lives: what is missing is no reason to start it anew, and is said. */
@@ -89,7 +101,7 @@ static void try_listen(struct status_server *server)
 {
         struct err e = { 0 };
 
-        if (http_server_listen(server->http, &server->address, 0600, NULL, &e) == 0)
+        if (http_server_listen(server->http, &server->address, 0600, server->tls, &e) == 0)
                 return;
         if (!server->is_troubled)
                 log_warn("no metrics yet: %s", e.text);
@@ -102,7 +114,7 @@ static void on_again(struct timer *timer)
         try_listen(container_of(timer, struct status_server, again));
 }
 
-int status_server_new(struct loop *loop, const struct address *address,
+int status_server_new(struct loop *loop, const struct status_door *door,
                       const struct status_source *source, struct status_server **ret_server)
 {
         const struct http_limits limits = { .connections = CONNECTIONS,
@@ -117,7 +129,9 @@ int status_server_new(struct loop *loop, const struct address *address,
                 return -ENOMEM;
         server->loop = loop;
         server->source = *source;
-        server->address = *address;
+        server->address = *door->address;
+        server->tls = door->tls;
+        server->authorizer = door->authorizer;
         server->again.on_due = on_again;
         r = http_server_new(loop, &limits, &service, &server->http);
         if (r < 0) {

@@ -81,8 +81,10 @@ static int read_files(struct tls_keeper *keeper, struct err *e)
                 r = read_file(keeper->clients_path, "clients' authorities", &clients, e);
         if (r == 0)
                 r = use(keeper, certificate, key, clients, e);
-        if (r == 0)
-                keeper->renew_s = INT64_MAX; /* not ours to renew, also when the files are gone */
+        if (r == 0) { /* not ours to renew, also when the files are gone */
+                keeper->begin_s = 0;
+                keeper->end_s = INT64_MAX;
+        }
         if (key)
                 explicit_bzero(key, strlen(key));
         return r;

@@ -18,6 +18,7 @@
 #include "list.h"
 #include "log.h"
 #include "loop_process.h"
+#include "metrics_server.h"
 #include "node_options.h"
 #include "node_services.h"
 #include "node_status.h"
@@ -30,7 +31,6 @@
 #include "registration.h"
 #include "registration_text.h"
 #include "share_book.h"
-#include "status_server.h"
 #include "usage_sample.h"
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
@@ -53,10 +53,10 @@ struct node {
         struct pod_resources *pod_resources;
         struct pre_start *pre_start;
         struct mig_starts starts;
-        struct pod_watch *pods;       /* NULL until the GPUs are known */
-        struct own_containers own;    /* of --standalone */
-        struct status_server *status; /* NULL: not asked for */
-        struct node_usage *usage;     /* NULL: out of memory; regions are all that tells */
+        struct pod_watch *pods;         /* NULL until the GPUs are known */
+        struct own_containers own;      /* of --standalone */
+        struct metrics_server *metrics; /* NULL: not asked for */
+        struct node_usage *usage;       /* NULL: out of memory; regions are all that tells */
         struct timer trim, retry;
         uint64_t started_ns;
         bool is_troubled; /* said so already */
@@ -350,15 +350,15 @@ static bool is_ready(void *owner, struct str *reasons)
         return node_status_is_ready(&parts, reasons);
 }
 
-static int serve_status(struct node *node)
+static int serve_metrics(struct node *node, struct err *e)
 {
         const struct status_source source = { print_metrics, is_ready, node };
 
         node->started_ns = clock_now_ns();
         if (!node->options.metrics_address.length)
                 return 0;
-        return status_server_new(node->loop, &node->options.metrics_address, &source,
-                                 &node->status);
+        return metrics_server_new(node->loop, &node->options, node->client, &source, &node->metrics,
+                                  e);
 }
 
 enum { TRIM_S = 30 };
@@ -421,7 +421,7 @@ static int node_start(struct node *node, struct err *e)
         if (r == 0)
                 r = gpu_watch_new(node->loop, &gpus, &node->gpus);
         if (r == 0)
-                r = serve_status(node);
+                r = serve_metrics(node, e);
         node->trim.on_due = on_trim;
         if (r == 0)
                 loop_timer_set(node->loop, &node->trim, TRIM_S * NS_PER_S / 10);
@@ -432,7 +432,7 @@ static void node_end(struct node *node)
 {
         if (!node->loop)
                 return;
-        status_server_free(node->status);
+        metrics_server_free(node->metrics);
         gpu_watch_quiet(node->gpus);
         folder_watch_close(&node->folder);
         offers_free(node->offers);

@@ -24,10 +24,10 @@ struct certificates {
         char namespace_name[64];
         struct kube_secret *secret;
         struct tls_pair authority;
-        struct tls_keeper *extender, *allocations;
+        struct tls_keeper *extender, *allocations, *metrics;
         struct client_pass *pass;
-        char names_text[2][192];
-        const char *names[5];
+        char names_text[3][192];
+        const char *names[6];
 };
 
 static void on_change(void *owner, const struct err *e)
@@ -53,22 +53,25 @@ static void names_make(struct certificates *certificates)
                  service, certificates->namespace_name);
         snprintf(certificates->names_text[1], sizeof certificates->names_text[1],
                  "%.63s.%.63s.svc.cluster.local", service, certificates->namespace_name);
+        snprintf(certificates->names_text[2], sizeof certificates->names_text[2],
+                 "%.55s-metrics.%.63s.svc", service, certificates->namespace_name);
         certificates->names[0] = certificates->names_text[0];
         certificates->names[1] = certificates->names_text[1];
-        certificates->names[2] = "localhost"; /* for a kube-scheduler in the same pod */
-        certificates->names[3] = "127.0.0.1";
+        certificates->names[2] = certificates->names_text[2];
+        certificates->names[3] = "localhost"; /* for a kube-scheduler in the same pod */
+        certificates->names[4] = "127.0.0.1";
 }
 
-/* For one of the two servers, from files or from the authority. */
-static int keeper_new(struct certificates *certificates, bool asks_clients,
-                      struct tls_keeper **ret_keeper, struct err *e)
+/* For one of the servers, from files or from the authority; NULL: from one that nobody knows. */
+static int keeper_new(struct certificates *certificates, const struct tls_pair *authority,
+                      bool asks_clients, struct tls_keeper **ret_keeper, struct err *e)
 {
         const struct scheduler_settings *settings = certificates->settings;
         const struct tls_keeper_options options = {
                 .certificate_path = settings->certificate_path,
                 .key_path = settings->key_path,
                 .clients_path = asks_clients ? settings->clients_path : NULL,
-                .authority = &certificates->authority,
+                .authority = authority,
                 .names = certificates->names,
                 .days = LEAF_DAYS,
                 .asks_clients = asks_clients,
@@ -81,11 +84,15 @@ static int keeper_new(struct certificates *certificates, bool asks_clients,
 static int keepers_new(struct certificates *certificates, struct err *e)
 {
         const struct scheduler_settings *settings = certificates->settings;
-        int r = settings->is_plain ? 0
-                                   : keeper_new(certificates, false, &certificates->extender, e);
+        const struct tls_pair *authority = &certificates->authority;
+        int r = 0;
 
+        if (!settings->is_plain)
+                r = keeper_new(certificates, authority, false, &certificates->extender, e);
         if (r == 0 && settings->allocations)
-                r = keeper_new(certificates, true, &certificates->allocations, e);
+                r = keeper_new(certificates, authority, true, &certificates->allocations, e);
+        if (r == 0 && certificates->metrics && !settings->certificate_path)
+                r = tls_keeper_adopt(certificates->metrics, authority, e);
         return r;
 }
 
@@ -106,7 +113,8 @@ static bool secret_take(void *owner, const json_t *data)
                 return true;
         log_error("%s", e.text);
         tls_keeper_free(certificates->extender);
-        certificates->extender = NULL;
+        tls_keeper_free(certificates->allocations);
+        certificates->extender = certificates->allocations = NULL;
         tls_pair_done(&certificates->authority);
         return false;
 }
@@ -144,7 +152,8 @@ static int begin(struct certificates *certificates, struct err *e)
                 .owner = certificates,
         };
         const bool needs_authority =
-                !settings->certificate_path && (!settings->is_plain || settings->allocations);
+                !settings->certificate_path &&
+                (!settings->is_plain || settings->allocations || certificates->metrics);
 
         if (needs_authority)
                 return kube_secret_new(certificates->client, &secret, &certificates->secret) < 0
@@ -173,7 +182,12 @@ int certificates_new(struct kube_client *client, const struct scheduler_settings
         certificates->ready.run = on_ready;
         str_copy(certificates->namespace_name, sizeof certificates->namespace_name, namespace_name);
         names_make(certificates);
-        r = begin(certificates, e);
+        /* Metrics and probes wait for nothing: kubelet asks whether we live before the API server answers. */
+        r = settings->has_metrics_tls
+                    ? keeper_new(certificates, NULL, false, &certificates->metrics, e)
+                    : 0;
+        if (r == 0)
+                r = begin(certificates, e);
         if (r < 0)
                 certificates_free(certificates);
         else
@@ -189,8 +203,14 @@ void certificates_free(struct certificates *certificates)
         client_pass_free(certificates->pass);
         tls_keeper_free(certificates->extender);
         tls_keeper_free(certificates->allocations);
+        tls_keeper_free(certificates->metrics);
         tls_pair_done(&certificates->authority);
         free(certificates);
+}
+
+struct tls_context *certificates_of_metrics(struct certificates *certificates)
+{
+        return certificates->metrics ? tls_keeper_context(certificates->metrics) : NULL;
 }
 
 struct tls_context *certificates_of_extender(struct certificates *certificates)

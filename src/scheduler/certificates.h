@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Certificates: who we are to kube-scheduler and to nodes: mounted ones, or of an authority of our own that
+/* Certificates: who we are to kube-scheduler, to nodes and to those who read metrics: mounted ones, or of an authority of our own that
  * replicas share in a Secret. Both are exchanged without a restart. */
 #pragma once
 
@@ -16,6 +16,8 @@ int certificates_new(struct kube_client *client, const struct scheduler_settings
                      struct certificates **ret_certificates, struct err *e);
 void certificates_free(struct certificates *certificates); /* after what they serve; NULL is fine */
 
+/* At once, and of the authority from on_ready on. NULL: it is plain. */
+struct tls_context *certificates_of_metrics(struct certificates *certificates);
 /* From on_ready on. NULL: it is plain. */
 struct tls_context *certificates_of_extender(struct certificates *certificates);
 /* Serves clients with a certificate only. NULL: nobody is served. */

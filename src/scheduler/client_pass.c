@@ -20,6 +20,7 @@ enum { DAYS = 90, CHECK_S = 3600, RETRY_S = 5 };
 struct client_pass {
         struct kube_client *client;
         char namespace_name[64], name[256];
+        char service[2][160]; /* names of vgpu-node's Service */
         struct tls_pair authority;
         struct kube_update *update;
         struct kube_call *call;
@@ -32,37 +33,54 @@ static void later(struct client_pass *pass, bool is_good)
                        (is_good ? CHECK_S : RETRY_S) * NS_PER_S);
 }
 
-/* Of our authority, and not two thirds of its time old. */
-static bool is_good(const struct client_pass *pass, const json_t *data)
+/* Not two thirds of its time old. */
+static bool pair_is_young(const json_t *data, const char *certificate_name, const char *key_name)
 {
         size_t count;
-        autofree char *certificate = kube_secret_entry(data, "tls.crt", &count);
-        autofree char *key = kube_secret_entry(data, "tls.key", &count);
-        autofree char *authority = kube_secret_entry(data, "ca.crt", &count);
+        autofree char *certificate = kube_secret_entry(data, certificate_name, &count);
+        autofree char *key = kube_secret_entry(data, key_name, &count);
         int64_t begin_s, end_s;
 
-        return certificate && key && authority &&
-               strcmp(authority, pass->authority.certificate) == 0 &&
+        return certificate && key &&
                tls_certificate_times(certificate, &begin_s, &end_s, NULL) == 0 &&
                tls_certificate_is_fresh(begin_s, end_s);
 }
 
+static bool is_good(const struct client_pass *pass, const json_t *data)
+{
+        size_t count;
+        autofree char *authority = kube_secret_entry(data, "ca.crt", &count);
+
+        return authority && strcmp(authority, pass->authority.certificate) == 0 &&
+               pair_is_young(data, "tls.crt", "tls.key") &&
+               pair_is_young(data, "metrics.crt", "metrics.key");
+}
+
+static json_t *encode(const char *text)
+{
+        return kube_secret_encode(text, strlen(text));
+}
+
+/* What nodes ask with, and what they serve their metrics with. */
 static json_t *data_make(const struct client_pass *pass)
 {
-        const char *authority = pass->authority.certificate;
-        struct tls_pair made = { 0 };
+        const char *const names[] = { pass->service[0], pass->service[1], NULL };
+        struct tls_pair client = { 0 }, server = { 0 };
+        json_t *data = NULL;
         struct err e = { 0 };
+        int r = tls_authority_sign_client(&pass->authority, "vgpu-node", DAYS, &client, &e);
 
-        if (tls_authority_sign_client(&pass->authority, "vgpu-node", DAYS, &made, &e) < 0) {
+        if (r == 0)
+                r = tls_authority_sign(&pass->authority, names, DAYS, &server, &e);
+        if (r == 0)
+                data = json_pack("{s:o*, s:o*, s:o*, s:o*, s:o*}", "tls.crt",
+                                 encode(client.certificate), "tls.key", encode(client.key),
+                                 "ca.crt", encode(pass->authority.certificate), "metrics.crt",
+                                 encode(server.certificate), "metrics.key", encode(server.key));
+        else
                 log_error("no certificate for nodes: %s", e.text);
-                return NULL;
-        }
-        json_t *data = json_pack("{s:o*, s:o*, s:o*}", "tls.crt",
-                                 kube_secret_encode(made.certificate, strlen(made.certificate)),
-                                 "tls.key", kube_secret_encode(made.key, strlen(made.key)),
-                                 "ca.crt", kube_secret_encode(authority, strlen(authority)));
-
-        tls_pair_done(&made);
+        tls_pair_done(&client);
+        tls_pair_done(&server);
         return data;
 }
 
@@ -133,6 +151,10 @@ int client_pass_new(struct kube_client *client, const char *namespace_name, cons
         pass->check.on_due = on_check;
         str_copy(pass->namespace_name, sizeof pass->namespace_name, namespace_name);
         str_copy(pass->name, sizeof pass->name, name);
+        snprintf(pass->service[0], sizeof pass->service[0], "vgpu-node.%s.svc",
+                 pass->namespace_name);
+        snprintf(pass->service[1], sizeof pass->service[1], "vgpu-node.%s.svc.cluster.local",
+                 pass->namespace_name);
         pass->authority.certificate = strdup(authority->certificate);
         pass->authority.key = strdup(authority->key);
         if (!pass->authority.certificate || !pass->authority.key) {

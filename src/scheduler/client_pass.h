@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's pass: a certificate for those who may ask for allocations, in a Secret (tls.crt, tls.key, ca.crt)
- * that nodes mount; made, and renewed long before it ends. */
+ * that nodes mount; made, and renewed long before it ends. Beside it, one that they serve metrics with
+ * (metrics.crt, metrics.key): it names the Service vgpu-node of the same namespace. */
 #pragma once
 
 #include "kube_client.h"

@@ -9,7 +9,6 @@
 
 #include "binding.h"
 #include "clock.h"
-#include "http_server.h"
 #include "json_read.h"
 #include "kube_object.h"
 #include "list.h"
@@ -30,6 +29,7 @@ struct extender {
         struct scheduler_metrics metrics;
         struct preempting *preempting;
         struct lease *lease;
+        const struct http_authorizer *authorizer;
         bool with_gpu;
         struct timer drain;
         void (*on_drained)(void *owner);
@@ -290,15 +290,11 @@ static void unknown_reply(struct http_exchange *exchange)
         str_done(&text);
 }
 
-static void on_request(void *owner, struct http_exchange *exchange)
+static void serve(void *owner, struct http_exchange *exchange)
 {
         struct extender *extender = owner;
         const char *path = http_path(exchange);
 
-        if (http_fault(exchange)) {
-                reply_text(exchange, http_fault(exchange), "the request is refused\n");
-                return;
-        }
         if (verb_find(extender, path, exchange))
                 return;
         if (strcmp(path, "/healthz") == 0)
@@ -311,6 +307,25 @@ static void on_request(void *owner, struct http_exchange *exchange)
                                                             : "the cluster is not known yet\n");
         else
                 unknown_reply(exchange);
+}
+
+/* Who decides is kube-scheduler, which has no token: it alone reaches the address. Others come for these two. */
+static bool is_for_others(const char *path)
+{
+        return strcmp(path, "/metrics") == 0 || strcmp(path, "/simulate") == 0;
+}
+
+static void on_request(void *owner, struct http_exchange *exchange)
+{
+        struct extender *extender = owner;
+        const struct http_authorizer *authorizer = extender->authorizer;
+
+        if (http_fault(exchange))
+                reply_text(exchange, http_fault(exchange), "the request is refused\n");
+        else if (authorizer && is_for_others(http_path(exchange)))
+                authorizer->check(authorizer->owner, exchange, serve, extender);
+        else
+                serve(extender, exchange);
 }
 
 static void on_drain(struct timer *timer)
@@ -341,6 +356,7 @@ int extender_new(struct loop *loop, struct state *state, struct kube_client *cli
                 .verbs = { .cluster = state_cluster(state), .node_policy = options->node_policy },
                 .preempting = options->preempting,
                 .lease = options->lease,
+                .authorizer = options->authorizer,
                 .with_gpu = options->with_gpu,
                 .drain = { .on_due = on_drain },
         };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "address.h"
+#include "http_server.h"
 #include "lease.h"
 #include "preempting.h"
 #include "state.h"
@@ -12,7 +13,8 @@ struct extender;
 
 struct extender_options {
         const struct address *address;
-        struct tls_context *tls; /* NULL: plain, for loopback */
+        struct tls_context *tls;                  /* NULL: plain, for loopback */
+        const struct http_authorizer *authorizer; /* of metrics and simulate; NULL: everybody may */
         struct preempting *preempting;
         struct lease *lease; /* NULL: there is no other replica */
         bool with_gpu;

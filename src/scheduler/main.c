@@ -10,6 +10,7 @@
 #include "certificates.h"
 #include "clock.h"
 #include "extender.h"
+#include "kube_authorizer.h"
 #include "lease.h"
 #include "list.h"
 #include "log.h"
@@ -27,6 +28,7 @@ struct scheduler {
         struct state *state;
         struct preempting *preempting;
         struct certificates *certificates;
+        struct kube_authorizer *authorizer; /* NULL: everybody may read */
         struct extender *extender;
         struct allocations *allocations; /* NULL: nobody asks */
         struct status_server *status;    /* NULL: not asked for */
@@ -117,17 +119,21 @@ static bool is_ready(void *owner, struct str *reasons)
         return is_synced;
 }
 
-/* What is told without a verb may be told to everybody. */
 static int status_start(struct scheduler *scheduler, struct err *e)
 {
         const struct status_source source = { print_metrics, is_ready, scheduler };
         struct address address;
+        const struct status_door door = {
+                .address = &address,
+                .tls = certificates_of_metrics(scheduler->certificates),
+                .authorizer = kube_authorizer_http(scheduler->authorizer),
+        };
         int r;
 
         if (!scheduler->settings.metrics_listen)
                 return 0;
         r = address_parse(scheduler->settings.metrics_listen, &address, e);
-        if (r == 0 && status_server_new(scheduler->loop, &address, &source, &scheduler->status) < 0)
+        if (r == 0 && status_server_new(scheduler->loop, &door, &source, &scheduler->status) < 0)
                 r = err_set(e, -ENOMEM, "out of memory");
         return r;
 }
@@ -138,6 +144,8 @@ static int extender_start(struct scheduler *scheduler, struct tls_context *tls, 
                                               .node_policy = scheduler->settings.node_policy,
                                               .preempting = scheduler->preempting,
                                               .lease = scheduler->lease,
+                                              .authorizer =
+                                                      kube_authorizer_http(scheduler->authorizer),
                                               .tls = tls };
         struct address address;
         int r = address_parse(scheduler->settings.listen, &address, e);
@@ -198,17 +206,20 @@ static int start(struct scheduler *scheduler, struct err *e)
                 r = allocations_new(scheduler->loop, scheduler->state, &scheduler->allocations);
         if (r == 0)
                 r = lease_start(scheduler, e);
-        /* Without TLS nobody waits for certificates. */
-        if (r == 0 && settings->is_plain)
-                r = extender_start(scheduler, NULL, e);
+        if (r == 0 && settings->is_metrics_authorized)
+                r = kube_authorizer_new(scheduler->client, &scheduler->authorizer);
         if (r == 0)
                 r = certificates_new(scheduler->client, settings, namespace_of(scheduler),
                                      on_certificates, scheduler, &scheduler->certificates, e);
+        /* Without TLS nobody waits for certificates. */
+        if (r == 0 && settings->is_plain)
+                r = extender_start(scheduler, NULL, e);
         return r;
 }
 
 static void finish(struct scheduler *scheduler)
 {
+        kube_authorizer_free(scheduler->authorizer); /* what waits for it is answered now */
         status_server_free(scheduler->status);
         extender_free(scheduler->extender);
         allocations_free(scheduler->allocations);

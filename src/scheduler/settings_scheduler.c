@@ -103,10 +103,19 @@ static const struct option_row rows[] = {
         { .option = { "key", "FILE", "its key", "file" }, TEXT(key_path) },
         { .option = { "plain", NULL, "HTTP without TLS, on loopback only", NULL }, FLAG(is_plain) },
         { .option = { "metrics-listen", "ADDRESS",
-                      "serve /metrics, /healthz and /readyz there too, over HTTP, without "
-                      "the verbs; default: off",
+                      "serve /metrics, /healthz and /readyz there too, without the verbs; "
+                      "default: off",
                       NULL },
           TEXT(metrics_listen) },
+        { .option = { "metrics-auth", "none|kubernetes",
+                      "kubernetes: /metrics and /simulate need a bearer token that the API server "
+                      "allows to use them; none by default",
+                      "none kubernetes" },
+          .take = option_take_truth,
+          .target = OPTION_FIELD(struct scheduler_settings, bool, is_metrics_authorized),
+          .yes = 1 },
+        { .option = { "metrics-tls", NULL, "serve --metrics-listen over HTTPS", NULL },
+          FLAG(has_metrics_tls) },
         { .option = { "allocations", "ADDRESS",
                       "where nodes ask for allocations, over mutual TLS; default: off", NULL },
           TEXT(allocations) },
@@ -186,6 +195,13 @@ static int address_check(const char *option, const char *text)
         return refuse(e.text);
 }
 
+static bool is_local(const char *text)
+{
+        struct address address;
+
+        return address_parse(text, &address, NULL) == 0 && address_is_local(&address);
+}
+
 static int settings_check(const struct scheduler_settings *settings)
 {
         int code = address_check("--listen", settings->listen);
@@ -199,11 +215,16 @@ static int settings_check(const struct scheduler_settings *settings)
         if (settings->allocations && !settings->certificate_path != !settings->clients_path)
                 return refuse("--allocations with --certificate needs --client-authority, and "
                               "--client-authority needs both");
-        if (settings->is_plain && settings->certificate_path && !settings->allocations)
+        if (settings->is_plain && settings->certificate_path && !settings->allocations &&
+            !settings->has_metrics_tls)
                 return refuse("--plain takes no --certificate");
         if (settings->is_plain && strncmp(settings->listen, "127.", 4) != 0 &&
             strncmp(settings->listen, "[::1]", 5) != 0)
                 return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
+        /* A token is as good as a password: it crosses no network in plain text. */
+        if (settings->is_metrics_authorized && settings->metrics_listen &&
+            !settings->has_metrics_tls && !is_local(settings->metrics_listen))
+                return refuse("--metrics-auth=kubernetes needs --metrics-tls, except on loopback");
         return address_check("--allocations", settings->allocations);
 }
 

@@ -16,6 +16,8 @@ struct scheduler_settings { /* texts point into argv or are constants; NULL: not
         const char *identity, *lease;
         unsigned patience_s; /* with the watch, for decisions */
         bool is_plain, with_gpu, elects;
+        bool is_metrics_authorized; /* the API server says who may read metrics, and simulate */
+        bool has_metrics_tls;
         enum placement_policy node_policy; /* for pods without a policy: binpack or spread */
 };
 

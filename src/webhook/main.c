@@ -9,6 +9,7 @@
 
 #include "enrolment.h"
 #include "fleet.h"
+#include "kube_authorizer.h"
 #include "list.h"
 #include "log.h"
 #include "loop_process.h"
@@ -27,6 +28,7 @@ struct webhook {
         struct enrolment *enrolment;
         struct fleet *fleet; /* NULL: nodes are not watched */
         struct tls_keeper *keeper;
+        struct kube_authorizer *authorizer; /* NULL: everybody may read metrics */
         struct server *server;
         struct loop_signals signals;
         char names_text[3][192];
@@ -50,15 +52,50 @@ static void on_certificate(void *owner, const struct err *e)
                 log_info("a new certificate is in use");
 }
 
-static void serve(struct webhook *webhook, const struct tls_keeper_options *options)
+static int client_open(struct webhook *webhook, struct err *e)
+{
+        int r = 0;
+
+        if (webhook->client)
+                return 0;
+        if (!webhook->config.host)
+                r = kube_config_load(webhook->settings.kubeconfig, &webhook->config, e);
+        return r < 0 ? r : kube_client_new(webhook->loop, &webhook->config, &webhook->client, e);
+}
+
+static int authorizer_start(struct webhook *webhook, struct err *e)
+{
+        int r;
+
+        if (!webhook->settings.is_metrics_authorized)
+                return 0;
+        r = client_open(webhook, e);
+        if (r < 0)
+                return r;
+        r = kube_authorizer_new(webhook->client, &webhook->authorizer);
+        return r < 0 ? err_set(e, r, "cannot authorize readers of metrics: %s", strerror(-r)) : 0;
+}
+
+static int server_start(struct webhook *webhook, struct err *e)
 {
         struct address address;
+        const struct server_options options = {
+                .address = &address,
+                .tls = tls_keeper_context(webhook->keeper),
+                .rules = &webhook->settings.rules,
+                .authorizer = kube_authorizer_http(webhook->authorizer),
+        };
+        int r = address_parse(webhook->settings.listen, &address, e);
+
+        return r < 0 ? r : server_new(webhook->loop, &options, &webhook->server, e);
+}
+
+static void serve(struct webhook *webhook, const struct tls_keeper_options *options)
+{
         struct err e = { 0 };
 
         if (tls_keeper_new(webhook->loop, options, &webhook->keeper, &e) < 0 ||
-            address_parse(webhook->settings.listen, &address, &e) < 0 ||
-            server_new(webhook->loop, &address, tls_keeper_context(webhook->keeper),
-                       &webhook->settings.rules, &webhook->server, &e) < 0) {
+            authorizer_start(webhook, &e) < 0 || server_start(webhook, &e) < 0) {
                 webhook_fail(webhook, &e);
                 return;
         }
@@ -123,9 +160,7 @@ static void fleet_start(struct webhook *webhook)
 {
         struct err e = { 0 };
 
-        if (!webhook->client &&
-            (kube_config_load(webhook->settings.kubeconfig, &webhook->config, &e) < 0 ||
-             kube_client_new(webhook->loop, &webhook->config, &webhook->client, &e) < 0)) {
+        if (client_open(webhook, &e) < 0) {
                 log_info("cannot watch nodes: %s", e.text);
                 return;
         }
@@ -171,8 +206,7 @@ static void own_start(struct webhook *webhook)
         const char *namespace_name = webhook->settings.namespace_name;
         struct err e = { 0 };
 
-        if (kube_config_load(webhook->settings.kubeconfig, &webhook->config, &e) < 0 ||
-            kube_client_new(webhook->loop, &webhook->config, &webhook->client, &e) < 0) {
+        if (client_open(webhook, &e) < 0) {
                 webhook_fail(webhook, &e);
                 return;
         }
@@ -219,6 +253,7 @@ static int webhook_open(struct webhook *webhook)
 
 static void webhook_close(struct webhook *webhook)
 {
+        kube_authorizer_free(webhook->authorizer); /* what waits for it is answered now */
         server_free(webhook->server);
         tls_keeper_free(webhook->keeper);
         enrolment_free(webhook->enrolment);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "http_server.h"
 #include "list.h"
 #include "log.h"
 #include "review.h"
@@ -18,6 +17,7 @@ struct server {
         struct loop *loop;
         struct http_server *http;
         const struct rules *rules;
+        const struct http_authorizer *authorizer;
         struct webhook_metrics metrics;
         bool is_ready;
         struct timer drain;
@@ -50,8 +50,9 @@ static void reply_review(struct server *server, struct http_exchange *exchange,
         webhook_metrics_add(&server->metrics, side, answer ? outcome : WEBHOOK_BROKEN, &began);
 }
 
-static void reply_metrics(struct server *server, struct http_exchange *exchange)
+static void reply_metrics(void *owner, struct http_exchange *exchange)
 {
+        struct server *server = owner;
         struct str text = { 0 };
 
         if (webhook_metrics_print(&server->metrics, &text) == 0)
@@ -60,6 +61,16 @@ static void reply_metrics(struct server *server, struct http_exchange *exchange)
         else
                 reply_text(exchange, 500, "out of memory\n");
         str_done(&text);
+}
+
+static void serve_metrics(struct server *server, struct http_exchange *exchange)
+{
+        const struct http_authorizer *authorizer = server->authorizer;
+
+        if (authorizer)
+                authorizer->check(authorizer->owner, exchange, reply_metrics, server);
+        else
+                reply_metrics(server, exchange);
 }
 
 /* A path is one row. */
@@ -77,7 +88,7 @@ static void on_request(void *owner, struct http_exchange *exchange)
         else if (strcmp(path, "/healthz") == 0)
                 reply_text(exchange, 200, "ok\n");
         else if (strcmp(path, "/metrics") == 0)
-                reply_metrics(server, exchange);
+                serve_metrics(server, exchange);
         else if (strcmp(path, "/readyz") == 0)
                 reply_text(exchange, server->is_ready ? 200 : 503,
                            server->is_ready ? "ok\n"
@@ -97,8 +108,8 @@ static void on_drain(struct timer *timer)
                 loop_timer_set(server->loop, timer, 20 * NS_PER_MS);
 }
 
-int server_new(struct loop *loop, const struct address *address, struct tls_context *tls,
-               const struct rules *rules, struct server **ret_server, struct err *e)
+int server_new(struct loop *loop, const struct server_options *options, struct server **ret_server,
+               struct err *e)
 {
         /* Old and new object of up to 3 MiB each; the API server's connections are few and long. */
         const struct http_limits limits = { .body_bytes = 8u << 20, .buffered_bytes = 32u << 20 };
@@ -107,11 +118,14 @@ int server_new(struct loop *loop, const struct address *address, struct tls_cont
 
         if (!server)
                 return err_set(e, -ENOMEM, "out of memory");
-        *server = (struct server){ .loop = loop, .rules = rules, .drain = { .on_due = on_drain } };
+        *server = (struct server){ .loop = loop,
+                                   .rules = options->rules,
+                                   .authorizer = options->authorizer,
+                                   .drain = { .on_due = on_drain } };
         r = http_server_new(loop, &limits, &(struct http_service){ on_request, server },
                             &server->http);
         if (r == 0)
-                r = http_server_listen(server->http, address, 0, tls, e);
+                r = http_server_listen(server->http, options->address, 0, options->tls, e);
         if (r < 0) {
                 server_free(server);
                 return r;

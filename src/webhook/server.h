@@ -3,15 +3,22 @@
 #pragma once
 
 #include "address.h"
+#include "http_server.h"
 #include "loop.h"
 #include "rules.h"
 #include "tls.h"
 
 struct server;
 
-/* `rules` and `tls` live longer than the server. */
-int server_new(struct loop *loop, const struct address *address, struct tls_context *tls,
-               const struct rules *rules, struct server **ret_server, struct err *e);
+struct server_options { /* what it points to lives longer than the server, but the address */
+        const struct address *address;
+        struct tls_context *tls;
+        const struct rules *rules;
+        const struct http_authorizer *authorizer; /* who may read /metrics; NULL: everybody */
+};
+
+int server_new(struct loop *loop, const struct server_options *options, struct server **ret_server,
+               struct err *e);
 /* /readyz says yes from now on. */
 void server_set_ready(struct server *server);
 unsigned server_port(const struct server *server);

@@ -116,6 +116,13 @@ static const struct option_row rows[] = {
         { .option = { "volcano-user", "NAME",
                       "user allowed to write Volcano's annotations; may be repeated", NULL },
           NAMES(volcano_users) },
+        { .option = { "metrics-auth", "none|kubernetes",
+                      "kubernetes: /metrics needs a bearer token that the API server allows to get "
+                      "it; none by default",
+                      "none kubernetes" },
+          .take = option_take_truth,
+          .target = OPTION_FIELD(struct settings, bool, is_metrics_authorized),
+          .yes = 1 },
         { .option = { "nvidia-gpu", NULL, "also share nvidia.com/gpu", NULL },
           FLAG(rules.container.with_gpu) },
         { .option = { "domain", "NAME",

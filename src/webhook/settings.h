@@ -15,7 +15,8 @@ struct settings {
         const char *seal_key_path;
         const char *foreign_runtimes[SETTINGS_NAMES + 1], *trusted_users[SETTINGS_NAMES + 1],
                 *volcano_users[SETTINGS_NAMES + 1];
-        struct rules rules; /* but for the seal's key */
+        bool is_metrics_authorized; /* the API server says who may read them */
+        struct rules rules;         /* but for the seal's key */
 };
 
 /* 0: continue; else exit with *ret_exit, the sentence or the help was printed. */

@@ -37,7 +37,7 @@ MAY_SEE = {
                        "src/node/pod", "src/node/share", "src/node/config", "lib/arbiter",
                        "lib/kube", "lib/net", "lib/contract", "lib/model", "lib/base", "api"],
     "src/node/metrics": ["src/node/audit", "src/node/kubelet", "src/node/pod", "src/node/share",
-                         "src/node/gpu", "src/node/config", "lib/contract", "lib/base"],
+                         "src/node/gpu", "src/node/config", "lib/kube", "lib/net", "lib/contract", "lib/base"],
     "src/node": ["src/node/metrics", "src/node/serve", "src/node/audit", "src/node/kubelet",
                  "src/node/pod", "src/node/share", "src/node/gpu", "src/node/config", "lib/kube",
                  "lib/net", "lib/base"],

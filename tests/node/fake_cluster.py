@@ -27,8 +27,9 @@ def gpu_pod(name, parts, namespace="default", node="n1"):
 
 
 class FakeCluster:
-    def __init__(self, pods=(), node="n1"):
+    def __init__(self, pods=(), node="n1", reviews=None):
         self.api = FakeApi()
+        self.reviews = reviews      # fake_reviews.Reviews
         self.node = {"metadata": {"name": node, "uid": "u", "resourceVersion": "1", "annotations": {}}}
         self.pods, self.watches, self.version = list(pods), [], 10
         self.lock = threading.Lock()
@@ -53,6 +54,8 @@ class FakeCluster:
                     pass
 
     def answer(self, request):
+        if self.reviews and self.reviews.take(request):
+            return
         if request.method == "PATCH":
             body = json.loads(request.body)
             self.node["metadata"]["annotations"].update(body.get("metadata", {}).get("annotations", {}))

@@ -8,6 +8,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "net"))
 from fake_api import GONE, FakeApi, status  # noqa: E402
+from fake_reviews import Reviews  # noqa: E402
 
 
 class Store:
@@ -18,6 +19,7 @@ class Store:
         self.secret = None
         self.writes = []
         self.nodes = []
+        self.reviews = Reviews([("get", "/metrics")])
         self.configurations = {
             kind: {"metadata": {"name": "vgpu-webhook"}, "webhooks": [{"name": "a", "clientConfig": {}},
                                                                      {"name": "b", "clientConfig": {}}]}
@@ -31,7 +33,8 @@ class Store:
             except Exception:  # noqa: BLE001  nobody asks any more
                 return
             try:
-                request.reply(*self.answer(request))
+                if not self.reviews.take(request):
+                    request.reply(*self.answer(request))
             except GONE:
                 pass
 

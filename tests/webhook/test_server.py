@@ -19,6 +19,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "net")]
 import unit_tap  # noqa: E402
+from fake_reviews import ask  # noqa: E402
 from prometheus import Page  # noqa: E402
 
 from fake_store import Store  # noqa: E402
@@ -217,6 +218,30 @@ class Server(unittest.TestCase):
         self.assertEqual(page.wrong + page.unlisted(), [])
         if IS_MEASURED:
             self.assertLess(self.rss_kb(webhook), 10240)
+
+    def read(self, webhook):
+        """What becomes of those who ask for metrics: nobody, a stranger, one without the right, one with it."""
+        return [ask(webhook.port, "/metrics", token)[0] for token in (None, "stranger", "nobody.token-1", "reader.token-1")]
+
+    def test_metrics_are_for_those_whom_the_api_server_allows(self):
+        store = Store()
+        webhook = self.start(store, "--metrics-auth=kubernetes")
+        self.assertEqual(self.read(webhook), [401, 401, 403, 200])
+        self.assertEqual([self.ask(webhook, store, "GET", path)[0] for path in ("/healthz", "/readyz")], [200, 200])
+        self.assertEqual(self.ask(webhook, store, "POST", "/mutate", self.review({"nvidia.com/gpumem": "200"}))[0], 200)
+
+    def test_metrics_are_for_them_with_mounted_certificates_too(self):
+        store = Store()
+        config = os.path.join(self.folder, "config")
+        store.api.write_config(config, namespace="vgpu-system")
+        certificate, key = self.mounted(1)
+        webhook = Webhook(self, "--certificate", certificate, "--key", key, "--kubeconfig", config,
+                          "--metrics-auth=kubernetes")
+        webhook.port = int(webhook.until(r"serves on port (\d+)")[1])
+        self.assertEqual(self.read(webhook), [401, 401, 403, 200])
+        webhook = Webhook(self, "--certificate", certificate, "--key", key, "--kubeconfig", "/none",
+                          "--metrics-auth=kubernetes")
+        self.assertEqual(webhook.process.wait(timeout=10), 1)
 
     def mounted(self, serial):
         """A certificate as cert-manager would mount it."""

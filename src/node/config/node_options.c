@@ -139,6 +139,20 @@ static const struct option_row rows[] = {
                       "serve /metrics, /healthz and /readyz there, such as 0.0.0.0:9394", NULL },
           .take = option_take_address,
           .target = OPTION_TARGET(struct address, metrics_address) },
+        { .option = { "metrics-auth", "none|kubernetes",
+                      "kubernetes: /metrics needs a bearer token that the API server allows to get "
+                      "it; none by default",
+                      "none kubernetes" },
+          TRUTH(is_metrics_authorized),
+          .yes = 1 },
+        { .option = { "metrics-tls", NULL, "serve --metrics-listen over HTTPS", NULL },
+          FLAG(has_metrics_tls) },
+        { .option = { "metrics-certificate", "FILE",
+                      "with --metrics-tls: mounted certificate, read again when it changes; until "
+                      "it exists, vgpu-node uses one of its own",
+                      "file" },
+          TEXT(metrics_certificate) },
+        { .option = { "metrics-key", "FILE", "its key", "file" }, TEXT(metrics_key) },
         { .option = { "node-config-path", "FILE",
                       "settings of single nodes, which override options; see vgpu-node(8)",
                       "file" },
@@ -300,6 +314,26 @@ void node_options_done(struct node_options *options)
         free(options->config_exclude);
 }
 
+/* A token is as good as a password: it crosses no network in plain text. */
+static int check_metrics(const struct node_options *options, struct err *e)
+{
+        if (!options->metrics_certificate != !options->metrics_key)
+                return err_set(e, -EINVAL,
+                               "--metrics-certificate and --metrics-key belong together");
+        if (options->metrics_certificate && !options->has_metrics_tls)
+                return err_set(e, -EINVAL, "--metrics-certificate needs --metrics-tls");
+        if (!options->is_metrics_authorized || !options->metrics_address.length)
+                return 0;
+        if (options->is_standalone || !options->node_name)
+                return err_set(e, -EINVAL,
+                               "--metrics-auth=kubernetes needs an API server: give --node-name, "
+                               "and not --standalone");
+        if (!options->has_metrics_tls && !address_is_local(&options->metrics_address))
+                return err_set(e, -EINVAL,
+                               "--metrics-auth=kubernetes needs --metrics-tls, except on loopback");
+        return 0;
+}
+
 static void print_help(const struct cli_option *options)
 {
         printf("Usage: vgpu-node [OPTION]…\n\n"
@@ -360,6 +394,8 @@ int node_options_parse(int argc, char **argv, struct node_options *ret_options, 
         if (r == 0 && options.uses_volcano && options.memory_factor != 1)
                 r = err_set(e, -EINVAL,
                             "--volcano counts memory in MiB: leave --device-memory-factor at 1");
+        if (r == 0)
+                r = check_metrics(&options, e);
         if (r == 0 && !options.resources[0])
                 r = add_all_resources(&options, e);
         if (r == 0)

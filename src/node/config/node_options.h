@@ -53,7 +53,10 @@ struct node_options {
         char *config_exclude;           /* of that file */
         bool uses_volcano;              /* the GPUs are registered for Volcano's scheduler, too */
         struct address metrics_address; /* length 0: no metrics */
-        unsigned quiet_ms, hang_ms;     /* as gpu_watch.h has them; 0: its defaults */
+        bool is_metrics_authorized;     /* the API server says who may read them */
+        bool has_metrics_tls;
+        const char *metrics_certificate, *metrics_key; /* NULL: a certificate of our own */
+        unsigned quiet_ms, hang_ms; /* as gpu_watch.h has them; 0: its defaults */
         enum env_ceiling env_ceiling;
         enum violation_policy violation_policy;
         bool is_standalone;        /* no kubelet, no API server */
