@@ -89,12 +89,15 @@ int cluster_session_call(struct cluster_session *session, const char *method, co
         return question.result;
 }
 
-int cluster_session_text(struct cluster_session *session, const char *path, unsigned timeout_ms,
-                         char **ret_text, struct err *e)
+int cluster_session_text(struct cluster_session *session, const char *path,
+                         const char *passed_token, unsigned timeout_ms, char **ret_text,
+                         struct err *e)
 {
-        const struct kube_request request = {
-                .method = "GET", .path = path, .timeout_ms = timeout_ms, .tries = 1
-        };
+        const struct kube_request request = { .method = "GET",
+                                              .path = path,
+                                              .passed_token = passed_token,
+                                              .timeout_ms = timeout_ms,
+                                              .tries = 1 };
         struct question question = { .e = e, .is_text = true };
         struct kube_call *call;
 

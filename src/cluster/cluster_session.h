@@ -19,9 +19,10 @@ void cluster_session_close(struct cluster_session *session);
  * whatever else is no success. */
 int cluster_session_call(struct cluster_session *session, const char *method, const char *path,
                          const json_t *body, json_t **ret_body, struct err *e);
-/* What is there as text, the caller's; asked once, and for so long. */
-int cluster_session_text(struct cluster_session *session, const char *path, unsigned timeout_ms,
-                         char **ret_text, struct err *e);
+/* What is there as text, the caller's; asked once, and for so long. passed_token: as kube_client.h has it. */
+int cluster_session_text(struct cluster_session *session, const char *path,
+                         const char *passed_token, unsigned timeout_ms, char **ret_text,
+                         struct err *e);
 /* Tells of every object of a list, page by page, so that a large cluster costs the memory of one. */
 int cluster_session_each(struct cluster_session *session, const char *path,
                          int (*visit)(void *owner, const json_t *object), void *owner,

@@ -2,6 +2,7 @@
 /* What a running pod holds and uses: asked of the vgpu-node beside it, through the API server. */
 #include "explain_live.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,12 @@
 #include "json_read.h"
 #include "live_use.h"
 #include "scope.h"
+#include "str.h"
 
-enum { PATIENCE_MS = 2000 }; /* the rest of the answer is known by then */
+enum {
+        PATIENCE_MS = 2000, /* the rest of the answer is known by then */
+        TOKEN_S = 600,      /* the least that the API server gives */
+};
 
 /* The port where a container of the pod serves metrics; 0: it has none. */
 static json_int_t metrics_port(const json_t *pod)
@@ -30,17 +35,42 @@ static json_int_t metrics_port(const json_t *pod)
         return 0;
 }
 
-/* Where the metrics of the node's agent are, as the API server passes questions on. */
-static int agent_find(struct cluster_session *session, const char *node, char path[static 640],
+/* Was a container of the pod started with this option? */
+static bool has_option(const json_t *pod, const char *option)
+{
+        const json_t *container, *word;
+        size_t i, w;
+
+        json_array_foreach (json_object_get(json_object_get(pod, "spec"), "containers"), i,
+                            container) {
+                json_array_foreach (json_object_get(container, "command"), w, word)
+                        if (json_is_string(word) && strcmp(json_string_value(word), option) == 0)
+                                return true;
+                json_array_foreach (json_object_get(container, "args"), w, word)
+                        if (json_is_string(word) && strcmp(json_string_value(word), option) == 0)
+                                return true;
+        }
+        return false;
+}
+
+/* The metrics of the node's agent, as the API server passes questions on. */
+struct agent {
+        char path[640];
+        char namespace_name[64];
+        bool asks_tokens;
+};
+
+static int agent_find(struct cluster_session *session, const char *node, struct agent *ret_agent,
                       struct err *e)
 {
         autojson json_t *list = NULL;
         const json_t *pod;
         json_int_t port = 0;
+        char path[640];
         size_t i;
         int r;
 
-        snprintf(path, 640,
+        snprintf(path, sizeof path,
                  "/api/v1/pods?fieldSelector=spec.nodeName%%3D%.253s%%2Cstatus.phase%%3DRunning&"
                  "labelSelector=app.kubernetes.io%%2Fpart-of%%3Dvgpu%%2C"
                  "app.kubernetes.io%%2Fname%%20in%%20%%28vgpu-node%%2Cdas-operator-daemonset%%29",
@@ -48,16 +78,56 @@ static int agent_find(struct cluster_session *session, const char *node, char pa
         r = cluster_session_call(session, "GET", path, NULL, &list, e);
         json_array_foreach (json_object_get(list, "items"), i, pod) {
                 port = metrics_port(pod);
-                if (port == 0)
-                        continue;
-                snprintf(path, 640,
-                         "/api/v1/namespaces/%.63s/pods/%.253s:%" JSON_INTEGER_FORMAT
-                         "/proxy/metrics",
-                         json_read_text_in(pod, "metadata", "namespace"),
-                         json_read_text_in(pod, "metadata", "name"), port);
-                break;
+                if (port)
+                        break;
         }
-        return r < 0 || port ? r : err_set(e, -1, "no pod of vgpu-node runs on its node");
+        if (r < 0 || !port)
+                return r < 0 ? r : err_set(e, -1, "no pod of vgpu-node runs on its node");
+        str_copy(ret_agent->namespace_name, sizeof ret_agent->namespace_name,
+                 json_read_text_in(pod, "metadata", "namespace"));
+        snprintf(ret_agent->path, sizeof ret_agent->path,
+                 "/api/v1/namespaces/%.63s/pods/%s%.253s:%" JSON_INTEGER_FORMAT "/proxy/metrics",
+                 ret_agent->namespace_name, has_option(pod, "--metrics-tls") ? "https:" : "",
+                 json_read_text_in(pod, "metadata", "name"), port);
+        ret_agent->asks_tokens = has_option(pod, "--metrics-auth=kubernetes");
+        return 0;
+}
+
+/* A token that may read metrics and nothing else: the user's own is nobody's business but the API server's. */
+static int token_make(struct cluster_session *session, const struct agent *agent, char **ret_token,
+                      struct err *e)
+{
+        autojson json_t *body =
+                json_pack("{s:s, s:s, s:{s:i}}", "apiVersion", "authentication.k8s.io/v1", "kind",
+                          "TokenRequest", "spec", "expirationSeconds", TOKEN_S);
+        autojson json_t *answer = NULL;
+        char path[160];
+
+        snprintf(path, sizeof path,
+                 "/api/v1/namespaces/%.63s/serviceaccounts/vgpu-metrics-reader/token",
+                 agent->namespace_name);
+        int r = cluster_session_call(session, "POST", path, body, &answer, e);
+        char *token = r == 0 ? strdup(json_read_text_in(answer, "status", "token")) : NULL;
+
+        if (r == 0 && !token)
+                r = err_set(e, -ENOMEM, "out of memory");
+        if (r == 0)
+                *ret_token = token;
+        return r;
+}
+
+static int metrics_read(struct cluster_session *session, const char *node, char **ret_metrics,
+                        struct err *e)
+{
+        autofree char *token = NULL;
+        struct agent agent;
+        int r = agent_find(session, node, &agent, e);
+
+        if (r == 0 && agent.asks_tokens)
+                r = token_make(session, &agent, &token, e);
+        return r < 0 ? r
+                     : cluster_session_text(session, agent.path, token, PATIENCE_MS, ret_metrics,
+                                            e);
 }
 
 void explain_live(struct cluster_session *session, json_t *explanation)
@@ -67,14 +137,12 @@ void explain_live(struct cluster_session *session, json_t *explanation)
         const char *node = json_read_text_or_null(explanation, "node");
         autofree char *metrics = NULL;
         struct err e = { 0 };
-        char path[640], sentence[512];
+        char sentence[512];
 
         if (!node || !state || strcmp(state, "running") != 0)
                 return;
-        int r = agent_find(session, node, path, &e);
+        int r = metrics_read(session, node, &metrics, &e);
 
-        if (r == 0)
-                r = cluster_session_text(session, path, PATIENCE_MS, &metrics, &e);
         if (r == 0 && live_use_add(metrics, json_read_text_or_null(explanation, "namespace"),
                                    json_read_text_or_null(explanation, "name"), gpus) > 0)
                 return;

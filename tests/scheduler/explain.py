@@ -24,10 +24,14 @@ def metrics(name, used_bytes, ratio):
     return lines.encode()
 
 
-def agent():
+TLS_METRICS = "/api/v1/namespaces/vgpu-system/pods/https:vgpu-node-x:9394/proxy/metrics"
+TOKEN = "/api/v1/namespaces/vgpu-system/serviceaccounts/vgpu-metrics-reader/token"
+
+
+def agent(*options):
     return {"metadata": {"name": "vgpu-node-x", "namespace": "vgpu-system", "labels": {
         "app.kubernetes.io/part-of": "vgpu"}}, "spec": {"nodeName": "n", "containers": [
-            {"name": "vgpu-node", "ports": [{"name": "metrics", "containerPort": 9394}]}]}}
+            {"name": "vgpu-node", "command": ["vgpu-node", *options], "ports": [{"name": "metrics", "containerPort": 9394}]}]}}
 
 
 class Stage:
@@ -71,6 +75,27 @@ def live(tap, bin_dir):
          0)))
 
 
+def authorized(tap, bin_dir):
+    """An agent that asks for a token gets one that may read metrics, and not the user's."""
+    seen = []
+
+    def token_reply(request):
+        seen.append(json.loads(request.body)["kind"])
+        request.reply(201, {"status": {"token": "made.for-this"}})
+
+    def metrics_reply(request):
+        seen.append(request.fields.get("x-vgpu-authorization"))
+        text_reply(metrics("runs", 1536 << 20, 0.254))(request)
+    stage = Stage(bin_dir, running("runs", 10000, "n"), [agent("--metrics-auth=kubernetes", "--metrics-tls")])
+    stage.api.rules["POST", TOKEN] = token_reply
+    stage.api.rules["GET", TLS_METRICS] = metrics_reply
+    gpu = json.loads(stage.explain("--json")[1])["gpus"][0]
+    tap.check("an agent that asks for a token gets one that was made for this", differs(
+        (gpu.get("memory_used_mib"), seen), (1536, ["TokenRequest", "Bearer made.for-this"])))
+    stage.api.rules["POST", TOKEN] = lambda request: request.reply(403, status(403, "Forbidden", "no token for you"))
+    tap.check("where none may be made, that is the reason", differs("(no token for you)" in stage.explain()[1], True))
+
+
 def unknown(tap, bin_dir):
     stage = Stage(bin_dir, running("runs", 10000, "n"))
     code, text = stage.explain()
@@ -106,7 +131,7 @@ def pending(tap, bin_dir):
 
 def main(bin_dir):
     tap = Tap()
-    for case in (live, unknown, pending):
+    for case in (live, authorized, unknown, pending):
         case(tap, bin_dir)
     tap.done()
 
