@@ -12,6 +12,7 @@ from installation import (DEPLOY, NAMESPACE, charted, installed, kubectl, kustom
 from kube import Kube
 from fixtures import ApiError, case, expect, pod
 from paths import BUILD, NODE, TOP
+from scraping import READER, all_are_read, token_of
 
 # The chart's values for what the overlay of the simulated GPU is.
 SIMULATED = ("--set", "simulated.enabled=true", "--set", "node.nodeSelector.vgpu\\.io/node=null")
@@ -105,6 +106,7 @@ def strict(cluster):
              "familiar": charted("--set", "seedLabels=true"), "all GPUs": charted("--set", "nvidiaGpu=true"),
              "volcano": charted("--set", "volcano.enabled=true"),
              "metrics": charted("--set", "serviceMonitor=true"),
+             "metrics for all": charted("--set", "serviceMonitor=true,metricsAuth=none"),
              "evicts": charted("--set", "node.violationPolicy=evict"),
              "another domain": charted("--set", "domain=gpu.example.com"),
              "single nodes": charted("--set", "node.perNode[0].name=node-1,node.perNode[0].deviceSplitCount=4"),
@@ -164,6 +166,7 @@ def least_privilege(cluster):
                      60)
         cluster.create(pod("urgent", limits=whole, priorityClassName="system-cluster-critical"))
         cluster.wait("they are preempted for a higher one", lambda: cluster.pod("urgent")["spec"].get("nodeName"), 60)
+        all_are_read(cluster, token_of(READER))
         for account in ("vgpu-webhook", "vgpu-scheduler", "vgpu-node"):
             expect(not made.refused(account), f"{account} was refused: {made.refused(account)}")
             idle = None
@@ -174,17 +177,6 @@ def least_privilege(cluster):
                 time.sleep(0.5)
             expect(not idle, f"{account} may and never does: {sorted(idle)}")
         own_node_alone(cluster)
-        scheduler_is_scraped(cluster)
-
-
-def scheduler_is_scraped(cluster):
-    """Figures can be had of each replica, and nothing else of its extender."""
-    for entry in cluster.list("v1", "Pod", NAMESPACE, labelSelector="app.kubernetes.io/name=vgpu-scheduler"):
-        proxy = f"/api/v1/namespaces/{NAMESPACE}/pods/{entry['metadata']['name']}:9395/proxy"
-        is_done, text = kubectl("get", "--raw", f"{proxy}/metrics")
-        expect(is_done and "vgpu_scheduler_ready 1\n" in text, text)
-        is_done, text = kubectl("get", "--raw", f"{proxy}/filter")
-        expect(not is_done, text)
 
 
 def own_node_alone(cluster):

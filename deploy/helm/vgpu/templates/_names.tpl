@@ -76,6 +76,34 @@ affinity:
       {{- . | nindent 6 }}
 {{- end }}
 
+{{- /* Rules of those who ask the API server who may read their metrics. */ -}}
+{{- define "vgpu.authorizerRules" -}}
+{{- if eq .Values.metricsAuth "kubernetes" -}}
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+- {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
+{{- end }}
+{{- end }}
+
+{{- /* How kubelet asks at the port of metrics. */ -}}
+{{- define "vgpu.metricsScheme" -}}
+{{ ternary "HTTPS" "HTTP" (eq .Values.metricsAuth "kubernetes") }}
+{{- end }}
+
+{{- /* How Prometheus asks there: the Service's name, and whether its certificate is of vgpu-scheduler's CA. */ -}}
+{{- define "vgpu.scrape" -}}
+{{- if eq (index . 0).Values.metricsAuth "kubernetes" -}}
+scheme: https
+bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
+tlsConfig:
+{{- if index . 2 }}
+  ca: {secret: {name: vgpu-allocations-client, key: ca.crt}}
+  serverName: {{ index . 1 }}.{{ (index . 0).Release.Namespace }}.svc
+{{- else }}
+  insecureSkipVerify: true      # vgpu-node's own certificate: the Secret of the CA is in another namespace
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "vgpu.trustedUsers" -}}
 {{- $own := list (printf "system:serviceaccount:%s:vgpu-scheduler" .Release.Namespace) (printf "system:serviceaccount:%s:vgpu-node" (include "vgpu.nodeNamespace" .)) -}}
 {{- concat $own .Values.webhook.trustedUsers | toJson -}}
