@@ -192,12 +192,13 @@ static struct review *review_new(struct kube_access *access, const struct access
         list_init(&review->waits);
         list_append(&access->reviews, &review->link);
         access->review_count++;
-        if (review->token && review->verb && review->path &&
-            loop_timer_set(kube_client_loop(access->client), &review->deadline,
-                           DEADLINE_MS * NS_PER_MS) == 0)
-                return review;
-        review_free(review);
-        return NULL;
+        if (!review->token || !review->verb || !review->path) {
+                review_free(review);
+                return NULL;
+        }
+        loop_timer_set(kube_client_loop(access->client), &review->deadline,
+                       DEADLINE_MS * NS_PER_MS);
+        return review;
 }
 
 static void review_begin(struct review *review)

@@ -179,7 +179,7 @@ static void on_gpu_sample(void *owner)
 {
         struct node *node = owner;
 
-        if (node->usage && (node->services || node->status))
+        if (node->usage && (node->services || node->metrics))
                 node_usage_sample(node->usage, node->gpus, node->shares);
 }
 
