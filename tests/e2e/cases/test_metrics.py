@@ -68,11 +68,11 @@ def readers(cluster):
             for address in addresses(cluster, part):
                 expect(ask(address, port, "/healthz")[0] == 200, f"{part}: kubelet's probe needs no token")
                 expect(plain(address, port) is None, f"{part} answers over plain HTTP")
+        cluster.delete(ROLES, "ClusterRoleBinding", binding)    # it is believed for a minute more
         secret = cluster.get("v1", "Secret", "vgpu-allocations-client", NAMESPACE)
         authority = base64.b64decode(secret["data"]["ca.crt"]).decode()
         for part, service in (("vgpu-scheduler", "vgpu-scheduler-metrics"), ("vgpu-node", "vgpu-node")):
             for address in addresses(cluster, part):
                 cluster.wait(f"{part} serves with a certificate of vgpu-scheduler's CA", lambda at=address, of=part,
                              name=service: is_verified(at, PARTS[of][0], authority, f"{name}.{NAMESPACE}.svc"))
-        cluster.delete(ROLES, "ClusterRoleBinding", binding)
         cluster.wait("who lost the right reads no more", lambda: everywhere(cluster, reader) == {403}, 100)

@@ -5,10 +5,21 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "unit.h"
 
-enum { CALLS = 64, ANSWERS = 64 };
+enum { CALLS = 64, ANSWERS = 64, NEVER = -1, MOST = 10000 };
+
+/* How many allocations succeed; then one fails. The linker leads malloc() here. */
+static int left = NEVER;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+        return left != NEVER && left-- == 0 ? NULL : __real_malloc(size);
+}
 
 /* The API server's side: calls that are open. */
 struct kube_call {
@@ -33,10 +44,13 @@ int kube_client_call(struct kube_client *client, const struct kube_request *requ
                      struct kube_call **ret_call)
 {
         struct kube_call *call = &stage.calls[stage.call_count++];
+        const int left_of_ours = left;
 
         CHECK(!client && stage.call_count <= CALLS);
         CHECK_STR(request->method, "POST");
+        left = NEVER;
         *call = (struct kube_call){ on_done, owner, json_deep_copy(request->body), true };
+        left = left_of_ours;
         *ret_call = call;
         return 0;
 }
@@ -61,6 +75,7 @@ static struct kube_access *stage_open(void)
 {
         struct kube_access *access = NULL;
 
+        json_memory_mark(); /* its malloc() is ours */
         stage = (struct stage){ .now_ns = 1000000 * NS_PER_S };
         CHECK_EQ(loop_new(&stage.loop), 0);
         CHECK_EQ(kube_access_new(NULL, stage_now_ns, &access), 0);
@@ -208,6 +223,25 @@ TEST(what_nobody_could_say_is_asked_again)
         stage_close(access);
 }
 
+TEST(a_name_without_authentication_is_a_strangers)
+{
+        static const char *const answers[] = {
+                "{\"status\":{\"authenticated\":false,\"user\":{\"username\":\"anna\"}}}",
+                "{\"status\":{\"authenticated\":\"true\",\"user\":{\"username\":\"anna\"}}}",
+                "{\"status\":{\"user\":{\"username\":\"anna\"}}}",
+                "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"\"}}}",
+        };
+        struct kube_access *access = stage_open();
+
+        for (unsigned i = 0; i < sizeof answers / sizeof *answers; i++) {
+                ask_stranger(access);
+                reply(201, answers[i]);
+                CHECK_EQ(stage.answer_count, i + 1);
+                CHECK_EQ(stage.verdicts[i], ACCESS_STRANGER);
+        }
+        stage_close(access);
+}
+
 TEST(a_right_that_is_allowed_and_denied_is_denied)
 {
         struct kube_access *access = stage_open();
@@ -256,6 +290,56 @@ TEST(an_api_server_that_is_slow_keeps_places_for_them)
         stage_close(access);
 }
 
+/* Asks with `count` allocations for the first question, or for the second. false: it had them all. */
+static bool ask_short(int count, bool is_second, const json_t *whole)
+{
+        struct kube_access *access = stage_open();
+        struct kube_call *call = &stage.calls[is_second];
+
+        left = is_second ? NEVER : count;
+        ask(access, "t");
+        if (is_second) {
+                autojson json_t *body = json_loads(ANNA, 0, NULL);
+                const struct kube_answer answer = { .status = 201, .body = body, .message = "" };
+
+                left = count;
+                stage.calls[0].is_open = false;
+                stage.calls[0].on_done(stage.calls[0].owner, &answer);
+        }
+        const bool was_short = left == NEVER;
+
+        left = NEVER;
+        CHECK(call->is_open != (stage.answer_count == 1));
+        CHECK(!call->is_open || json_equal(call->body, whole));
+        CHECK(was_short || call->is_open);
+        CHECK(call->is_open || stage.verdicts[0] == ACCESS_UNKNOWN);
+        stage_close(access);
+        return was_short;
+}
+
+TEST(without_memory_it_asks_nothing_rather_than_something_else)
+{
+        static const char *const questions[] = {
+                "{\"apiVersion\":\"authentication.k8s.io/"
+                "v1\",\"kind\":\"TokenReview\",\"spec\":{\"token\":"
+                "\"t\"}}",
+                "{\"apiVersion\":\"authorization.k8s.io/"
+                "v1\",\"kind\":\"SubjectAccessReview\",\"spec\":{"
+                "\"nonResourceAttributes\":{\"path\":\"/"
+                "metrics\",\"verb\":\"get\"},\"user\":\"anna\","
+                "\"groups\":[\"g\"]}}"
+        };
+
+        for (unsigned i = 0; i < 2; i++) {
+                autojson json_t *whole = json_loads(questions[i], 0, NULL);
+                int count = 0;
+
+                while (ask_short(count, i, whole))
+                        CHECK(++count < MOST);
+                CHECK(count > 5);
+        }
+}
+
 TEST(when_it_ends_all_who_wait_are_answered)
 {
         struct kube_access *access = stage_open();
@@ -276,8 +360,10 @@ int main(void)
                    CASE(an_answer_is_known_for_its_time_and_for_that_path),
                    CASE(who_asks_the_same_meanwhile_waits_for_the_same),
                    CASE(what_nobody_could_say_is_asked_again),
+                   CASE(a_name_without_authentication_is_a_strangers),
                    CASE(a_right_that_is_allowed_and_denied_is_denied),
                    CASE(strangers_take_nothing_from_those_who_were_let_in),
                    CASE(an_api_server_that_is_slow_keeps_places_for_them),
+                   CASE(without_memory_it_asks_nothing_rather_than_something_else),
                    CASE(when_it_ends_all_who_wait_are_answered));
 }
