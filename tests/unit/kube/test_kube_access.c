@@ -274,7 +274,7 @@ TEST(strangers_take_nothing_from_those_who_were_let_in)
         stage_close(access);
 }
 
-TEST(an_api_server_that_is_slow_keeps_places_for_them)
+TEST(an_api_server_that_is_slow_keeps_reviews_for_them)
 {
         struct kube_access *access = stage_open();
 
@@ -363,7 +363,7 @@ int main(void)
                    CASE(a_name_without_authentication_is_a_strangers),
                    CASE(a_right_that_is_allowed_and_denied_is_denied),
                    CASE(strangers_take_nothing_from_those_who_were_let_in),
-                   CASE(an_api_server_that_is_slow_keeps_places_for_them),
+                   CASE(an_api_server_that_is_slow_keeps_reviews_for_them),
                    CASE(without_memory_it_asks_nothing_rather_than_something_else),
                    CASE(when_it_ends_all_who_wait_are_answered));
 }
