@@ -147,7 +147,6 @@ static int session_new(struct http_conn *hc, nghttp2_session **ret_session)
         /* Old kubelets put the socket's path, slashes and all, into :authority, which nghttp2 would
          * refuse. Fields are checked for what matters to us in fields.c. */
         nghttp2_option_set_no_http_messaging(option, hc->is_unix);
-        nghttp2_option_set_no_closed_streams(option, 1); /* kept for priorities, which we ignore */
         nghttp2_option_set_max_deflate_dynamic_table_size(option, 0);
         r = nghttp2_session_server_new2(ret_session, callbacks, hc, option);
         nghttp2_option_del(option);
@@ -222,9 +221,13 @@ static ssize_t http2_next_bytes(struct http_conn *hc, const uint8_t **ret_bytes)
         return length < 0 ? -EPROTO : length;
 }
 
+/* By us; or by the session, after an error of the client's, or its goodbye. */
 static bool http2_is_done(struct http_conn *hc)
 {
-        return http2_of(hc)->is_over;
+        const struct http2 *http2 = http2_of(hc);
+
+        return http2->is_over || (!nghttp2_session_want_read(http2->session) &&
+                                  !nghttp2_session_want_write(http2->session));
 }
 
 static ssize_t read_reply(nghttp2_session *session, int32_t stream, uint8_t *to, size_t most,
