@@ -10,6 +10,7 @@
 #include "certificates.h"
 #include "clock.h"
 #include "extender.h"
+#include "heap_trim.h"
 #include "kube_authorizer.h"
 #include "lease.h"
 #include "list.h"
@@ -33,6 +34,7 @@ struct scheduler {
         struct allocations *allocations; /* NULL: nobody asks */
         struct status_server *status;    /* NULL: not asked for */
         struct lease *lease;             /* NULL: it is the only one */
+        struct heap_trim trim;
         bool has_failed;
 };
 
@@ -217,6 +219,13 @@ static int start(struct scheduler *scheduler, struct err *e)
         return r;
 }
 
+static void run(struct scheduler *scheduler)
+{
+        heap_trim_start(scheduler->loop, &scheduler->trim);
+        loop_run(scheduler->loop);
+        heap_trim_stop(&scheduler->trim);
+}
+
 static void finish(struct scheduler *scheduler)
 {
         kube_authorizer_free(scheduler->authorizer); /* what waits for it is answered now */
@@ -256,7 +265,7 @@ int main(int argc, char **argv)
         if (r < 0)
                 log_error("%s", e.text[0] ? e.text : strerror(-r));
         else
-                loop_run(scheduler.loop);
+                run(&scheduler);
         finish(&scheduler);
         return r < 0 || scheduler.has_failed ? 1 : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "enrolment.h"
 #include "fleet.h"
+#include "heap_trim.h"
 #include "kube_authorizer.h"
 #include "list.h"
 #include "log.h"
@@ -31,6 +32,7 @@ struct webhook {
         struct kube_authorizer *authorizer; /* NULL: everybody may read metrics */
         struct server *server;
         struct loop_signals signals;
+        struct heap_trim trim;
         char names_text[3][192];
         const char *names[5];
         bool has_failed;
@@ -251,6 +253,13 @@ static int webhook_open(struct webhook *webhook)
         return r < 0 ? r : loop_signals_open(webhook->loop, &webhook->signals, &set);
 }
 
+static void webhook_run(struct webhook *webhook)
+{
+        heap_trim_start(webhook->loop, &webhook->trim);
+        loop_run(webhook->loop);
+        heap_trim_stop(&webhook->trim);
+}
+
 static void webhook_close(struct webhook *webhook)
 {
         kube_authorizer_free(webhook->authorizer); /* what waits for it is answered now */
@@ -284,7 +293,7 @@ int main(int argc, char **argv)
                 own_start(&webhook);
         if (!webhook.has_failed) {
                 fleet_start(&webhook);
-                loop_run(webhook.loop);
+                webhook_run(&webhook);
         }
         webhook_close(&webhook);
         return webhook.has_failed ? 1 : 0;
