@@ -27,6 +27,7 @@ struct usage_audit {
         struct usage_audit_options options;
         struct timer timer;
         struct share_listener listener;
+        struct tenant_watch files;
         struct list states; /* of struct usage_state */
         struct vec owned;   /* of struct usage_process, of the sample under way */
         struct vec logged;  /* of uint32_t: pids without a share that were logged */
@@ -47,10 +48,15 @@ static void state_add(struct usage_audit *audit, struct held_share *held)
         /* By the vgpu-node before this one: to be given back like any other. */
         state->record.is_held_back = tenant_is_throttled(share_current(&held->share));
         list_append(&audit->states, &state->link);
+        const int r = tenant_watch_add(&audit->files, &state->files, held->path);
+        if (r < 0)
+                log_warn("cannot watch the files of share '%s': %s; they are cut once a second",
+                         held->name, strerror(-r));
 }
 
-static void state_remove(struct usage_state *state)
+static void state_remove(struct usage_audit *audit, struct usage_state *state)
 {
+        tenant_watch_remove(&audit->files, &state->files);
         list_remove(&state->link);
         free(state);
 }
@@ -68,7 +74,7 @@ static void on_share(struct share_listener *listener, enum share_change change,
                 struct usage_state *state = container_of(link, struct usage_state, link);
 
                 if (state->held == held)
-                        state_remove(state);
+                        state_remove(audit, state);
         }
 }
 
@@ -229,6 +235,8 @@ int usage_audit_new(struct loop *loop, const struct usage_audit_options *options
         audit->owned = (struct vec)VEC_OF(struct usage_process);
         audit->logged = (struct vec)VEC_OF(uint32_t);
         list_init(&audit->states);
+        /* Where it cannot be had, each share says so. */
+        tenant_watch_open(loop, &audit->files);
         audit->timer.on_due = on_sample;
         audit->listener.on_share = on_share;
         share_book_listen(options->book, &audit->listener);
@@ -245,7 +253,8 @@ void usage_audit_free(struct usage_audit *audit)
         share_book_unlisten(&audit->listener);
         loop_timer_clear(audit->loop, &audit->timer);
         LIST_EACH (link, &audit->states)
-                state_remove(container_of(link, struct usage_state, link));
+                state_remove(audit, container_of(link, struct usage_state, link));
+        tenant_watch_close(&audit->files);
         vec_done(&audit->owned);
         vec_done(&audit->logged);
         free(audit);

@@ -15,7 +15,6 @@
 #include "region_reader.h"
 #include "region_view.h"
 #include "share_folder.h"
-#include "tenant_files.h"
 
 /* What a context takes where nobody knows: none is larger. */
 #define CONTEXT_BYTES (UINT64_C(1) << 30)
@@ -256,9 +255,9 @@ static void integrity_check(const char *path, uint64_t until_ns, struct usage_fi
 }
 
 /* Before others run out of space. */
-static void files_check(const char *share_path, struct usage_finding *finding)
+static void files_check(struct usage_state *state, struct usage_finding *finding)
 {
-        const uint64_t cut = tenant_files_cut(share_path);
+        const uint64_t cut = tenant_watch_take(&state->files, state->held->path);
         char text[QUANTITY_TEXT_BYTES];
 
         if (!cut)
@@ -275,7 +274,7 @@ void usage_sample(struct usage_state *state, const struct vec *processes, uint64
         char path[SHARE_TEXT];
 
         *ret_finding = (struct usage_finding){ 0 };
-        files_check(state->held->path, ret_finding);
+        files_check(state, ret_finding);
         share_folder_beside(state->held->path, "region", path);
         int r = region_reader_open(path, &sample.region, NULL);
         const bool is_open = r == 0;

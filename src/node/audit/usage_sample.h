@@ -4,6 +4,7 @@
 
 #include "gpu_process.h"
 #include "share_book.h"
+#include "tenant_watch.h"
 #include "violation.h"
 
 enum { USAGE_SENTENCE = 256 };
@@ -17,6 +18,7 @@ struct usage_process {
 struct usage_state {
         struct list link; /* of its owner */
         struct held_share *held;
+        struct watched_tenant files;
         struct violation_record record;
         bool is_first; /* set: this is the first sample */
         struct {

@@ -17,7 +17,7 @@ enum { BLOCK_MOST = 16 << 20 };
 static const struct {
         const char *name;
         uint64_t bytes;
-} files[] = {
+} files[TENANT_FILES] = {
         { "region", sizeof(struct region_file) },
         { "want", sizeof(struct gpu_want_file) },
 };
@@ -51,13 +51,18 @@ static uint64_t file_cut(const char *path, uint64_t bytes)
         return left > BLOCK_MOST ? excess : excess > left ? excess - left : 0;
 }
 
+void tenant_files_path(const char *share_path, unsigned index, char ret_path[static SHARE_TEXT])
+{
+        share_folder_beside(share_path, files[index].name, ret_path);
+}
+
 uint64_t tenant_files_cut(const char *share_path)
 {
         char path[SHARE_TEXT];
         uint64_t cut = 0;
 
-        for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-                share_folder_beside(share_path, files[i].name, path);
+        for (unsigned i = 0; i < TENANT_FILES; i++) {
+                tenant_files_path(share_path, i, path);
                 cut += file_cut(path, files[i].bytes);
         }
         return cut;

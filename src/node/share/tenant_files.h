@@ -5,5 +5,11 @@
 
 #include <stdint.h>
 
+#include "share.h"
+
+enum { TENANT_FILES = 2 };
+
 /* Cuts those that are too long back to their size. How many bytes that were, holes included; 0: none. */
 uint64_t tenant_files_cut(const char *share_path);
+/* The one with this index. */
+void tenant_files_path(const char *share_path, unsigned index, char ret_path[static SHARE_TEXT]);
