@@ -19,6 +19,7 @@
 #include "log.h"
 #include "loop_process.h"
 #include "metrics_server.h"
+#include "node_calls.h"
 #include "node_options.h"
 #include "node_services.h"
 #include "node_status.h"
@@ -310,17 +311,32 @@ static int connect_cluster(struct node *node, struct err *e)
         struct kube_config config = { 0 };
         int r;
 
-        if (node->options.is_standalone)
-                return open_shares(node, e);
-        if (!node->options.node_name)
+        if (node->options.is_standalone || !node->options.node_name)
                 return 0;
         r = kube_config_load(node->options.kubeconfig, &config, e);
         if (r == 0)
                 r = kube_client_new(node->loop, &config, &node->client, e);
         kube_config_done(&config);
-        if (r == 0)
+        return r;
+}
+
+/* Before there are threads, and before anybody from outside has said a word. */
+static void confine(const struct node *node)
+{
+        const struct confinement confinement = node_confinement(node->options.is_standalone);
+        struct err e = { 0 };
+
+        if (!node->options.is_unconfined && confinement_enter(&confinement, &e) < 0)
+                log_warn("running unconfined: %s", e.text);
+}
+
+static int start_shares(struct node *node, struct err *e)
+{
+        int r = 0;
+
+        if (node->options.is_standalone || node->client)
                 r = open_shares(node, e);
-        return r < 0 ? r : serve_shares(node, e);
+        return r == 0 && node->client ? serve_shares(node, e) : r;
 }
 
 static struct node_parts parts_of(const struct node *node)
@@ -418,6 +434,10 @@ static int node_start(struct node *node, struct err *e)
         }
         if (r == 0)
                 r = connect_cluster(node, e);
+        if (r == 0) {
+                confine(node);
+                r = start_shares(node, e);
+        }
         if (r == 0)
                 r = gpu_watch_new(node->loop, &gpus, &node->gpus);
         if (r == 0)

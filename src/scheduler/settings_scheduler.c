@@ -183,31 +183,25 @@ static void help(const struct cli_option *options)
         printf("  %-26s %s\n", "--help", "print this text");
 }
 
-/* Checked at once, not when the cluster has been read. −1: valid, or not set. */
-static int address_check(const char *option, const char *text)
+/* Found at once, not when the cluster has been read: by then there is no resolver any more (confinement). −1: valid, or
+ * not set. */
+static int address_read(const char *option, const char *text, struct address *ret_address)
 {
-        struct address address;
         struct err e = { 0 };
 
-        if (!text || address_parse(text, &address, &e) == 0)
+        if (!text || address_parse(text, ret_address, &e) == 0)
                 return -1;
         err_context(&e, e.code, option);
         return refuse(e.text);
 }
 
-static bool is_local(const char *text)
+static int settings_check(struct scheduler_settings *settings)
 {
-        struct address address;
-
-        return address_parse(text, &address, NULL) == 0 && address_is_local(&address);
-}
-
-static int settings_check(const struct scheduler_settings *settings)
-{
-        int code = address_check("--listen", settings->listen);
+        int code = address_read("--listen", settings->listen, &settings->listen_address);
 
         if (code < 0)
-                code = address_check("--metrics-listen", settings->metrics_listen);
+                code = address_read("--metrics-listen", settings->metrics_listen,
+                                    &settings->metrics_address);
         if (code >= 0)
                 return code;
         if (!settings->certificate_path != !settings->key_path)
@@ -223,9 +217,9 @@ static int settings_check(const struct scheduler_settings *settings)
                 return refuse("--plain listens on loopback only: 127.0.0.1 or [::1]");
         /* A token is as good as a password: it crosses no network in plain text. */
         if (settings->is_metrics_authorized && settings->metrics_listen &&
-            !settings->has_metrics_tls && !is_local(settings->metrics_listen))
+            !settings->has_metrics_tls && !address_is_local(&settings->metrics_address))
                 return refuse("--metrics-auth=kubernetes needs --metrics-tls, except on loopback");
-        return address_check("--allocations", settings->allocations);
+        return address_read("--allocations", settings->allocations, &settings->allocations_address);
 }
 
 /* 0: go on; 1: that was all; < 0: the sentence is in e. */

@@ -4,12 +4,14 @@
 
 #include <stdbool.h>
 
+#include "address.h"
 #include "placement.h"
 
 struct scheduler_settings { /* texts point into argv or are constants; NULL: not given */
         const char *listen;
         const char *metrics_listen; /* NULL: nowhere else */
         const char *allocations;    /* where nodes ask; NULL: nowhere */
+        struct address listen_address, metrics_address, allocations_address; /* of these */
         const char *certificate_path, *key_path, *clients_path;
         const char *service, *secret, *client_secret; /* of certificates of our own */
         const char *kubeconfig, *namespace_name;

@@ -159,10 +159,9 @@ static int refuse(const char *sentence, int *ret_exit)
 
 static int settings_check(struct settings *settings, int *ret_exit)
 {
-        struct address address;
         struct err e = { 0 };
 
-        if (address_parse(settings->listen, &address, &e) < 0) {
+        if (address_parse(settings->listen, &settings->address, &e) < 0) {
                 err_context(&e, e.code, "--listen");
                 return refuse(e.text, ret_exit);
         }

@@ -2,12 +2,14 @@
 /* What vgpu-webhook was told on its command line. */
 #pragma once
 
+#include "address.h"
 #include "rules.h"
 
 enum { SETTINGS_NAMES = 16 };
 
 struct settings {
         const char *listen;
+        struct address address;                  /* of listen */
         const char *certificate_path, *key_path; /* mounted; NULL: our own, kept in a Secret */
         const char *kubeconfig;                  /* NULL: as kube_config_load() finds it */
         const char *namespace_name;              /* NULL: the kubeconfig's, or the pod's */

@@ -106,13 +106,49 @@ def unit_hides(root):
             if folder in hidden or folder not in settings.get("ReadWritePaths", [])]
 
 
+def call_sets():
+    """systemd's names for sets of system calls, with the calls of each."""
+    found, name = {}, None
+    for line in run("systemd-analyze", "--no-pager", "syscall-filter").stdout.splitlines():
+        line = re.sub(r"\x1b\[[0-9;]*m", "", line)
+        if line.startswith("@"):
+            name = line.strip()
+            found[name] = []
+        elif name and line.startswith("    ") and not line.strip().startswith("#"):
+            found[name].append(line.strip())
+
+    def calls_of(word):
+        return set().union(*map(calls_of, found[word])) if word in found else {word}
+    return calls_of
+
+
+def unit_refuses(path):
+    """System calls that vgpu-node allows itself and the service does not; those by which it gives up the others, too."""
+    calls_of, allowed = call_sets(), set()
+    with open(path, encoding="utf-8") as file:
+        for words in re.findall(r"^SystemCallFilter=(.*)", file.read(), re.M):
+            calls = set().union(*map(calls_of, words.lstrip("~").split()))
+            allowed = allowed - calls if words.startswith("~") else allowed | calls
+    wanted = {"capget", "capset", "prctl", "seccomp"}
+    for source in ("lib/net/daemon_calls.c", "src/node/node_calls.c"):
+        with open(os.path.join(SOURCE, source), encoding="utf-8") as file:
+            wanted.update(re.findall(r"\bCALL(?:_IF)?\((\w+)", file.read()))
+    return [f"the service refuses {call}()" for call in sorted(wanted - allowed)]
+
+
+EXPOSURE_MOST = 35      # tenths; without any setting it is 96
+
+
 def unit_complaints(root):
-    """What systemd does not understand of the service, and what the service could not do."""
+    """What systemd does not understand of the service, what the service could not do, and what it could."""
+    path = f"{root}/usr/lib/systemd/system/vgpu-node.service"
     hides = unit_hides(root)
     if hides or not shutil.which("systemd-analyze"):
         return hides
     told = run("systemd-analyze", f"--root={root}", "verify", "/usr/lib/systemd/system/vgpu-node.service").stdout
-    return [line for line in told.splitlines() if "ignoring" in line or "not executable" in line]
+    exposed = run("systemd-analyze", "security", "--no-pager", "--offline=true", f"--threshold={EXPOSURE_MOST}", path)
+    return ([line for line in told.splitlines() if "ignoring" in line or "not executable" in line] +
+            (exposed.stdout.splitlines()[-1:] if exposed.returncode else []) + unit_refuses(path))
 
 
 def packages_work(root):

@@ -60,6 +60,7 @@ struct node_options {
         enum env_ceiling env_ceiling;
         enum violation_policy violation_policy;
         bool is_standalone;        /* no kubelet, no API server */
+        bool is_unconfined;        /* keeps all system calls and capabilities */
         const char *runtime_state; /* vgpu-runtime's folder */
 };
 
