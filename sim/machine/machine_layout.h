@@ -74,6 +74,9 @@ struct machine_channel {
         struct machine_queue queues[ENGINE_COUNT];
 };
 
+/* Which of the driver's lists of processes has it. */
+enum machine_list { MACHINE_LIST_COMPUTE, MACHINE_LIST_GRAPHICS, MACHINE_LIST_MPS };
+
 struct machine_slot_unit {
         uint64_t device_bytes;  /* allocations and contexts, as the GPU counts them */
         uint64_t managed_bytes; /* managed memory now on the GPU; others may evict it */
@@ -81,7 +84,7 @@ struct machine_slot_unit {
         uint32_t channel;       /* channel index + 1, 0: none */
         uint64_t context_bytes; /* the part of device_bytes that contexts take */
         uint32_t computes;      /* MIG compute instances it has had contexts on, bits */
-        uint32_t reserved;
+        uint32_t list;          /* enum machine_list */
 };
 
 /* One process. Everything but `life` is meaningful only while `state` is not FREE. DYING: it is gone, and

@@ -62,7 +62,35 @@ SIM_TEST(the_driver_tells_of_gpus_and_programs)
         vec_done(&processes);
 }
 
+SIM_TEST(programs_that_draw_are_told_of_once)
+{
+        struct snapshot snapshot = { .gpus = VEC_OF(struct gpu_view),
+                                     .troubles = VEC_OF(char[SNAPSHOT_TEXT]) };
+        struct vec processes = VEC_OF(struct gpu_process);
+
+        nvml_start("a100-40gb", 1);
+        const pid_t one = neighbour(0, 100 * MIB, false), other = neighbour(0, 50 * MIB, false);
+        struct machine *machine = sim_machine_open();
+
+        for (unsigned i = 0; i < MACHINE_SLOTS; i++)
+                if (machine->file->slots[i].pid == other)
+                        machine->file->slots[i].units[0].list = MACHINE_LIST_GRAPHICS;
+        CHECK(snapshot_nvml_add(&snapshot, &processes));
+        CHECK_EQ(processes.count, 2);
+        CHECK_EQ(((const struct gpu_process *)vec_at(&processes, 1))->bytes, 54 * MIB);
+        vec_done(&processes);
+        setenv("VGPU_SIM_GRAPHICS", "1", 1);
+        vec_done(&snapshot.gpus);
+        CHECK(snapshot_nvml_add(&snapshot, &processes));
+        CHECK_EQ(processes.count, 2);
+        neighbour_kill(one);
+        neighbour_kill(other);
+        vec_done(&snapshot.gpus);
+        vec_done(&processes);
+}
+
 int main(void)
 {
-        return RUN(CASE(the_driver_tells_of_gpus_and_programs));
+        return RUN(CASE(the_driver_tells_of_gpus_and_programs),
+                   CASE(programs_that_draw_are_told_of_once));
 }

@@ -23,7 +23,18 @@ static void fill_v2(const struct process *process, void *item)
         };
 }
 
-static nvmlReturn_t give_list(nvmlDevice_t device, unsigned *count, void *items, size_t item_bytes,
+/* What draws through Vulkan or OpenGL, and MPS's clients, the driver lists apart. With the variable everybody does. */
+static bool is_on(enum machine_list wanted, const struct process *process)
+{
+        static const char *const variables[] = {
+                [MACHINE_LIST_GRAPHICS] = "VGPU_SIM_GRAPHICS", [MACHINE_LIST_MPS] = "VGPU_SIM_MPS"
+        };
+
+        return process->list == wanted || (variables[wanted] && getenv(variables[wanted]));
+}
+
+static nvmlReturn_t give_list(enum machine_list wanted, nvmlDevice_t device, unsigned *count,
+                              void *items, size_t item_bytes,
                               void fill(const struct process *, void *))
 {
         struct vec list = VEC_OF(struct process);
@@ -32,6 +43,9 @@ static nvmlReturn_t give_list(nvmlDevice_t device, unsigned *count, void *items,
 
         if (r == NVML_SUCCESS)
                 r = process_list(&t, &list);
+        for (size_t i = list.count; i-- > 0;)
+                if (!is_on(wanted, vec_at(&list, i)))
+                        vec_remove(&list, i);
         if (r == NVML_SUCCESS && target_list_fits(count, (unsigned)list.count, items, &r))
                 for (size_t i = 0; i < list.count; i++)
                         fill(vec_at(&list, i), (char *)items + i * item_bytes);
@@ -42,71 +56,57 @@ static nvmlReturn_t give_list(nvmlDevice_t device, unsigned *count, void *items,
 nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned int *count,
                                                       nvmlProcessInfo_v1_t *infos)
 {
-        return give_list(device, count, infos, sizeof *infos, fill_v1);
+        return give_list(MACHINE_LIST_COMPUTE, device, count, infos, sizeof *infos, fill_v1);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned int *count,
                                                          nvmlProcessInfo_v2_t *infos)
 {
-        return give_list(device, count, infos, sizeof *infos, fill_v2);
+        return give_list(MACHINE_LIST_COMPUTE, device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
                                                          nvmlProcessInfo_t *infos)
 {
-        return give_list(device, count, infos, sizeof *infos, fill_v2);
-}
-
-/* Nobody draws on this machine and nobody uses MPS, unless the variable says that all do. */
-static nvmlReturn_t give_if(const char *variable, nvmlDevice_t device, unsigned *count, void *items,
-                            size_t item_bytes, void fill(const struct process *, void *))
-{
-        struct target t;
-
-        if (getenv(variable))
-                return give_list(device, count, items, item_bytes, fill);
-        nvmlReturn_t r = target_any(device, count, &t);
-        if (r == NVML_SUCCESS)
-                *count = 0;
-        return r;
+        return give_list(MACHINE_LIST_COMPUTE, device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned int *count,
                                                        nvmlProcessInfo_v1_t *infos)
 {
-        return give_if("VGPU_SIM_GRAPHICS", device, count, infos, sizeof *infos, fill_v1);
+        return give_list(MACHINE_LIST_GRAPHICS, device, count, infos, sizeof *infos, fill_v1);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned int *count,
                                                           nvmlProcessInfo_v2_t *infos)
 {
-        return give_if("VGPU_SIM_GRAPHICS", device, count, infos, sizeof *infos, fill_v2);
+        return give_list(MACHINE_LIST_GRAPHICS, device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
                                                           nvmlProcessInfo_t *infos)
 {
-        return give_if("VGPU_SIM_GRAPHICS", device, count, infos, sizeof *infos, fill_v2);
+        return give_list(MACHINE_LIST_GRAPHICS, device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned int *count,
                                                          nvmlProcessInfo_v1_t *infos)
 {
-        return give_if("VGPU_SIM_MPS", device, count, infos, sizeof *infos, fill_v1);
+        return give_list(MACHINE_LIST_MPS, device, count, infos, sizeof *infos, fill_v1);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device,
                                                             unsigned int *count,
                                                             nvmlProcessInfo_v2_t *infos)
 {
-        return give_if("VGPU_SIM_MPS", device, count, infos, sizeof *infos, fill_v2);
+        return give_list(MACHINE_LIST_MPS, device, count, infos, sizeof *infos, fill_v2);
 }
 
 nvmlReturn_t sim_nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device,
                                                             unsigned int *count,
                                                             nvmlProcessInfo_t *infos)
 {
-        return give_if("VGPU_SIM_MPS", device, count, infos, sizeof *infos, fill_v2);
+        return give_list(MACHINE_LIST_MPS, device, count, infos, sizeof *infos, fill_v2);
 }
 
 static void fill_detail(const struct process *process, void *item)
@@ -123,18 +123,19 @@ static void fill_detail(const struct process *process, void *item)
 nvmlReturn_t sim_nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device,
                                                        nvmlProcessDetailList_t *list)
 {
+        static const enum machine_list lists[] = {
+                [NVML_PROCESS_MODE_COMPUTE] = MACHINE_LIST_COMPUTE,
+                [NVML_PROCESS_MODE_GRAPHICS] = MACHINE_LIST_GRAPHICS,
+                [NVML_PROCESS_MODE_MPS] = MACHINE_LIST_MPS,
+        };
+
         if (!list)
                 return NVML_ERROR_INVALID_ARGUMENT;
         if (list->version != NVML_VERSION_OF(nvmlProcessDetailList_t, 1))
                 return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
         if (list->mode > NVML_PROCESS_MODE_MPS)
                 return NVML_ERROR_INVALID_ARGUMENT;
-        if (list->mode != NVML_PROCESS_MODE_COMPUTE)
-                return give_if(list->mode == NVML_PROCESS_MODE_MPS ? "VGPU_SIM_MPS"
-                                                                   : "VGPU_SIM_GRAPHICS",
-                               device, &list->numProcArrayEntries, list->procArray,
-                               sizeof *list->procArray, fill_detail);
-        return give_list(device, &list->numProcArrayEntries, list->procArray,
+        return give_list(lists[list->mode], device, &list->numProcArrayEntries, list->procArray,
                          sizeof *list->procArray, fill_detail);
 }
 

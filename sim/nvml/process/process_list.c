@@ -38,6 +38,7 @@ static int add(const struct target *t, const struct machine_slot *slot, unsigned
                 .compute_instance = instance ? compute_of(instance, held->computes) : NVML_ID_NONE,
                 .unit = unit,
                 .channel = held->channel,
+                .list = held->list,
                 .path = slot->path,
         };
 

@@ -11,6 +11,7 @@ struct process {
         unsigned gpu_instance, compute_instance; /* NVML_ID_NONE: not MIG */
         unsigned unit;
         uint32_t channel; /* index + 1, 0: none */
+        uint32_t list;    /* enum machine_list */
         const char *path;
 };
 

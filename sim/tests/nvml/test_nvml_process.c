@@ -90,6 +90,35 @@ SIM_TEST(a_list_that_does_not_fit_says_how_long_it_is)
         neighbour_kill(second);
 }
 
+/* As Vulkan's and OpenGL's programs, and MPS's clients, are. */
+SIM_TEST(who_draws_and_who_uses_mps_is_on_a_list_of_its_own)
+{
+        nvmlDevice_t device = nvml_start("a100-40gb", 1);
+        const pid_t pids[] = { neighbour(0, 10 * MIB, false), neighbour(0, 20 * MIB, false),
+                               neighbour(0, 30 * MIB, false) };
+        struct machine *machine = sim_machine_open();
+        nvmlProcessInfo_t infos[4];
+
+        for (unsigned i = 0; i < MACHINE_SLOTS; i++)
+                for (unsigned list = 0; list < 3; list++)
+                        if (machine->file->slots[i].pid == pids[list])
+                                machine->file->slots[i].units[0].list = list;
+        for (unsigned list = MACHINE_LIST_COMPUTE; list <= MACHINE_LIST_MPS; list++) {
+                unsigned count = 4;
+
+                GOOD(list == MACHINE_LIST_COMPUTE
+                             ? nvmlDeviceGetComputeRunningProcesses_v3(device, &count, infos)
+                     : list == MACHINE_LIST_GRAPHICS
+                             ? nvmlDeviceGetGraphicsRunningProcesses_v3(device, &count, infos)
+                             : nvmlDeviceGetMPSComputeRunningProcesses_v3(device, &count, infos));
+                CHECK_EQ(count, 1);
+                CHECK_EQ(infos[0].pid, pids[list]);
+                CHECK_EQ(infos[0].usedGpuMemory, (14 + 10 * list) * MIB);
+        }
+        for (unsigned i = 0; i < 3; i++)
+                neighbour_kill(pids[i]);
+}
+
 /* A neighbour that is process 1 of a pid namespace of its own; its number out here comes back. */
 static pid_t neighbour_in_container(void)
 {
@@ -142,5 +171,6 @@ int main(void)
         return RUN(CASE(memory_is_total_used_free_and_reserved),
                    CASE(the_memory_of_another_process_is_seen_until_it_dies),
                    CASE(a_list_that_does_not_fit_says_how_long_it_is),
+                   CASE(who_draws_and_who_uses_mps_is_on_a_list_of_its_own),
                    CASE(a_process_in_a_container_is_listed_by_the_number_it_has_out_here));
 }

@@ -12,6 +12,8 @@
 
 enum { PROCESSES_MOST = 4096, SAMPLES_MOST = 1024 };
 
+typedef nvmlReturn_t process_list_fn(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
+
 static struct {
         bool is_asked, is_there;
         __typeof__(nvmlInit_v2) *init;
@@ -22,7 +24,8 @@ static struct {
         __typeof__(nvmlDeviceGetMemoryInfo) *memory;
         __typeof__(nvmlDeviceGetMemoryInfo_v2) *memory_v2; /* NULL: an older driver; so for these */
         __typeof__(nvmlDeviceGetUtilizationRates) *utilization;
-        __typeof__(nvmlDeviceGetComputeRunningProcesses_v3) *processes;
+        /* Who computes, who draws, and MPS's clients. */
+        process_list_fn *processes, *processes_that_draw, *processes_of_mps;
         __typeof__(nvmlDeviceGetProcessUtilization) *process_use;
         __typeof__(nvmlDeviceGetSamples) *samples;
         __typeof__(nvmlDeviceGetMigMode) *mig;
@@ -44,6 +47,8 @@ static bool nvml_load(void)
                 { &nvml.memory_v2, "nvmlDeviceGetMemoryInfo_v2" },
                 { &nvml.utilization, "nvmlDeviceGetUtilizationRates" },
                 { &nvml.processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
+                { &nvml.processes_that_draw, "nvmlDeviceGetGraphicsRunningProcesses_v3" },
+                { &nvml.processes_of_mps, "nvmlDeviceGetMPSComputeRunningProcesses_v3" },
                 { &nvml.process_use, "nvmlDeviceGetProcessUtilization" },
                 { &nvml.samples, "nvmlDeviceGetSamples" },
                 { &nvml.mig, "nvmlDeviceGetMigMode" },
@@ -80,21 +85,42 @@ static bool memory_read(nvmlDevice_t device, struct gpu_view *gpu)
         return true;
 }
 
-static void processes_add(nvmlDevice_t device, const char *uuid, struct vec *processes)
+static bool is_known(const struct vec *processes, size_t first, pid_t pid)
+{
+        for (size_t i = first; i < processes->count; i++)
+                if (((const struct gpu_process *)vec_at(processes, i))->pid == pid)
+                        return true;
+        return false;
+}
+
+/* Who is on two lists has the same figure on both. */
+static void list_add(process_list_fn *fill, nvmlDevice_t device, const char *uuid, size_t first,
+                     struct vec *processes)
 {
         autofree nvmlProcessInfo_t *list = calloc(PROCESSES_MOST, sizeof *list);
         unsigned count = PROCESSES_MOST;
 
-        if (!list || !nvml.processes || nvml.processes(device, &count, list) != NVML_SUCCESS)
+        if (!list || !fill || fill(device, &count, list) != NVML_SUCCESS)
                 return;
         for (unsigned i = 0; i < count; i++) {
                 struct gpu_process process = { .pid = (pid_t)list[i].pid };
 
+                if (is_known(processes, first, process.pid))
+                        continue;
                 /* Where the driver does not know, it says so by the largest number. */
                 process.bytes = list[i].usedGpuMemory == UINT64_MAX ? 0 : list[i].usedGpuMemory;
                 str_copy(process.uuid, sizeof process.uuid, uuid);
                 vec_push(processes, &process);
         }
+}
+
+static void processes_add(nvmlDevice_t device, const char *uuid, struct vec *processes)
+{
+        const size_t first = processes->count;
+
+        list_add(nvml.processes, device, uuid, first, processes);
+        list_add(nvml.processes_that_draw, device, uuid, first, processes);
+        list_add(nvml.processes_of_mps, device, uuid, first, processes);
 }
 
 static unsigned long long second_ago_us(void)

@@ -38,15 +38,30 @@ static void told_mark(struct vec *processes, size_t first)
                 ((struct gpu_process *)vec_at(processes, i))->is_busy_told = true;
 }
 
-static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char *uuid,
-                        struct vec *processes)
+typedef nvmlReturn_t process_list_fn(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
+
+/* Who computes and draws is on two lists, with the same figure. */
+static void process_put(struct vec *processes, size_t first, const struct gpu_process *process)
+{
+        for (size_t i = first; i < processes->count; i++) {
+                struct gpu_process *known = vec_at(processes, i);
+
+                if (known->pid != process->pid)
+                        continue;
+                if (process->bytes > known->bytes)
+                        known->bytes = process->bytes;
+                return;
+        }
+        vec_push(processes, process);
+}
+
+static void list_read(process_list_fn *list, nvmlDevice_t device, const char *uuid, size_t first,
+                      struct vec *processes)
 {
         static nvmlProcessInfo_t infos[PROCESSES_MOST]; /* one thread talks to the driver */
-        static nvmlProcessUtilizationSample_t samples[SAMPLES_MOST];
-        unsigned count = PROCESSES_MOST, sample_count = SAMPLES_MOST;
-        const size_t first = processes->count;
+        unsigned count = PROCESSES_MOST;
 
-        if (nvml->processes(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
+        if (!list || list(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
                 return;
         for (unsigned i = 0; i < count; i++) {
                 struct gpu_process process = { .pid = infos[i].pid };
@@ -55,9 +70,23 @@ static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char
                 if (infos[i].usedGpuMemory != UINT64_MAX)
                         process.bytes = infos[i].usedGpuMemory;
                 str_copy(process.uuid, sizeof process.uuid, uuid);
-                vec_push(processes, &process);
+                process_put(processes, first, &process);
         }
-        if (count == 0 || !nvml->process_use)
+}
+
+static void device_read(const struct nvml *nvml, nvmlDevice_t device, const char *uuid,
+                        struct vec *processes)
+{
+        static nvmlProcessUtilizationSample_t samples[SAMPLES_MOST];
+        /* Memory of Vulkan and OpenGL is as much a container's as CUDA's. */
+        process_list_fn *const lists[] = { nvml->processes, nvml->processes_that_draw,
+                                           nvml->processes_of_mps };
+        unsigned sample_count = SAMPLES_MOST;
+        const size_t first = processes->count;
+
+        for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
+                list_read(lists[i], device, uuid, first, processes);
+        if (processes->count == first || !nvml->process_use)
                 return;
         const nvmlReturn_t r =
                 nvml->process_use(device, samples, &sample_count, gpu_process_second_us());

@@ -23,6 +23,8 @@ static void load_optional(void *library, struct nvml *nvml)
 {
         const struct linkage_row rows[] = {
                 { &nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v3" },
+                { &nvml->processes_that_draw, "nvmlDeviceGetGraphicsRunningProcesses_v3" },
+                { &nvml->processes_of_mps, "nvmlDeviceGetMPSComputeRunningProcesses_v3" },
                 { &nvml->process_use, "nvmlDeviceGetProcessUtilization" },
                 { &nvml->samples, "nvmlDeviceGetSamples" },
                 { &nvml->memories, "nvmlDeviceGetMemoryAffinity" },

@@ -27,6 +27,9 @@ struct nvml {
         __typeof__(nvmlDeviceGetUtilizationRates) *utilization;
         /* NULL where the driver has none: who is on a GPU. */
         __typeof__(nvmlDeviceGetComputeRunningProcesses_v3) *processes;
+        __typeof__(nvmlDeviceGetGraphicsRunningProcesses_v3)
+                *processes_that_draw; /* as processes */
+        __typeof__(nvmlDeviceGetMPSComputeRunningProcesses_v3) *processes_of_mps;
         __typeof__(nvmlDeviceGetProcessUtilization) *process_use;
         __typeof__(nvmlDeviceGetSamples) *samples; /* NULL where the driver has none */
         /* NULL where the driver has none: where GPUs sit, and how they reach each other. */

@@ -52,20 +52,44 @@ static nvmlReturn_t processes(nvmlDevice_t device, unsigned int *count, nvmlProc
         return NVML_SUCCESS;
 }
 
+/* On the first GPU: one that computes too, and one that only draws. */
+static nvmlReturn_t processes_that_draw(nvmlDevice_t device, unsigned int *count,
+                                        nvmlProcessInfo_t *infos)
+{
+        if (device != device_of(1))
+                return NVML_ERROR_NOT_SUPPORTED;
+        *count = 2;
+        infos[0] = (nvmlProcessInfo_t){ .pid = 1, .usedGpuMemory = 100 };
+        infos[1] = (nvmlProcessInfo_t){ .pid = 7, .usedGpuMemory = 700 };
+        return NVML_SUCCESS;
+}
+
+/* On the first GPU: the driver may know more of a client than the list before said. */
+static nvmlReturn_t processes_of_mps(nvmlDevice_t device, unsigned int *count,
+                                     nvmlProcessInfo_t *infos)
+{
+        *count = device == device_of(1) ? 2 : 0;
+        infos[0] = (nvmlProcessInfo_t){ .pid = 8, .usedGpuMemory = 800 };
+        infos[1] = (nvmlProcessInfo_t){ .pid = 1, .usedGpuMemory = 150 };
+        return NVML_SUCCESS;
+}
+
 static nvmlReturn_t mig(nvmlDevice_t device, unsigned int *mode, unsigned int *pending)
 {
         *mode = *pending = device == device_of(2);
         return NVML_SUCCESS;
 }
 
-static void read_all(struct gpu_set *set, struct vec *ret_processes)
+static void read_all(bool draw, struct gpu_set *set, struct vec *ret_processes)
 {
         const struct nvml nvml = { .handle = handle,
                                    .mig = mig,
                                    .mig_count = mig_count,
                                    .mig_handle = mig_handle,
                                    .uuid = uuid,
-                                   .processes = processes };
+                                   .processes = processes,
+                                   .processes_that_draw = draw ? processes_that_draw : NULL,
+                                   .processes_of_mps = draw ? processes_of_mps : NULL };
 
         *set = (struct gpu_set){ .count = 2 };
         strcpy(set->gpus[0].uuid, "GPU-1");
@@ -85,7 +109,7 @@ TEST(processes_of_a_gpu_that_is_cut_are_those_of_its_parts)
                 uint32_t pid;
         } expected[] = { { "GPU-1", 1 }, { "MIG-21", 21 }, { "MIG-24", 24 } };
 
-        read_all(&set, &all);
+        read_all(false, &set, &all);
         CHECK_EQ(all.count, 3);
         for (size_t i = 0; i < 3; i++) {
                 const struct gpu_process *process = vec_at(&all, i);
@@ -97,7 +121,35 @@ TEST(processes_of_a_gpu_that_is_cut_are_those_of_its_parts)
         vec_done(&all);
 }
 
+/* Vulkan's and OpenGL's memory would be nobody's otherwise. */
+TEST(who_draws_and_who_uses_mps_is_on_the_gpu_too_and_counts_once)
+{
+        struct vec all = VEC_OF(struct gpu_process);
+        static struct gpu_set set;
+        static const struct {
+                const char *uuid;
+                uint32_t pid;
+                uint64_t bytes;
+        } expected[] = { { "GPU-1", 1, 150 },
+                         { "GPU-1", 7, 700 },
+                         { "GPU-1", 8, 800 },
+                         { "MIG-21", 21, 2100 },
+                         { "MIG-24", 24, 2400 } };
+
+        read_all(true, &set, &all);
+        CHECK_EQ(all.count, 5);
+        for (size_t i = 0; i < 5; i++) {
+                const struct gpu_process *process = vec_at(&all, i);
+
+                CHECK_STR(process->uuid, expected[i].uuid);
+                CHECK_EQ(process->pid, expected[i].pid);
+                CHECK_EQ(process->bytes, expected[i].bytes);
+        }
+        vec_done(&all);
+}
+
 int main(void)
 {
-        return RUN(CASE(processes_of_a_gpu_that_is_cut_are_those_of_its_parts));
+        return RUN(CASE(processes_of_a_gpu_that_is_cut_are_those_of_its_parts),
+                   CASE(who_draws_and_who_uses_mps_is_on_the_gpu_too_and_counts_once));
 }
