@@ -16,10 +16,11 @@ import sys
 ROW = re.compile(r"(hook|call|deny|pass)\s+(\w+)\s+(\w[\w ]*[ *])(\w+)\((.*?)\)(?:\s+(.*))?")
 NAME = re.compile(r"\(\s*\*\s*(\w+)\s*\)|(\w+)\s*\(|(\w+)\s*(?:\[[^\]]*\])*\s*$")
 ATTRIBUTES = {"getproc", "ptsz", "ptds", "preinit", "early", "535", "535-ptsz", "535-ptds", "quick",
-              "moves", "parts", "list"}
+              "moves", "parts", "list", "admin"}
 # library: its result type; the answer before initialisation, to a null pointer that the real one
 # dereferences, to what is not simulated, and after fork (-1: it works)
 LIBRARIES = {"cuda": ("CUresult", 3, 1, 801, 3), "nvml": ("nvmlReturn_t", 1, 2, 3, -1)}
+NO_PERMISSION = {"cuda": 800, "nvml": 4}
 
 
 def typedefs(text):
@@ -204,9 +205,12 @@ def sim_shells(table):
             continue
         # Without a stream among its parameters, a twin tells its body through a thread variable.
         tells = f.suffix and not any(is_stream(p) for p in f.parameters)
-        if not tells:
+        is_admins = "admin" in f.attributes
+        if not tells and not is_admins:
             yield f"\tif (entry_is_quiet())\n\t\treturn {body_call(f)};"
         yield f"\tint r = entry_begin(FN_{f.name}, {all_zero(table, f)});"
+        if is_admins:
+            yield f"\tif (r == ENTRY_GO && !entry_is_admin())\n\t\tr = {NO_PERMISSION[table.library]};"
         if tells:
             yield "\tentry_per_thread_default = true;"
         yield f"\tif (r == ENTRY_GO)\n\t\tr = (int){body_call(f)};"

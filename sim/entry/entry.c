@@ -91,6 +91,13 @@ void entry_note(unsigned function)
         entry_end(function, 0);
 }
 
+bool entry_is_admin(void)
+{
+        const struct entry_machine *machine = atomic_load(&entry.machine);
+
+        return !machine || !machine->is_admin || machine->is_admin();
+}
+
 int entry_unsupported(unsigned function)
 {
         const char *name = entry_library.functions[function].name;

@@ -50,6 +50,8 @@ struct entry_machine {
         bool (*fault)(const char *function, int *ret_result);
         /* A function that is not simulated was called. */
         void (*unsupported)(const char *function);
+        /* May the process change what all others meet? */
+        bool (*is_admin)(void);
 };
 
 extern struct entry entry;
@@ -78,6 +80,7 @@ int entry_begin(unsigned function, bool are_arguments_zero);
 int entry_end(unsigned function, int result); /* returns result */
 void entry_note(unsigned function);           /* for a function that returns no result code */
 int entry_unsupported(unsigned function);     /* the body of what is not simulated */
+bool entry_is_admin(void);
 
 /* cuInit and nvmlInit say true, the last nvmlShutdown says false. */
 void entry_set_initialised(bool is_initialised);

@@ -19,7 +19,7 @@ type  value   CUlocation
 hook  memory  CUresult cuTake(CUdeviceptr *p, size_t n)  getproc=cuTake@2000 preinit=3
 hook  copy    CUresult cuMove_v2(CUdeviceptr to, CUlocation where, CUstream s)  getproc=cuMove@3020 ptsz=7000
 pass  copy    CUresult cuFill(CUmode mode, const CUdesc *desc)  getproc=cuFill@2000 ptds=7000 535=n
-pass  image   CUresult cuBias(CUmode mode, float bias, double *ret_bias)
+pass  image   CUresult cuBias(CUmode mode, float bias, double *ret_bias)  admin
 pass  init    const char *cuName(CUresult r)
 """
 TYPES = """
@@ -88,6 +88,9 @@ def check_views(tap, folder):
               lacks(made["sim-shells"], "entry_begin(FN_cuMove_v2, !to && !s)"))
     tap.check("a number with a fraction is compared with zero, a pointer to one is not",
               lacks(made["sim-shells"], "entry_begin(FN_cuBias, !mode && bias == 0 && !ret_bias)"))
+    tap.check("a function for administrators asks for their rights, also where nothing else is to be asked", lacks(
+        made["sim-shells"], "\tif (r == ENTRY_GO && !entry_is_admin())\n\t\tr = 800;\n")
+        + ([] if made["sim-shells"].count("entry_is_quiet()") == 4 else [made["sim-shells"]]))
     tap.check("the rows of cuGetProcAddress are sorted by name, flag and version",
               lacks(made["sim-names"], '"cuFill", 2000, 0,', '"cuFill", 7000, 2,')
               + ([] if made["sim-names"].index('"cuFill", 7') < made["sim-names"].index('"cuMove"')

@@ -3,7 +3,11 @@
 #include "session.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "entry.h"
 #include "event.h"
@@ -28,6 +32,20 @@ static void session_unsupported(const char *function)
         machine_count(&session.machine, COUNTER_UNSUPPORTED_CALLS, 1);
 }
 
+/* The driver asks for CAP_SYS_ADMIN, which root in a container does not have. Users may do to machines of their own
+ * what they like. */
+static bool session_is_admin(void)
+{
+        struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+        struct stat machine;
+
+        if (syscall(SYS_capget, &head, sets) == 0 && sets[0].effective >> CAP_SYS_ADMIN & 1)
+                return true;
+        return geteuid() != 0 && fstat(session.machine.fd, &machine) == 0 &&
+               machine.st_uid == geteuid();
+}
+
 struct machine *session_machine(void)
 {
         return &session.machine;
@@ -50,6 +68,7 @@ nvmlReturn_t session_open(void)
                         .attention = &session.machine.file->header.attention,
                         .fault = session_fault,
                         .unsupported = session_unsupported,
+                        .is_admin = session_is_admin,
                 };
                 entry_attach(&session.entry);
                 entry_set_initialised(true);

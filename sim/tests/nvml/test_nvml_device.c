@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of finding devices and of what they say of themselves. */
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +98,39 @@ SIM_TEST(modes_are_kept_by_the_machine)
         CHECK_EQ(nvmlDeviceSetPowerManagementLimit(device, 1), NVML_ERROR_INVALID_ARGUMENT);
         CHECK_EQ(nvmlDeviceSetComputeMode(device, (nvmlComputeMode_t)9),
                  NVML_ERROR_INVALID_ARGUMENT);
+}
+
+/* As root has it in a container. */
+static void rights_lower(void)
+{
+        struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+        CHECK_EQ(syscall(SYS_capget, &head, sets), 0);
+        sets[0].effective &= ~(1u << CAP_SYS_ADMIN);
+        CHECK_EQ(syscall(SYS_capset, &head, sets), 0);
+}
+
+SIM_TEST(what_all_would_meet_is_for_administrators)
+{
+        nvmlDevice_t device = nvml_start("a100-40gb", 1);
+        nvmlComputeMode_t mode;
+        nvmlReturn_t activation;
+        unsigned limit_mw;
+
+        rights_lower();
+        if (geteuid() != 0) { /* the machine is the user's own */
+                GOOD(nvmlDeviceSetPersistenceMode(device, NVML_FEATURE_ENABLED));
+                return;
+        }
+        CHECK_EQ(nvmlDeviceSetComputeMode(device, NVML_COMPUTEMODE_PROHIBITED),
+                 NVML_ERROR_NO_PERMISSION);
+        CHECK_EQ(nvmlDeviceSetPowerManagementLimit(device, 250000), NVML_ERROR_NO_PERMISSION);
+        CHECK_EQ(nvmlDeviceSetMigMode(device, 1, &activation), NVML_ERROR_NO_PERMISSION);
+        GOOD(nvmlDeviceGetComputeMode(device, &mode));
+        CHECK_EQ(mode, NVML_COMPUTEMODE_DEFAULT);
+        GOOD(nvmlDeviceGetPowerManagementLimit(device, &limit_mw));
+        CHECK_EQ(limit_mw, 400000);
 }
 
 SIM_TEST(a_gpu_tells_only_what_it_has)
@@ -256,8 +291,9 @@ int main(void)
         return RUN(CASE(a_device_is_found_by_all_its_names),
                    CASE(a_uuid_as_bytes_finds_the_same_device),
                    CASE(the_environment_of_cuda_does_not_hide_devices),
-                   CASE(modes_are_kept_by_the_machine), CASE(a_gpu_tells_only_what_it_has),
-                   CASE(boards_have_what_their_time_gave_them),
+                   CASE(modes_are_kept_by_the_machine),
+                   CASE(what_all_would_meet_is_for_administrators),
+                   CASE(a_gpu_tells_only_what_it_has), CASE(boards_have_what_their_time_gave_them),
                    CASE(the_event_recorder_was_written_when_the_machine_came_up),
                    CASE(supported_clocks_come_in_lists_of_the_right_length),
                    CASE(links_lead_through_the_switch), CASE(direct_links_name_their_peer),

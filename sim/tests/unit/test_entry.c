@@ -37,7 +37,9 @@ static void count_unsupported(const char *function)
         unsupported_count += !strcmp(function, "plain");
 }
 
-static const struct entry_machine machine = { &attention, fail_plain, count_unsupported };
+static const struct entry_machine machine = { .attention = &attention,
+                                              .fault = fail_plain,
+                                              .unsupported = count_unsupported };
 
 static int reset(void **state)
 {
