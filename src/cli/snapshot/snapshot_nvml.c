@@ -12,7 +12,8 @@
 
 enum { PROCESSES_MOST = 4096, SAMPLES_MOST = 1024 };
 
-typedef nvmlReturn_t process_list_fn(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
+typedef nvmlReturn_t process_list_fn(nvmlDevice_t device, unsigned *count,
+                                     nvmlProcessInfo_t *infos);
 
 static struct {
         bool is_asked, is_there;
@@ -85,9 +86,9 @@ static bool memory_read(nvmlDevice_t device, struct gpu_view *gpu)
         return true;
 }
 
-static bool is_known(const struct vec *processes, size_t first, pid_t pid)
+static bool is_known(const struct vec *processes, size_t first, size_t end, pid_t pid)
 {
-        for (size_t i = first; i < processes->count; i++)
+        for (size_t i = first; i < end; i++)
                 if (((const struct gpu_process *)vec_at(processes, i))->pid == pid)
                         return true;
         return false;
@@ -99,13 +100,14 @@ static void list_add(process_list_fn *fill, nvmlDevice_t device, const char *uui
 {
         autofree nvmlProcessInfo_t *list = calloc(PROCESSES_MOST, sizeof *list);
         unsigned count = PROCESSES_MOST;
+        const size_t end = processes->count;
 
         if (!list || !fill || fill(device, &count, list) != NVML_SUCCESS)
                 return;
         for (unsigned i = 0; i < count; i++) {
                 struct gpu_process process = { .pid = (pid_t)list[i].pid };
 
-                if (is_known(processes, first, process.pid))
+                if (is_known(processes, first, end, process.pid))
                         continue;
                 /* Where the driver does not know, it says so by the largest number. */
                 process.bytes = list[i].usedGpuMemory == UINT64_MAX ? 0 : list[i].usedGpuMemory;

@@ -7,7 +7,8 @@
 
 #include "str.h"
 
-enum { PROCESSES_MOST = 1024, SAMPLES_MOST = 1024 };
+/* More than contexts fit onto any GPU: a list that is cut would hide all who are on it. */
+enum { PROCESSES_MOST = 8192, SAMPLES_MOST = 8192 };
 
 unsigned long long gpu_process_second_us(void)
 {
@@ -38,12 +39,14 @@ static void told_mark(struct vec *processes, size_t first)
                 ((struct gpu_process *)vec_at(processes, i))->is_busy_told = true;
 }
 
-typedef nvmlReturn_t process_list_fn(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
+typedef nvmlReturn_t process_list_fn(nvmlDevice_t device, unsigned *count,
+                                     nvmlProcessInfo_t *infos);
 
-/* Who computes and draws is on two lists, with the same figure. */
-static void process_put(struct vec *processes, size_t first, const struct gpu_process *process)
+/* Who computes and draws is on two lists, with the same figure; [first, end) are of the lists before. */
+static void process_put(struct vec *processes, size_t first, size_t end,
+                        const struct gpu_process *process)
 {
-        for (size_t i = first; i < processes->count; i++) {
+        for (size_t i = first; i < end; i++) {
                 struct gpu_process *known = vec_at(processes, i);
 
                 if (known->pid != process->pid)
@@ -60,6 +63,7 @@ static void list_read(process_list_fn *list, nvmlDevice_t device, const char *uu
 {
         static nvmlProcessInfo_t infos[PROCESSES_MOST]; /* one thread talks to the driver */
         unsigned count = PROCESSES_MOST;
+        const size_t end = processes->count;
 
         if (!list || list(device, &count, infos) != NVML_SUCCESS || count > PROCESSES_MOST)
                 return;
@@ -70,7 +74,7 @@ static void list_read(process_list_fn *list, nvmlDevice_t device, const char *uu
                 if (infos[i].usedGpuMemory != UINT64_MAX)
                         process.bytes = infos[i].usedGpuMemory;
                 str_copy(process.uuid, sizeof process.uuid, uuid);
-                process_put(processes, first, &process);
+                process_put(processes, first, end, &process);
         }
 }
 

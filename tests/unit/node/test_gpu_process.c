@@ -74,6 +74,19 @@ static nvmlReturn_t processes_of_mps(nvmlDevice_t device, unsigned int *count,
         return NVML_SUCCESS;
 }
 
+/* A tenant starts as many as it likes; the driver does not give a part of a list. */
+enum { CROWD = 5000 };
+static nvmlReturn_t crowd(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *infos)
+{
+        const bool fits = *count >= CROWD;
+
+        (void)device;
+        *count = CROWD;
+        for (unsigned i = 0; fits && i < CROWD; i++)
+                infos[i] = (nvmlProcessInfo_t){ .pid = i + 1, .usedGpuMemory = 1 };
+        return fits ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
+}
+
 static nvmlReturn_t mig(nvmlDevice_t device, unsigned int *mode, unsigned int *pending)
 {
         *mode = *pending = device == device_of(2);
@@ -148,8 +161,23 @@ TEST(who_draws_and_who_uses_mps_is_on_the_gpu_too_and_counts_once)
         vec_done(&all);
 }
 
+TEST(a_crowd_of_processes_hides_nobody)
+{
+        const struct nvml nvml = { .handle = handle, .processes = crowd };
+        static struct gpu_set set;
+        struct vec all = VEC_OF(struct gpu_process);
+
+        set.count = 1;
+        set.gpus[0].is_healthy = true;
+        gpu_process_read(&nvml, &set, &all);
+        CHECK_EQ(all.count, CROWD);
+        CHECK_EQ(((const struct gpu_process *)vec_at(&all, CROWD - 1))->pid, CROWD);
+        vec_done(&all);
+}
+
 int main(void)
 {
         return RUN(CASE(processes_of_a_gpu_that_is_cut_are_those_of_its_parts),
-                   CASE(who_draws_and_who_uses_mps_is_on_the_gpu_too_and_counts_once));
+                   CASE(who_draws_and_who_uses_mps_is_on_the_gpu_too_and_counts_once),
+                   CASE(a_crowd_of_processes_hides_nobody));
 }
