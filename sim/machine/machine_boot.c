@@ -18,7 +18,7 @@ static unsigned hex_digit(char c)
                                          : (unsigned)(tolower((unsigned char)c) - 'a' + 10) & 15;
 }
 
-/* All zero where the kernel does not tell: then a reboot goes unnoticed, as before. */
+/* All zero where the kernel does not tell. */
 static void boot_id_read(uint8_t id[16])
 {
         char text[64] = "";
@@ -64,10 +64,14 @@ void machine_boot_reset(struct machine_file *file)
 
 bool machine_boot_is_current(const struct machine_header *header)
 {
+        static const uint8_t unknown[16];
         uint8_t id[16];
 
         boot_id_read(id);
-        return memcmp(id, header->boot_id, sizeof id) == 0;
+        /* A reboot may go unnoticed: better than that a program without /proc ends what all others hold. */
+        return memcmp(id, unknown, sizeof id) == 0 ||
+               memcmp(header->boot_id, unknown, sizeof id) == 0 ||
+               memcmp(id, header->boot_id, sizeof id) == 0;
 }
 
 void machine_boot_check(struct machine_file *file, int fd)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a GPU's memory between processes: charge, refuse, evict, reap. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "clock.h"
 #include "machine_fixture.h"
@@ -45,6 +47,27 @@ TEST(a_refusal_never_counts_the_dead)
         CHECK_EQ(unit_charge(&machine, 0, b.slot, 8 * GRANULE), 0);
         CHECK_EQ(used(&machine), 8 * GRANULE);
         fixture_kill(&b);
+        machine_close(&machine);
+}
+
+/* As where there is no /proc; a container may be made so. */
+TEST(a_boot_that_nobody_knows_ends_nothing)
+{
+        struct machine machine, again;
+        struct tenant a;
+        struct err e = { 0 };
+        char path[64];
+
+        fixture_open(&machine, 10 * GRANULE, 1);
+        fixture_attach(&machine, &a);
+        CHECK_EQ(unit_charge(&machine, 0, a.slot, 8 * GRANULE), 0);
+        memset(machine.file->header.boot_id, 0, sizeof machine.file->header.boot_id);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", machine.fd);
+        CHECK_EQ(machine_open(path, &again, &e), 0);
+        CHECK_EQ(used(&again), 8 * GRANULE);
+        CHECK(slot_is_alive(&machine, slot_index(&machine, a.slot)));
+        machine_close(&again);
+        fixture_kill(&a);
         machine_close(&machine);
 }
 
@@ -154,6 +177,7 @@ int main(void)
 {
         return RUN(CASE(a_gpu_gives_what_it_has_and_no_byte_more),
                    CASE(a_refusal_never_counts_the_dead),
+                   CASE(a_boot_that_nobody_knows_ends_nothing),
                    CASE(the_dead_count_no_more_while_another_cleans_up_after_them),
                    CASE(a_driver_that_is_slow_to_free_counts_and_lists_the_dead_until_it_does),
                    CASE(managed_memory_makes_space_for_device_memory),
