@@ -2,10 +2,12 @@
 /* A container's region beside the driver's figures of its processes. */
 #include "usage_sample.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "file.h"
@@ -14,6 +16,7 @@
 #include "region_check.h"
 #include "region_reader.h"
 #include "region_view.h"
+#include "scope.h"
 #include "share_folder.h"
 
 /* What a context takes where nobody knows: none is larger. */
@@ -254,6 +257,16 @@ static void integrity_check(const char *path, uint64_t until_ns, struct usage_fi
                 finding_add(finding, VIOLATION_REGION, "its region %s", region_fault_text(fault));
 }
 
+/* It was one: none of the container's processes is on a GPU before. What another release made stays one. */
+static bool is_no_region(const char *path)
+{
+        autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        uint64_t magic = 0;
+
+        return fd >= 0 && pread(fd, &magic, sizeof magic, 0) == sizeof magic &&
+               magic != REGION_MAGIC;
+}
+
 /* Before others run out of space. */
 static void files_check(struct usage_state *state, struct usage_finding *finding)
 {
@@ -286,6 +299,9 @@ void usage_sample(struct usage_state *state, const struct vec *processes, uint64
                 device_check(state, i, processes, &sample, passed_ns, ret_finding);
         if (is_open)
                 integrity_check(path, until_ns, ret_finding);
+        else if (has_process(processes, state->held) && is_no_region(path))
+                finding_add(ret_finding, VIOLATION_REGION,
+                            "its region was written into: it is none any more");
         region_reader_close(&sample.region);
         vec_done(&sample.pids);
         if (is_known)

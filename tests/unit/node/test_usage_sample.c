@@ -123,6 +123,20 @@ TEST(a_truncated_region_is_reported)
         stage_close(&stage);
 }
 
+/* So that vgpu-node cannot read what else is in it. */
+TEST(a_region_that_is_none_any_more_is_reported)
+{
+        struct stage stage;
+
+        stage_open(&stage);
+        slot_take(&stage, 1);
+        atomic_store(&stage.region.file->magic, 0);
+        CHECK(sample(&stage) & 1u << VIOLATION_REGION);
+        vec_done(&stage.processes); /* as one that a killed process left half made */
+        CHECK_EQ(sample(&stage), 0);
+        stage_close(&stage);
+}
+
 static void file_grow(struct stage *stage, const char *name, off_t bytes, bool has_size)
 {
         char path[SHARE_TEXT];
@@ -309,6 +323,7 @@ int main(void)
                    CASE(without_descriptors_of_our_own_nobody_is_a_stranger),
                    CASE(the_last_of_thousands_of_processes_is_no_stranger),
                    CASE(a_truncated_region_is_reported),
+                   CASE(a_region_that_is_none_any_more_is_reported),
                    CASE(files_that_a_container_makes_longer_are_cut),
                    CASE(a_region_made_to_take_long_is_sampled_for_a_moment_only),
                    CASE(idle_processes_hide_no_memory_of_others),
