@@ -162,8 +162,12 @@ static void limit_compare(struct usage_state *state, unsigned index, const struc
 {
         const struct share_device *device = &share_current(&state->held->share)->devices[index];
         const uint64_t limit_bytes = device->limit_bytes;
+        /* Of a share that was never changed no limit was lowered: what a quick tenant took before its first sample
+         * is no leftover. */
+        const uint64_t first_bytes =
+                share_generation(&state->held->share) > 1 ? use->driver_bytes : 0;
         const uint64_t before_bytes =
-                state->is_first ? use->driver_bytes : state->devices[index].allowed_bytes;
+                state->is_first ? first_bytes : state->devices[index].allowed_bytes;
         const uint64_t allowed_bytes =
                 violation_allowed_bytes(before_bytes, limit_bytes, use->driver_bytes);
         char driver[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES];

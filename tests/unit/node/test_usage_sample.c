@@ -264,10 +264,13 @@ TEST(a_region_that_admits_more_than_the_limit_hides_nothing)
 /* What it held when its limit was lowered, or when vgpu-node began, is no violation. */
 TEST(what_a_lowered_limit_left_is_no_violation)
 {
+        struct share_copy copy;
         struct stage stage;
 
         stage_open(&stage);
         slot_take(&stage, 1);
+        copy = *share_current(&stage.state->held->share);
+        CHECK_EQ(share_book_change(stage.bench.book, stage.state->held, &copy, NULL), 0);
         stage.state->is_first = true;
         driver_says(&stage, 0, 900 * MIB);
         sample(&stage);
@@ -275,6 +278,26 @@ TEST(what_a_lowered_limit_left_is_no_violation)
         driver_says(&stage, 0, 50 * MIB);
         sample(&stage);
         CHECK_EQ(stage.state->devices[0].allowed_bytes, 100 * MIB);
+        stage_close(&stage);
+}
+
+/* A program that goes around the library begins with that, before vgpu-node first looks. */
+TEST(what_was_taken_before_the_first_sample_is_a_violation)
+{
+        struct region_charges *charges;
+        struct stage stage;
+        const uint64_t units = 900 * MIB / REGION_UNIT_BYTES;
+
+        stage_open(&stage);
+        slot_take(&stage, 1);
+        charges = &stage.region.file->slots[1].charges[0];
+        atomic_store(&charges->held, units << REGION_NUMBER_BITS);
+        atomic_store(&stage.region.file->devices[0].word,
+                     units << (REGION_SLOT_BITS + REGION_NUMBER_BITS));
+        stage.state->is_first = true;
+        driver_says(&stage, 0, 900 * MIB);
+        for (unsigned i = 0; i < 2; i++)
+                CHECK_EQ(sample(&stage), 1u << VIOLATION_MEMORY);
         stage_close(&stage);
 }
 
@@ -330,5 +353,6 @@ int main(void)
                    CASE(a_context_that_the_region_knows_hides_no_more_than_it_takes),
                    CASE(a_region_that_admits_more_than_the_limit_hides_nothing),
                    CASE(what_a_lowered_limit_left_is_no_violation),
+                   CASE(what_was_taken_before_the_first_sample_is_a_violation),
                    CASE(a_disk_that_gives_large_blocks_is_no_violation));
 }
