@@ -63,10 +63,11 @@ static unsigned proc_find(const char *path, const struct machine_slot *slot, boo
                 if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
                         continue;
                 unsigned pid = (unsigned)strtoul(entry->d_name, NULL, 10);
-                if (innermost_pid(path, entry->d_name, &depth) == slot->pid &&
+                /* The namespace costs the least to ask, and leaves few. */
+                if (is_of_namespace(path, entry->d_name, slot) &&
+                    innermost_pid(path, entry->d_name, &depth) == slot->pid &&
                     (depth > 1 || !is_nested) &&
-                    process_start_time_in(path, (pid_t)pid) == slot->start_time &&
-                    is_of_namespace(path, entry->d_name, slot))
+                    process_start_time_in(path, (pid_t)pid) == slot->start_time)
                         found = pid;
         }
         if (proc)
