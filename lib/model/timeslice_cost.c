@@ -13,6 +13,8 @@ enum {
         MARGIN = 64,        /* the tenant's own sum is the exact one: ours is a 64th wider */
         BALANCE_PER_S = 10, /* a balance holds a tenth of a second's income */
         BALANCE_QUANTA = 2,
+        AWAY_PART =
+                16, /* of the time that a tenant was away: who used less of it did not ask for it */
         KEPT_S = 16, /* of income, at most, that waiting for others leaves unused */
         WHOLE = 100,
 };
@@ -20,6 +22,8 @@ enum {
 #define SWAP_MOST_NS            (60 * NS_PER_S)
 /* A holder that keeps others waiting for longer pays for all of it, whatever it says. */
 #define OVERTIME_NS (32 * NS_PER_MS)
+/* A host that is busy may keep a tenant from its core for less than this. */
+#define AWAY_NS NS_PER_S
 /* Longer between two steps, and nobody looked for signs of life. */
 #define UNSEEN_NS (16 * NS_PER_MS)
 
@@ -212,8 +216,9 @@ static uint64_t virtual_least(const struct timeslices *timeslices,
 
         for (int i = 0; i < timeslices->high; i++) {
                 const struct timeslices_tenant *tenant = &timeslices->tenants[i];
-                const bool competes = tenant_has_token(tenant) ||
-                                      (tenant->state == TIMESLICES_OUT && tenant->report.wants);
+                const bool competes =
+                        tenant_has_token(tenant) || (tenant->state == TIMESLICES_OUT &&
+                                                     tenant->report.wants && !tenant->is_deaf);
 
                 if (competes && tenant != except && tenant->virtual_time < least)
                         least = tenant->virtual_time;
@@ -221,24 +226,50 @@ static uint64_t virtual_least(const struct timeslices *timeslices,
         return least == UINT64_MAX ? timeslices->virtual_clock : least;
 }
 
-/* Wants again after it did not: it has not saved up more than two quanta. */
-static void tenant_wake(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+/* It is behind by so many quanta at most. */
+static void behind_cap(struct timeslices *timeslices, struct timeslices_tenant *tenant,
+                       unsigned quanta)
 {
         if (timeslices->holder != TIMESLICES_NOBODY)
                 timeslice_cost_settle(
                         timeslices,
                         &timeslices->tenants[timeslices->holder]); /* is where it is now */
-        const uint64_t quantum_ns = timeslices_quantum_ns(timeslices);
-        /* It only caught its breath: others may have had a long time slice meanwhile. */
-        const bool is_short = tenant->wanted_ns &&
-                              timeslices->clock_ns - tenant->wanted_ns < WAKE_QUANTA * quantum_ns;
-        const uint64_t saved = (is_short ? BREATH_QUANTA : WAKE_QUANTA) * quantum_ns *
-                               VIRTUAL_SCALE / weight_of(tenant);
+        const uint64_t saved =
+                quanta * timeslices_quantum_ns(timeslices) * VIRTUAL_SCALE / weight_of(tenant);
         const uint64_t least = virtual_least(timeslices, tenant);
         const uint64_t floor = least > saved ? least - saved : 0;
 
         if (tenant->virtual_time < floor)
                 tenant->virtual_time = floor;
+}
+
+/* Wants again after it did not: it has not saved up more than two quanta. */
+static void tenant_wake(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        /* It only caught its breath: others may have had a long time slice meanwhile. */
+        const bool is_short =
+                tenant->wanted_ns && timeslices->clock_ns - tenant->wanted_ns <
+                                             WAKE_QUANTA * timeslices_quantum_ns(timeslices);
+
+        behind_cap(timeslices, tenant, is_short ? BREATH_QUANTA : WAKE_QUANTA);
+}
+
+void timeslice_cost_leave(const struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        if (tenant->away_since_ns)
+                return;
+        tenant->away_since_ns = timeslices->clock_ns;
+        tenant->charged_when_away_ns = tenant->charged_ns;
+}
+
+void timeslice_cost_return(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        const uint64_t away_ns = timeslices->clock_ns - tenant->away_since_ns;
+        const uint64_t used_ns = tenant->charged_ns - tenant->charged_when_away_ns;
+
+        if (tenant->away_since_ns && away_ns >= AWAY_NS && used_ns < away_ns / AWAY_PART)
+                behind_cap(timeslices, tenant, WAKE_QUANTA);
+        tenant->away_since_ns = 0;
 }
 
 static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_tenant *tenant,

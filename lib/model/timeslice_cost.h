@@ -12,6 +12,12 @@ void timeslice_cost_begin(struct timeslices_tenant *tenant);
 /* Charges what it used since the last time. May be repeated. */
 void timeslice_cost_settle(struct timeslices *timeslices, struct timeslices_tenant *tenant);
 
+/* It has no time slices for a while, because it does not take them up or does not end its work; and has them again.
+ * Whoever used next to nothing for a second meanwhile asked for nothing: it was stopped by a signal. It is paid back no
+ * more than a sleeper. */
+void timeslice_cost_leave(const struct timeslices *timeslices, struct timeslices_tenant *tenant);
+void timeslice_cost_return(struct timeslices *timeslices, struct timeslices_tenant *tenant);
+
 /* Time that `tenant` may use before its virtual time is that of `other`; 0: it is ahead. */
 uint64_t timeslice_cost_behind_ns(const struct timeslices_tenant *tenant,
                                   const struct timeslices_tenant *other);

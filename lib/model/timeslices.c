@@ -132,8 +132,10 @@ void timeslices_report(struct timeslices *timeslices, int tenant,
         struct timeslices_tenant *t = &timeslices->tenants[tenant];
 
         if (t->is_deaf && report->signs != t->signs_when_deaf &&
-            timeslices->clock_ns >= t->deaf_until_ns)
+            timeslices->clock_ns >= t->deaf_until_ns) {
                 t->is_deaf = false;
+                timeslice_cost_return(timeslices, t);
+        }
         if (report->is_active || report->has_begun)
                 t->has_begun = true;
         if (report->done_ns)
@@ -232,6 +234,7 @@ static void closing_step(struct timeslices *timeslices, struct timeslices_tenant
         if (tenant->report.done_ns || waited_ns > 2 * drain_ns(timeslices))
                 tenant->distrusted_ns = timeslices->clock_ns + DISTRUST_LAPSE_NS;
         tenant->return_ns = RETURN_LEAST_NS;
+        timeslice_cost_leave(timeslices, tenant);
         tenant_enter(timeslices, tenant, TIMESLICES_FREE);
 }
 
@@ -249,6 +252,7 @@ static void holder_lapse(struct timeslices *timeslices, struct timeslices_tenant
 {
         back_off(timeslices, holder);
         holder->is_deaf = true;
+        timeslice_cost_leave(timeslices, holder);
         holder->signs_when_deaf = holder->report.signs;
         holder->lapses++;
         holder_close(timeslices, holder);
@@ -337,6 +341,8 @@ static void free_step(struct timeslices *timeslices, struct timeslices_tenant *t
                                                                  : RETURN_MOST_NS;
         tenant->lapses += tenant->is_awaited && tenant->report.is_active;
         tenant->is_awaited = false;
+        if (!tenant->report.is_active)
+                timeslice_cost_return(timeslices, tenant);
         tenant_enter(timeslices, tenant,
                      tenant->report.is_active ? TIMESLICES_FREE : TIMESLICES_OUT);
 }

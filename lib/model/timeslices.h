@@ -66,6 +66,8 @@ struct timeslices_tenant {
         uint32_t untaken;     /* time slices in a row that it did not take up */
         uint64_t deaf_until_ns;
         uint64_t signs_when_deaf, signs_seen;
+        uint64_t away_since_ns; /* it is deaf or FREE since then; 0: it is not */
+        uint64_t charged_when_away_ns;
         uint64_t sign_ns;     /* when the last sign of life was seen */
         uint64_t return_ns;   /* FREE: asked to come back after so long */
         uint64_t promised_ns; /* DRAINING: when it should be done, it said */

@@ -103,9 +103,20 @@ bool gate_timeslice_is_wanted(unsigned device_index)
         return gpu_timeslice_deadline_ns(&timeslices[device_index].timeslice) != GPU_NO_DEADLINE;
 }
 
-/* What it earned while others had the device is kept for it. */
+static void busy_note(unsigned device_index, uint64_t done_ns)
+{
+        const struct region *region = ledger_region();
+        uint64_t busy_ns = atomic_load_explicit(
+                &region->file->slots[region->slot].gpu_ns[device_index], memory_order_relaxed);
+
+        gpu_timeslice_note(&timeslices[device_index].timeslice, busy_ns, done_ns);
+}
+
+/* What it earned while others had the device is kept for it. What it used since it was given up is said first: who
+ * used nothing was away. */
 static bool begin_and_keep(struct device_timeslice *t, unsigned device_index)
 {
+        busy_note(device_index, 0);
         const uint64_t begin_ns = clock_now_ns();
         const bool was_elsewhere = gpu_timeslice_begin(&t->timeslice);
         const uint64_t now_ns = clock_now_ns();
@@ -205,11 +216,7 @@ uint64_t gate_timeslice_in_flight_ns(unsigned device_index, uint64_t default_ns)
 
 void gate_timeslice_note(unsigned device_index, uint64_t done_ns)
 {
-        const struct region *region = ledger_region();
-        uint64_t busy_ns = atomic_load_explicit(
-                &region->file->slots[region->slot].gpu_ns[device_index], memory_order_relaxed);
-
-        gpu_timeslice_note(&timeslices[device_index].timeslice, busy_ns, done_ns);
+        busy_note(device_index, done_ns);
         gpu_timeslice_note_memory(&timeslices[device_index].timeslice,
                                   ledger_used_bytes(device_index));
 }
@@ -234,6 +241,7 @@ void gate_timeslice_forked(void)
 {
         for (unsigned i = 0; i < REGION_DEVICES; i++) {
                 timeslices[i].lock = (struct lock){ 0 };
+                timeslices[i].timeslice.slot = NULL; /* the parent's */
                 atomic_store(&timeslices[i].is_draining, false);
                 atomic_store(&timeslices[i].has_begun, false);
         }

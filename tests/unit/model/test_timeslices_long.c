@@ -156,6 +156,72 @@ TEST(a_tenant_that_was_given_up_is_tried_again_ever_less_often)
         assert_in_range(asked, 10, 14);
 }
 
+/* Works while it may, waits while it may not, and gives signs of life. */
+static void work_a_step(int tenant, uint64_t *busy_ns, uint64_t now_ns)
+{
+        struct timeslices_report report = is_open(tenant) ? active : waiting;
+
+        *busy_ns += is_open(tenant) ? MS : 0;
+        report.busy_ns = *busy_ns;
+        report.signs = now_ns;
+        say(tenant, report);
+}
+
+/* Percent of the second that begins a second after a stop of three, when it waited or was at work: until it is
+ * asked back a second may pass. */
+static unsigned percent_after_a_stop(bool is_at_work)
+{
+        uint64_t busy_ns[2] = { 0 }, stop_ns = 0, before_ns = 0;
+        int a, b;
+
+        two_tenants(&a, &b);
+        for (uint64_t now_ns = MS; now_ns < 6 * NS_PER_S; now_ns += MS) {
+                if (!stop_ns && now_ns > NS_PER_S && is_open(a) == is_at_work)
+                        stop_ns = now_ns;
+                if (!stop_ns || now_ns > stop_ns + 3 * NS_PER_S)
+                        work_a_step(a, &busy_ns[0], now_ns);
+                work_a_step(b, &busy_ns[1], now_ns);
+                settle(now_ns);
+                if (now_ns < 5 * NS_PER_S)
+                        before_ns = busy_ns[0];
+        }
+        return (unsigned)((busy_ns[0] - before_ns) * 100 / NS_PER_S);
+}
+
+TEST(a_tenant_that_was_stopped_is_not_paid_for_its_absence)
+{
+        assert_in_range(percent_after_a_stop(false), 45, 55);
+        assert_in_range(percent_after_a_stop(true), 45, 55);
+}
+
+/* The driver let it run beside the other, for less than its part. */
+TEST(a_tenant_that_was_given_up_and_worked_is_paid_the_remainder)
+{
+        struct timeslices_report report = active;
+        int a, b;
+
+        two_tenants(&a, &b);
+        say(a, waiting);
+        settle(MS);
+        say_alive(a);
+        say(b, waiting);
+        settle_often(10 * MS, 52 * MS);
+        assert_true(timeslices_grant(&timeslices, a).is_free);
+        for (uint64_t now_ns = 53 * MS; now_ns < 3 * NS_PER_S; now_ns += MS) {
+                report.signs = now_ns;
+                report.busy_ns = now_ns / 4;
+                say(a, report);
+                report.busy_ns = now_ns / 4 * 3;
+                say(b, is_open(b) ? report : waiting);
+                settle(now_ns);
+        }
+        const uint64_t before = timeslices.tenants[a].virtual_time;
+        say(a, (struct timeslices_report){ .wants = true, .signs = 1, .busy_ns = 750 * MS });
+        settle(3 * NS_PER_S);
+        assert_false(timeslices_grant(&timeslices, a).is_free);
+        assert_true(timeslices.tenants[a].virtual_time - before < 10 * MS);
+}
+
 TEST(a_new_limit_begins_without_what_was_owed_under_the_old_one)
 {
         const struct timeslices_limits low = { .weight = 3, .cap_ns_per_s = 30 * MS },
@@ -380,6 +446,8 @@ int main(void)
                    CASE(a_process_that_dies_in_long_work_is_not_waited_for),
                    CASE(a_late_tenant_does_not_take_a_holder_with_long_work_for_dead),
                    CASE(a_tenant_that_was_given_up_is_tried_again_ever_less_often),
+                   CASE(a_tenant_that_was_stopped_is_not_paid_for_its_absence),
+                   CASE(a_tenant_that_was_given_up_and_worked_is_paid_the_remainder),
                    CASE(a_new_limit_begins_without_what_was_owed_under_the_old_one),
                    CASE(what_is_earned_while_others_have_the_gpu_is_kept_for_a_while),
                    CASE(a_tenant_that_was_alone_owes_nothing_when_another_comes_or_goes),
