@@ -68,7 +68,8 @@ static bool slot_is_dead(const struct gpu_slot *slot, uint32_t pid)
         return !process_is_alive((pid_t)pid, atomic_load(&slot->start_time));
 }
 
-/* What the dead were doing is over: their work died with them. */
+/* What the dead were doing is over: their work died with them. So did the work of the program that this process ran
+ * before execve(). We have no slot yet. */
 static void slots_reap(struct gpu_timeslice *timeslice)
 {
         const uint32_t high = atomic_load(&timeslice->want->slots_high);
@@ -77,7 +78,7 @@ static void slots_reap(struct gpu_timeslice *timeslice)
                 struct gpu_slot *slot = &timeslice->want->slots[i];
                 uint32_t pid = atomic_load(&slot->pid);
 
-                if (pid && pid != timeslice->pid && slot_is_dead(slot, pid)) {
+                if (pid && (pid == timeslice->pid || slot_is_dead(slot, pid))) {
                         atomic_store(&slot->state, GPU_IDLE);
                         atomic_compare_exchange_strong(&slot->pid, &pid, 0);
                 }

@@ -59,6 +59,9 @@ void region_close(struct region *region);
 /* Takes a slot for this process. -EUSERS: all are taken by the living; -ENOSPC, -EDQUOT: the file system has no
  * space for another; -EXDEV: as above. */
 int region_join(struct region *region);
+/* Whoever has not joined yet may have done so before execve(): what it held then went with that program, and its slot
+ * is a dead process's. */
+void region_forget_image(struct region *region);
 /* Gives back all the process held. A process that dies without is reaped by the others. */
 void region_leave(struct region *region);
 

@@ -15,6 +15,9 @@
 
 enum { REAP_PAUSE = 10 }; /* times as long as it takes */
 enum { STAMP_MS = 16, STAMP_MASK = 0xffffff };
+/* No process starts then: whoever has this for its start is dead. It is another program now, and the driver has let go
+ * of what it held, though it lists the process. */
+#define START_NEVER UINT64_MAX
 
 uint32_t region_slots_high(const struct region *region)
 {
@@ -43,15 +46,21 @@ static enum region_state state_kind(uint64_t state)
         return (enum region_state)(state & 0xff);
 }
 
+static bool slot_lives(const struct region *region, uint32_t slot, uint64_t state)
+{
+        const uint64_t start_time = atomic_load(&region->file->slots[slot].start_time);
+
+        return start_time != START_NEVER && process_is_alive((pid_t)state_pid(state), start_time);
+}
+
 bool region_slot_is_alive(const struct region *region, uint32_t slot)
 {
         if (slot > REGION_SLOTS)
                 return false;
-        struct region_slot *s = &region->file->slots[slot];
-        uint64_t state = atomic_load(&s->state);
+        const uint64_t state = atomic_load(&region->file->slots[slot].state);
         if (state_kind(state) != REGION_LIVE && state_kind(state) != REGION_JOINING)
                 return false;
-        return process_is_alive((pid_t)state_pid(state), atomic_load(&s->start_time));
+        return slot_lives(region, slot, state);
 }
 
 static uint32_t stamp_now(void)
@@ -66,8 +75,7 @@ static bool slot_is_dead(const struct region *region, uint32_t slot, uint64_t st
         const enum region_state kind = state_kind(state);
 
         return slot != region->slot && (kind == REGION_LIVE || kind == REGION_JOINING) &&
-               !process_is_alive((pid_t)state_pid(state),
-                                 atomic_load(&region->file->slots[slot].start_time));
+               !slot_lives(region, slot, state);
 }
 
 /* Notes that it is dead, and in the slot itself, when it was found so. */
@@ -102,6 +110,7 @@ static bool slot_lingers(struct region *region, uint32_t slot, uint64_t state)
         const uint32_t found = state_reaper(state), age = (stamp_now() - found) & STAMP_MASK;
 
         if (!region->driver || (found && age * STAMP_MS >= REGION_LINGER_MS) ||
+            atomic_load(&region->file->slots[slot].start_time) == START_NEVER ||
             !region->driver->holds(region, slot))
                 return false;
         atomic_fetch_add(&region->lingering, 1);
@@ -305,6 +314,21 @@ int region_join(struct region *region)
         memset(region->own_units, 0, sizeof region->own_units);
         atomic_store(&s->state, state_make((uint32_t)pid, 0, REGION_LIVE));
         return 0;
+}
+
+void region_forget_image(struct region *region)
+{
+        const uint32_t pid = (uint32_t)getpid(), high = region_slots_high(region);
+
+        for (uint32_t i = 1; i <= high; i++) {
+                struct region_slot *s = &region->file->slots[i];
+                const uint64_t state = atomic_load(&s->state);
+                const enum region_state kind = state_kind(state);
+
+                if (i != region->slot && state_pid(state) == pid &&
+                    (kind == REGION_LIVE || kind == REGION_JOINING))
+                        atomic_store(&s->start_time, START_NEVER);
+        }
 }
 
 static void charges_leave(struct region *region, unsigned device)

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "futex.h"
+#include "process.h"
 #include "unit.h"
 
 /* A tenant's pages, and this test as its arbiter. */
@@ -234,6 +235,23 @@ TEST(a_child_has_a_slot_of_its_own_and_dead_slots_are_reaped)
         bench_close(&bench);
 }
 
+TEST(what_this_process_was_before_execve_has_no_slot)
+{
+        struct bench bench;
+
+        bench_open(&bench);
+        struct gpu_slot *slot = &bench.timeslice.want->slots[0];
+        atomic_store(&slot->pid, (uint32_t)getpid());
+        atomic_store(&slot->start_time, process_start_time(getpid()));
+        atomic_store(&slot->state, GPU_ACTIVE);
+        atomic_store(&bench.timeslice.want->slots_high, 1);
+        gpu_timeslice_begin(&bench.timeslice);
+        CHECK(bench.timeslice.slot == slot);
+        gpu_timeslice_end(&bench.timeslice, false);
+        CHECK_EQ(slot_state(slot), GPU_IDLE);
+        bench_close(&bench);
+}
+
 enum { ASKERS = 2, ASKED_TIMESLICES = 200 };
 
 struct asker {
@@ -398,6 +416,7 @@ int main(void)
                    CASE(a_waiting_tenant_asks_and_goes_on_when_it_is_granted),
                    CASE(an_arbiter_that_never_answers_is_missed_once_and_rung_for),
                    CASE(a_child_has_a_slot_of_its_own_and_dead_slots_are_reaped),
+                   CASE(what_this_process_was_before_execve_has_no_slot),
                    CASE(without_a_process_slot_there_is_no_time_slice),
                    CASE(without_an_arbiter_a_process_slot_is_not_waited_for),
                    CASE(where_many_processes_are_an_idle_one_leaves_its_slot),

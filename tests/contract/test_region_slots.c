@@ -74,8 +74,26 @@ TEST(processes_that_leave_move_no_other_slot)
         close_many(regions, COUNT);
 }
 
+/* Two views of one process: the program that it was, and the one that it is since execve(). */
+TEST(what_a_process_held_before_it_became_another_program_is_reaped)
+{
+        struct region *regions = open_many(3);
+
+        CHECK_EQ(region_charge(&regions[0], 0, REGION_DEVICE, 4 * MIB, 4 * MIB), 0);
+        region_leave(&regions[1]);
+        region_forget_image(&regions[1]);
+        CHECK_EQ(region_join(&regions[1]), 0);
+        CHECK_EQ(region_used_bytes(&regions[1], 0), 4 * MIB); /* until somebody looks */
+        CHECK_EQ(region_reap(&regions[1]), 2);
+        CHECK_EQ(region_used_bytes(&regions[1], 0), 0);
+        CHECK_EQ(region_charge(&regions[1], 0, REGION_DEVICE, 4 * MIB, 4 * MIB), 0);
+        region_close(&regions[1]);
+        free(regions);
+}
+
 int main(void)
 {
         return RUN(CASE(two_thousand_processes_have_a_slot_each),
-                   CASE(processes_that_leave_move_no_other_slot));
+                   CASE(processes_that_leave_move_no_other_slot),
+                   CASE(what_a_process_held_before_it_became_another_program_is_reaped));
 }

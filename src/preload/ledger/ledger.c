@@ -58,6 +58,7 @@ int ledger_open(const char *path, unsigned device_count, struct err *e)
         if (ledger.slot) /* cuInit again */
                 return 0;
         presence_start();
+        region_forget_image(&ledger);
         r = region_join(&ledger);
         if (r == -EUSERS) {
                 region_reap(&ledger);

@@ -2,6 +2,7 @@
 /* A killed process's memory, which the driver frees a while after the process is gone. */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,10 +90,45 @@ SIM_TEST(a_context_waits_for_the_memory_of_the_dead_too)
         guest_check_charges(200 * MIB);
 }
 
-int main(void)
+/* The process that another one has become: 0, the memory was to be had at once. */
+static int again(void)
 {
+        const uint64_t begin_ns = clock_now_ns();
+        CUdeviceptr address;
+        CUcontext context;
+
+        if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS)
+                return 3;
+        if (cuMemAlloc_v2(&address, 200 * MIB) != CUDA_SUCCESS)
+                return 4;
+        return clock_now_ns() - begin_ns < 2 * NS_PER_S ? 0 : 5;
+}
+
+SIM_TEST(what_a_process_held_before_it_became_another_program_is_had_at_once)
+{
+        CUdeviceptr address;
+        int status;
+
+        guest_machine(1);
+        setenv("VGPU_MEMORY_LIMIT", "200m", 1);
+        const pid_t pid = fork();
+        if (pid == 0) {
+                guest_start(NULL);
+                if (cuMemAlloc_v2(&address, 150 * MIB) == CUDA_SUCCESS)
+                        execl("/proc/self/exe", "again", "again", NULL);
+                _exit(2);
+        }
+        waitpid(pid, &status, 0);
+        CHECK_EQ(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+        if (argc == 2 && strcmp(argv[1], "again") == 0)
+                return again();
         return RUN(CASE(what_a_killed_process_held_is_had_again_when_the_driver_has_freed_it),
                    CASE(a_program_that_starts_after_the_death_waits_for_the_driver_too),
                    CASE(what_fits_beside_the_dead_waits_for_nobody),
-                   CASE(a_context_waits_for_the_memory_of_the_dead_too));
+                   CASE(a_context_waits_for_the_memory_of_the_dead_too),
+                   CASE(what_a_process_held_before_it_became_another_program_is_had_at_once));
 }
