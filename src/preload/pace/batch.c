@@ -191,6 +191,7 @@ static void batch_open(struct batch *batch, const struct target *target, unsigne
         if (batch->tag)
                 batch_close(batch);
         struct segment_ref segment = meter_open(target, stream);
+        settler_watch(); /* the thread may never close it */
         if (is_single) {
                 ret_admission->segment = segment;
                 ret_admission->cost = cost;

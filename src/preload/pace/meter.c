@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter: segments from their first work to what was learned of them. */
+/* meter: segments from their first work to what was learned of them. What is not done is meter_outstanding.c's. */
 #include "meter.h"
 
 #include "clock.h"
@@ -108,7 +108,9 @@ struct segment_ref meter_open(const struct target *target, CUstream stream)
                 s->streams_ended = stream_end_count();
                 crowd_note(s);
                 begin_mark(s, stream);
-                s->open_ns = clock_now_ns();
+                s->open_ns = s->works_since_ns = clock_now_ns();
+                atomic_store_explicit(&a->has_open, true, memory_order_relaxed);
+                meter_pending_note(a, s->device_index);
                 ref = (struct segment_ref){ s, s->number };
         }
         lock_give(&a->lock);
@@ -156,19 +158,6 @@ struct segment *meter_list_take(struct device_meter *a, struct segment **link)
                 a->last = link;
         atomic_fetch_sub_explicit(&a->closed, 1, memory_order_relaxed);
         return s;
-}
-
-void meter_pending_note(const struct device_meter *a, unsigned device_index)
-{
-        uint64_t since_ns = 0;
-
-        for (const struct segment *s = a->first; s; s = s->next)
-                if (!since_ns || s->open_ns < since_ns)
-                        since_ns = s->open_ns;
-        for (const struct segment *s = a->leaving; s; s = s->next)
-                if (!since_ns || s->open_ns < since_ns)
-                        since_ns = s->open_ns;
-        gate_compute_pending(device_index, since_ns, a->planned_ns);
 }
 
 void meter_close(struct segment_ref ref, CUstream stream, const struct segment_end *end)
@@ -300,50 +289,6 @@ void meter_harvest(unsigned device_index)
         lock_give(&a->lock);
 }
 
-/* Has somebody else harvested? The caller alone is told so once. */
-static bool is_harvested(struct device_meter *a)
-{
-        lock_take(&a->lock);
-        const bool is_harvested = a->harvests != a->harvests_seen;
-        a->harvests_seen = a->harvests;
-        lock_give(&a->lock);
-        return is_harvested;
-}
-
-static uint64_t oldest_age_ns(struct device_meter *a)
-{
-        uint64_t open_ns = clock_now_ns();
-        const uint64_t now_ns = open_ns;
-
-        lock_take(&a->lock);
-        for (const struct segment *s = a->first; s; s = s->next)
-                if (s->open_ns < open_ns)
-                        open_ns = s->open_ns;
-        lock_give(&a->lock);
-        return now_ns - open_ns;
-}
-
-struct outstanding meter_harvest_remainder(void)
-{
-        struct outstanding outstanding = { 0 };
-
-        for (unsigned i = 0; i < REGION_DEVICES; i++) {
-                struct device_meter *a = &meter_devices[i];
-                if (!atomic_load(&a->closed))
-                        continue;
-                if (is_harvested(a)) {
-                        outstanding.is_harvested = true;
-                        continue;
-                }
-                meter_harvest(i);
-                is_harvested(a); /* by us */
-                const uint64_t age_ns = oldest_age_ns(a);
-                if (age_ns > outstanding.age_ns)
-                        outstanding.age_ns = age_ns;
-        }
-        return outstanding;
-}
-
 struct backlog meter_backlog(unsigned device_index)
 {
         struct device_meter *a = &meter_devices[device_index];
@@ -356,47 +301,4 @@ struct backlog meter_backlog(unsigned device_index)
                                    .is_single = a->first && !a->first->next };
         lock_give(&a->lock);
         return backlog;
-}
-
-/* Work of a segment that is still open, and whose stream cannot have become another's. */
-static bool segment_works(const struct segment *s)
-{
-        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
-        if (!stream_end_spared(s->stream, s->streams_ended))
-                return false;
-        if (real_cuda.cuStreamIsCapturing &&
-            (real_cuda.cuStreamIsCapturing(s->stream, &status) != CUDA_SUCCESS ||
-             status != CU_STREAM_CAPTURE_STATUS_NONE))
-                return false;
-        return real_cuda.cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY;
-}
-
-/* The caller holds the device's lock. */
-static bool open_segments_work(unsigned device_index)
-{
-        bool works = false;
-
-        for (unsigned i = 0; i < segment_count() && !works; i++) {
-                const struct segment *s = segment_at(i);
-                CUcontext popped;
-
-                if (s->state != SEGMENT_OPEN || s->device_index != device_index ||
-                    real_cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)s->context) != CUDA_SUCCESS)
-                        continue;
-                works = segment_works(s);
-                real_cuda.cuCtxPopCurrent_v2(&popped);
-        }
-        return works;
-}
-
-uint64_t meter_left_ns(unsigned device_index)
-{
-        struct device_meter *a = &meter_devices[device_index];
-
-        meter_harvest(device_index);
-        lock_take(&a->lock);
-        uint64_t left_ns = a->first ? a->planned_ns + 1 : open_segments_work(device_index);
-        lock_give(&a->lock);
-        return left_ns;
 }

@@ -29,6 +29,8 @@ struct segment {
         CUstream stream;
         CUevent begin, end; /* begin may be NULL */
         uint64_t open_ns;
+        uint64_t
+                works_since_ns; /* OPEN: the device may be at it; 0: it was not when somebody looked */
         uint64_t begin_recorded_ns, end_recorded_ns;
         uint64_t streams_ended; /* when it was opened */
         bool is_crowded; /* another stream had work at the same time: it may have been held up */

@@ -10,6 +10,7 @@
 #include "meter.h"
 #include "own_thread.h"
 #include "region_pending.h"
+#include "timeslice.h"
 
 /* Once all is settled it stays awake a while: a program that launches and waits by turns would have to
  * wake it each time. */
@@ -38,9 +39,10 @@ static bool is_settled(const struct outstanding *outstanding)
         return !outstanding->age_ns && !outstanding->is_harvested;
 }
 
-/* Until something is submitted. */
+/* Until something is submitted: no thread launches from its credit unseen. */
 static void sleep_on(uint32_t seen)
 {
+        atomic_fetch_add(&timeslice_number, 1);
         atomic_store(&settler.is_asleep, 1);
         const struct outstanding outstanding = meter_harvest_remainder();
         if (is_settled(&outstanding))

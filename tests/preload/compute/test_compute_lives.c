@@ -215,6 +215,57 @@ SIM_TEST(killed_at_any_moment)
         }
 }
 
+enum { SPINS = 16, SPINS_LONG = 8, SPIN_SHORT_US = 20, SPIN_LONG_US = 30000 };
+
+static void spins(CUfunction kernel, unsigned count, unsigned us)
+{
+        unsigned ns = us * 1000;
+        void *params[] = { &ns };
+
+        for (unsigned i = 0; i < count; i++)
+                CHECK_EQ(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+                         CUDA_SUCCESS);
+}
+
+static void spin_and_die(unsigned rounds)
+{
+        struct worker worker;
+        CUfunction kernel;
+        CUmodule module;
+
+        worker_start(&worker);
+        CHECK_EQ(cuModuleLoadData(&module, ".version 6.3\n.target sm_70\n.address_size 64\n"
+                                           ".visible .entry spin(.param .u32 ns)\n{\n"
+                                           ".reg .u32 %r1;\nld.param.u32 %r1, [ns];\n"
+                                           "nanosleep.u32 %r1;\nret;\n}\n"),
+                 CUDA_SUCCESS);
+        CHECK_EQ(cuModuleGetFunction(&kernel, module, "spin"), CUDA_SUCCESS);
+        for (unsigned i = 0; i < rounds; i++) {
+                spins(kernel, SPINS, SPIN_SHORT_US);
+                CHECK_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+        }
+        spins(kernel, SPINS_LONG, SPIN_LONG_US);
+        usleep(200000);
+        kill(getpid(), SIGKILL);
+}
+
+/* All of it passed on credit for kernels of 20 µs, and nobody asked whether it is done. */
+SIM_TEST(killed_in_work_that_takes_longer_than_was_learned)
+{
+        enum { ROUNDS = 64, TRIES = 6, UNSEEN_MS = SPIN_LONG_US / 1000 + 5 };
+
+        worker_machine("80");
+        for (unsigned i = 1; i <= TRIES; i++) { /* now and then a launch is measured by itself */
+                if (fork() == 0)
+                        spin_and_die(ROUNDS + i);
+                waitpid(-1, NULL, 0);
+                program_start(end_by_query); /* looks for the dead */
+                waitpid(-1, NULL, 0);
+                CHECK(done_ns() >= i * 100 * NS_PER_MS);
+                CHECK(worker_counted_ns(0) + i * UNSEEN_MS * NS_PER_MS >= done_ns());
+        }
+}
+
 /* Until when the container pays for what was charged so far, as the word has it. */
 static uint64_t paid_ms(void)
 {
@@ -247,5 +298,7 @@ int main(void)
                    CASE(programs_that_end_after_freeing_memory),
                    CASE(programs_that_end_without_looking), CASE(programs_that_are_killed_at_work),
                    CASE(a_context_for_each_piece_of_work), CASE(a_primary_context_that_is_reset),
-                   CASE(killed_at_any_moment), CASE(a_program_knows_what_another_learned));
+                   CASE(killed_at_any_moment),
+                   CASE(killed_in_work_that_takes_longer_than_was_learned),
+                   CASE(a_program_knows_what_another_learned));
 }
