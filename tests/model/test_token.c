@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_token TENANTS FAILING: every state that the token can get into, in every order of steps: no two ever
- * hold it, and whoever waits can get on without anybody's failure. */
+/* test_token TENANTS FAILING [moving]: every state that the token can get into, in every order of steps: no two ever
+ * hold it, and whoever waits can get on without anybody's failure. `moving`: memory changes hands with it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@ enum { NONE = -1 };
 
 struct explorer {
         unsigned tenants;
+        bool moves;
         int failing; /* tenants that are killed and stopped; the arbiter always is */
         struct token *states;
         int32_t *parents; /* how it was first reached */
@@ -89,7 +90,7 @@ static void explore(struct explorer *explorer)
 {
         struct token token, next[TOKEN_SUCCESSORS];
 
-        token_init(&token, explorer->tenants);
+        token_init(&token, explorer->tenants, explorer->moves);
         explorer_add(explorer, &token, NONE);
         for (size_t i = 0; i < explorer->count; i++) {
                 token = explorer->states[i];
@@ -143,18 +144,21 @@ static bool check_progress(struct explorer *explorer, unsigned tenant)
 
 int main(int argc, char **argv)
 {
-        struct explorer explorer = { .tenants = argc == 3 ? (unsigned)atoi(argv[1]) : 0,
-                                     .failing = argc == 3 ? atoi(argv[2]) : 0 };
+        struct explorer explorer = { .tenants = argc >= 3 ? (unsigned)atoi(argv[1]) : 0,
+                                     .failing = argc >= 3 ? atoi(argv[2]) : 0,
+                                     .moves = argc == 4 && strcmp(argv[3], "moving") == 0 };
         bool is_good = true, can_go_on = true;
 
-        if (explorer.tenants < 1 || explorer.tenants > TOKEN_TENANTS_MOST) {
-                fprintf(stderr, "usage: test_token TENANTS FAILING\n");
+        if (argc != 3 + explorer.moves || explorer.tenants < 1 ||
+            explorer.tenants > TOKEN_TENANTS_MOST) {
+                fprintf(stderr, "Usage: test_token TENANTS FAILING [moving]\n");
                 return 2;
         }
         explore(&explorer);
         printf("# %u tenants: %zu states\n", explorer.tenants, explorer.count);
         is_good = check_double(&explorer);
-        printf("%s 1 - no two tenants hold the token\n", is_good ? "ok" : "not ok");
+        printf("%s 1 - no two tenants hold the token%s\n", is_good ? "ok" : "not ok",
+               explorer.moves ? ", nor has another work left while memory changes hands" : "");
         for (unsigned i = 0; i < explorer.tenants; i++)
                 can_go_on &= check_progress(&explorer, i);
         printf("%s 2 - a tenant that waits can get on\n1..2\n", can_go_on ? "ok" : "not ok");

@@ -16,7 +16,8 @@ enum step {
         WAIT,  /* looks at the word */
         MARK,  /* saw a yes; marks itself active */
         CHECK, /* … and looks again */
-        RUN,   /* has the turn */
+        SWAP,  /* has the time slice, and brings its memory onto the GPU */
+        RUN,   /* has the time slice */
         ALONE, /* goes on without an arbiter */
         DRAIN, /* gpu_timeslice_drain(): has marked that it submits no more; rings if others wait */
         DRAINED, /* … and its work goes on */
@@ -38,9 +39,10 @@ static struct token *fan_add(struct fan *fan, const struct token *from)
         return &fan->next[fan->count++];
 }
 
-void token_init(struct token *token, unsigned tenants)
+void token_init(struct token *token, unsigned tenants, bool moves)
 {
         memset(token, 0, sizeof *token);
+        token->moves = moves;
         token->arbiter = DOWN;
         for (unsigned i = 0; i < tenants; i++)
                 token->tenants[i].word = GPU_FREE;
@@ -54,8 +56,11 @@ static struct token_tenant *tenant_moves(struct fan *fan, const struct token *fr
         struct token_tenant *tenant = &fan_add(fan, from)->tenants[i];
 
         tenant->step = (uint8_t)step;
-        if (step != CHECK && step != RUN && step != ALONE)
-                tenant->saved = tenant->is_as_saved = 0; /* forgotten: one state, not several */
+        if (step != CHECK && step != SWAP && step != RUN && step != ALONE) {
+                tenant->is_as_saved = 0; /* forgotten: one state, not several */
+                if (!from->moves || (step != DRAIN && step != DRAINED))
+                        tenant->saved = 0;
+        }
         return tenant;
 }
 
@@ -115,9 +120,13 @@ static void tenant_steps(struct fan *fan, const struct token *from, unsigned i)
                 return;
         case CHECK:
                 if (tenant->is_as_saved)
-                        tenant_moves(fan, from, i, RUN);
+                        tenant_moves(fan, from, i,
+                                     from->moves && tenant->saved == GPU_OPEN ? SWAP : RUN);
                 else
                         tenant_sets(fan, from, i, RING, GPU_WANTS);
+                return;
+        case SWAP:
+                tenant_moves(fan, from, i, RUN);
                 return;
         case RUN:
                 tenant_moves(fan, from, i, DRAIN)->slot = GPU_DRAINS;
@@ -218,10 +227,11 @@ static bool somebody_drains(const struct token *token, unsigned tenants)
         return false;
 }
 
-/* The early grant: it was closed before it was read, and says that it submits no more. */
+/* The early grant: it was closed before it was read, and says that it submits no more. Not where memory changes hands:
+ * its work needs its own until it is done. */
 static void decide_early(struct token *token, const struct token *before, unsigned tenants)
 {
-        for (unsigned i = 0; i < tenants; i++)
+        for (unsigned i = 0; i < tenants && !token->moves; i++)
                 if (token->tenants[i].view == CLOSING && before->tenants[i].view == CLOSING &&
                     token->tenants[i].report == GPU_DRAINS && !somebody_drains(token, tenants))
                         token->tenants[i].view = DRAINING;
@@ -377,8 +387,8 @@ unsigned token_next(const struct token *token, unsigned tenants, int failing,
 
 static bool has_token(const struct token_tenant *tenant)
 {
-        return tenant->step == RUN && tenant->saved == GPU_OPEN && tenant->life != DEAD &&
-               !tenant->is_given_up;
+        return (tenant->step == SWAP || tenant->step == RUN) && tenant->saved == GPU_OPEN &&
+               tenant->life != DEAD && !tenant->is_given_up;
 }
 
 /* Submits no more, and was not given up. */
@@ -390,13 +400,15 @@ static bool has_work_left(const struct token_tenant *tenant)
 
 bool token_is_double(const struct token *token, unsigned tenants)
 {
-        unsigned holders = 0, drain = 0;
+        unsigned holders = 0, drain = 0, others = 0;
 
         for (unsigned i = 0; i < tenants; i++) {
                 holders += has_token(&token->tenants[i]);
                 drain += has_work_left(&token->tenants[i]);
+                /* Not of the token: one that was given up and has come again. */
+                others += has_work_left(&token->tenants[i]) && token->tenants[i].saved == GPU_OPEN;
         }
-        return holders > 1 || holders + drain > 2;
+        return holders > 1 || holders + drain > 2 || (token->moves && holders && others);
 }
 
 bool token_waits(const struct token *token, unsigned tenant)

@@ -27,10 +27,11 @@ struct token_tenant {
 struct token {
         uint8_t arbiter, at; /* the arbiter's step, and the tenant it is at */
         uint8_t has_changed; /* it has to look again before it sleeps */
+        uint8_t moves;       /* memory changes hands with the token: all tenants' does not fit */
         struct token_tenant tenants[TOKEN_TENANTS_MOST];
 };
 
-void token_init(struct token *token, unsigned tenants);
+void token_init(struct token *token, unsigned tenants, bool moves);
 
 enum { TOKEN_NOBODY_FAILS = -1 };
 
@@ -40,7 +41,8 @@ unsigned token_next(const struct token *token, unsigned tenants, int failing,
                     struct token ret_next[TOKEN_SUCCESSORS]);
 
 /* Two have the token and neither was given up; or more than one other has work left that the token was
- * passed on before the end of. */
+ * passed on before the end of. Where memory changes hands, nobody else has any: one brings its memory onto the GPU,
+ * and the others' gives way. */
 bool token_is_double(const struct token *token, unsigned tenants);
 bool token_waits(const struct token *token, unsigned tenant);
 bool token_runs(const struct token *token, unsigned tenant);
