@@ -75,10 +75,10 @@ bench-hot: all ## the cost of calls alone, with fewer rounds, in seconds
 bench-scale: all ## the scheduler on thousands of nodes, with a real API server and kube-scheduler (SCALE=options of bench/scale/run)
 	@tools/setup e2e && exec bench/scale/run $(BUILD) $(SCALE)
 
-hunt: all ## for an hour (HUNT_SECONDS), programs made up at random: does each get the share that it was promised? (HUNT=options of bench/hunt.py)
+hunt: all ## for an hour (HUNT_SECONDS), programs made up at random: does each get the share that it was promised, of time and memory? (HUNT=options of bench/hunt.py)
 	@bench/hunt.py $(BUILD) --seconds $(or $(HUNT_SECONDS),3600) $(HUNT)
 
-soak: all ## kill ten thousand processes, race and crowd at the memory limit, kill and stop holders of time slices, check what is left; let every allocation fail, flip ten thousand bits; then pods on a real Kubernetes, and a storm of them
+soak: all ## kill ten thousand processes, race and crowd at the memory limit, kill and stop holders of time slices and of memory that moves, check what is left and charged; let every allocation fail, flip ten thousand bits; then pods on a real Kubernetes, and a storm of them
 	@tools/setup e2e && STORM_SECONDS=$(STORM_SECONDS) exec tests/soak/run $(BUILD) 10000
 
 storm: all ## ten minutes (STORM_SECONDS) in which pods and programs come and go at random on a real Kubernetes, and a judge

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step [--tap] [KILLS]: kills a process after every single instruction of what it does to a machine.
+/* step [--tap] [KILLS [moving]]: kills a process after every single instruction of what it does to a machine; `moving`:
+ * of what it does, with libvgpu.so preloaded, while its memory moves.
  *
  * The process is traced: it runs freely up to an act, then one instruction at a time, and is killed
  * there. Acts of more than KILLS instructions (default 200) are sampled evenly, always with another
@@ -100,7 +101,7 @@ static bool has_files(struct machine *machine)
 }
 
 /* NULL when the machine is whole, else what is wrong. */
-static const char *find_damage(struct machine *machine)
+static const char *machine_damage(struct machine *machine)
 {
         const uint32_t high = atomic_load(&machine->file->header.slots_high);
         const uint32_t channels = atomic_load(&machine->file->header.channels_high);
@@ -130,6 +131,13 @@ static const char *find_damage(struct machine *machine)
         return r < 0 ? "not all memory can be had" : NULL;
 }
 
+static const char *find_damage(struct machine *machine, const struct play *play)
+{
+        const char *damage = machine_damage(machine);
+
+        return !damage && play->find_damage ? play->find_damage() : damage;
+}
+
 /* All instructions of the act, or KILLS of them. Returns the number of deaths; -1: there was damage;
  * -2: processes cannot be traced here. */
 static long act_try(struct machine *machine, const struct play *play, int act, long kills)
@@ -141,7 +149,7 @@ static long act_try(struct machine *machine, const struct play *play, int act, l
                 printf("# '%s' was not reached\n", play->acts[act].name);
                 return length;
         }
-        find_damage(machine);
+        find_damage(machine, play);
         printf("# '%s' takes %ld instructions\n", play->acts[act].name, length);
         stride = length > kills ? length / kills : 1;
         for (long steps = stride > 1 ? random() % stride : 0; steps <= length; steps += stride) {
@@ -150,7 +158,7 @@ static long act_try(struct machine *machine, const struct play *play, int act, l
                 step_and_kill(play, act, steps);
                 deaths++;
                 alarm(HANG_S);
-                damage = find_damage(machine);
+                damage = find_damage(machine, play);
                 alarm(0);
                 if (damage) {
                         printf("# killed at instruction %ld of %ld of '%s': %s\n", steps, length,
@@ -185,14 +193,40 @@ static long act_on_new_machine(const struct play *play, int act, long kills)
         spec.kernel_count = 1;
         snprintf(path, sizeof path, "/tmp/vgpu-step-%d", (int)getpid());
         setenv("VGPU_SIM", path, 1);
-        if (machine_create(path, &spec, &e) < 0 || machine_open(path, &machine, &e) < 0) {
+        if (machine_create(path, &spec, &e) < 0 || machine_open(path, &machine, &e) < 0 ||
+            (play->prepare && play->prepare(&machine, &e) < 0)) {
                 printf("# %s\n", e.text);
                 return -1;
         }
         deaths = act_try(&machine, play, act, kills);
+        if (play->clean)
+                play->clean();
         machine_close(&machine);
         unlink(path);
         return deaths;
+}
+
+struct tally {
+        unsigned said, failed, skipped;
+};
+
+static void play_run(const struct play *play, long kills, struct tally *tally)
+{
+        for (int act = 0; act < play->act_count; act++) {
+                const long deaths = act_on_new_machine(play, act, kills > 0 ? kills : 1);
+
+                tally->failed += deaths == -1;
+                tally->skipped += deaths == -2;
+                printf("%s %u - %s: %s", deaths == -1 ? "not ok" : "ok", ++tally->said, play->name,
+                       play->acts[act].name);
+                if (deaths == -2)
+                        printf(" # SKIP processes cannot be traced here\n");
+                else if (deaths == -1)
+                        printf("\n");
+                else
+                        printf(", whole after %ld deaths in it\n", deaths);
+                fflush(stdout);
+        }
 }
 
 int main(int argc, char **argv)
@@ -200,32 +234,19 @@ int main(int argc, char **argv)
         const bool is_tap = argc > 1 && strcmp(argv[1], "--tap") == 0;
         const char *word = argv[1 + is_tap];
         const long kills = word ? strtol(word, NULL, 10) : 200;
-        unsigned said = 0, failed = 0, skipped = 0;
+        struct tally tally = { 0 };
 
         signal(SIGALRM, on_alarm);
         srandom((unsigned)time(NULL));
-        for (int i = 0; i < PLAYS; i++) {
-                for (int act = 0; act < plays[i].act_count; act++) {
-                        const long deaths =
-                                act_on_new_machine(&plays[i], act, kills > 0 ? kills : 1);
-
-                        failed += deaths == -1;
-                        skipped += deaths == -2;
-                        printf("%s %u - %s: %s", deaths == -1 ? "not ok" : "ok", ++said,
-                               plays[i].name, plays[i].acts[act].name);
-                        if (deaths == -2)
-                                printf(" # SKIP processes cannot be traced here\n");
-                        else if (deaths == -1)
-                                printf("\n");
-                        else
-                                printf(", whole after %ld deaths in it\n", deaths);
-                        fflush(stdout);
-                }
-        }
-        if (is_tap)
-                printf("1..%u\n", said);
+        if (word && argv[2 + is_tap] && strcmp(argv[2 + is_tap], "moving") == 0)
+                play_run(&play_moving, kills, &tally);
         else
-                printf("%u passed, %u failed, %u skipped\n", said - failed - skipped, failed,
-                       skipped);
-        return failed > 0;
+                for (int i = 0; i < PLAYS; i++)
+                        play_run(&plays[i], kills, &tally);
+        if (is_tap)
+                printf("1..%u\n", tally.said);
+        else
+                printf("%u passed, %u failed, %u skipped\n",
+                       tally.said - tally.failed - tally.skipped, tally.failed, tally.skipped);
+        return tally.failed > 0;
 }

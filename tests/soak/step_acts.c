@@ -196,6 +196,12 @@ static const struct act driver_acts[] = {
 };
 
 const struct play plays[PLAYS] = {
-        { "machine", open_machine, machine_acts, sizeof machine_acts / sizeof machine_acts[0] },
-        { "driver", open_driver, driver_acts, sizeof driver_acts / sizeof driver_acts[0] },
+        { .name = "machine",
+          .open = open_machine,
+          .acts = machine_acts,
+          .act_count = sizeof machine_acts / sizeof machine_acts[0] },
+        { .name = "driver",
+          .open = open_driver,
+          .acts = driver_acts,
+          .act_count = sizeof driver_acts / sizeof driver_acts[0] },
 };

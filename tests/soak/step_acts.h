@@ -12,7 +12,7 @@ struct actor {
         uint32_t channel;
         machine_ref ref;
         CUfunction kernels[2]; /* of those who use the driver: interpreted, timed */
-        CUdeviceptr buffers[3];
+        CUdeviceptr buffers[5];
         CUcontext context;
 };
 
@@ -27,7 +27,15 @@ struct play {
         void (*open)(struct actor *actor);
         const struct act *acts;
         int act_count;
+        /* Of those with libvgpu.so, may be NULL: makes the container for a new machine, says what is wrong with it after a
+         * death, and removes it. */
+        int (*prepare)(struct machine *machine, struct err *e);
+        const char *(*find_damage)(void);
+        void (*clean)(void);
 };
 
+/* Without libvgpu.so. */
 enum { PLAYS = 2 };
 extern const struct play plays[PLAYS];
+/* With it. */
+extern const struct play play_moving;
