@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hunt BUILD [--seconds N] [--seed S] [--trials N]: looks for programs that get another share of the GPU than promised.
+"""hunt BUILD [--seconds N] [--seed S] [--trials N] [--kind KIND]: looks for programs that get another share of the GPU
+than promised.
 
-Each trial takes one to three tenants with limits of at most 100 percent in all, makes up a program for each
+Every fourth trial is about memory (memory_search.py). Each other takes one to three tenants with limits of at most 100 percent in all, makes up a program for each
 (hunt_load.c), and watches them for ten seconds, by the simulated GPU's own counters. They start together or one
 seconds after the other, and sometimes one more has come and gone. A tenant may not have more
 than its limit, plus POINTS. A tenant alone must have at least the lesser of its limit and of what the same program
@@ -19,7 +20,10 @@ import sys
 import tempfile
 import time
 
+import memory_search
+
 POINTS = 2.0
+MEMORY_EVERY = 4        # trials, of which one is about memory
 WARM_UP_S, WATCH_S, ALONE_S = 1.5, 10, 3
 BUSY = 97.0             # percent: a program that never lets the GPU idle
 LONGEST_US = 300_000    # of a kernel: ten pieces should fit into what is watched
@@ -158,7 +162,15 @@ def visit(gpu, program, limit, seconds):
     end([visitor])
 
 
-def trial(gpu, seed):
+def trial(build, folder, seed, kind):
+    """[(points beyond what is promised, sentence)]"""
+    kind = kind or ("memory" if seed % MEMORY_EVERY == 0 else "compute")
+    if kind == "memory":
+        return memory_search.trial(build, folder, random.Random(seed), seed)
+    return compute_trial(Gpu(build, folder), seed)
+
+
+def compute_trial(gpu, seed):
     """[(points beyond what is promised, sentence)] for each tenant."""
     rng = random.Random(seed)
     count = rng.choice((1, 1, 2, 2, 3))
@@ -182,13 +194,14 @@ def main():
     parser.add_argument("--seconds", type=int, default=3600, help="how long to hunt")
     parser.add_argument("--seed", type=int, default=None, help="of the first trial; the next has the next number")
     parser.add_argument("--trials", type=int, default=10 ** 9, help="at most so many")
+    parser.add_argument("--kind", choices=("compute", "memory"), default=None, help="trials of one kind alone")
     options = parser.parse_args()
     seed = random.randrange(10 ** 9) if options.seed is None else options.seed
     until, trials, found, worst = time.monotonic() + options.seconds, 0, 0, 0.0
     print(f"hunt: first seed {seed}", flush=True)
     while trials < options.trials and (trials == 0 or time.monotonic() < until):
         with tempfile.TemporaryDirectory(prefix="vgpu-hunt-", dir="/dev/shm") as folder:
-            for error, sentence in trial(Gpu(os.path.abspath(options.build), folder), seed + trials):
+            for error, sentence in trial(os.path.abspath(options.build), folder, seed + trials, options.kind):
                 worst = max(worst, error)
                 if error > POINTS:
                     found += 1

@@ -36,18 +36,21 @@ class Gpu:
     """One simulated GPU, and the tenants on it."""
 
     def __init__(self, build, folder):
-        self.vgpu, self.load, machine = (os.path.join(os.path.abspath(build), *parts) for parts in
+        self.vgpu, self.load, self.maker = (os.path.join(os.path.abspath(build), *parts) for parts in
                                          (("bin", "vgpu"), ("bench", "share_memory"), ("bench", "share_load")))
         self.machine = os.path.join(folder, "machine")
         self.env = dict(os.environ, XDG_RUNTIME_DIR=folder)
         self.env.pop("VGPU_SHARE", None)
         self.count = 0
-        subprocess.run([machine, "machine", self.machine, str(GPU_MIB)], check=True)
+        self.make()
 
-    def start(self, kind, mib, hot_mib, options, seconds):
+    def make(self):
+        subprocess.run([self.maker, "machine", self.machine, str(GPU_MIB)], check=True)
+
+    def start(self, kind, mib, hot_mib, options, seconds, *more, warm_up=WARM_UP_S):
         self.count += 1
         return subprocess.Popen([self.vgpu, "run", "--machine", self.machine, "--name", f"tenant{self.count}", *options, "--",
-                                 self.load, kind, str(mib), str(hot_mib), str(WARM_UP_S), str(seconds)],
+                                 self.load, kind, str(mib), str(hot_mib), str(warm_up), str(seconds), *more],
                                 env=self.env, stdout=subprocess.PIPE, text=True)
 
     def done(self, *tenants):

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* share_memory: work that uses its memory, and how much of it was done. On share_load's machine.
  *
- *   share_memory KIND MIB HOT WARM_UP SECONDS
+ *   share_memory KIND MIB HOT WARM_UP SECONDS [write]
  *
  * Allocates MIB in blocks: by cuMemAlloc (`device`), cuMemAllocManaged (`managed`), or in turn (`mixed`). Then
  * kernels use each of the last HOT MIB's blocks for a millisecond, one after another, again and again. Prints how
- * many milliseconds of work were done in the SECONDS after the WARM_UP, and fails if a block lost its contents. */
+ * many milliseconds of work were done in the SECONDS after the WARM_UP, and fails if a block lost its contents. With
+ * `write` one block is looked at and written to after each round. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,9 @@ static const char ptx[] = ".version 6.3\n.target sm_70\n.address_size 64\n"
 struct load {
         CUfunction user, k1ms; /* what memory costs is counted of kernels that the machine runs */
         CUdeviceptr blocks[BLOCKS_MOST];
-        unsigned count, hot;
+        unsigned generations[BLOCKS_MOST]; /* of what was written */
+        unsigned count, hot, rounds;
+        bool writes;
         uint64_t done_ms;
 };
 
@@ -34,33 +37,38 @@ static CUdeviceptr mark_address(const struct load *load, unsigned block, unsigne
         return load->blocks[block] + (BLOCK_BYTES - sizeof(unsigned)) / (MARKS - 1) / 4 * 4 * mark;
 }
 
-static unsigned mark_of(unsigned block, unsigned mark)
+static unsigned mark_of(const struct load *load, unsigned block, unsigned mark)
 {
-        return block * 2654435761u + mark * 40503u + 1;
+        return block * 2654435761u + mark * 40503u + load->generations[block] + 1;
 }
 
-static void marks_write(const struct load *load)
+static void block_write(const struct load *load, unsigned block)
 {
-        for (unsigned i = 0; i < load->count; i++)
-                for (unsigned j = 0; j < MARKS; j++) {
-                        const unsigned mark = mark_of(i, j);
+        for (unsigned i = 0; i < MARKS; i++) {
+                const unsigned mark = mark_of(load, block, i);
 
-                        MUST(cuMemcpyHtoD_v2(mark_address(load, i, j), &mark, sizeof mark));
-                }
+                MUST(cuMemcpyHtoD_v2(mark_address(load, block, i), &mark, sizeof mark));
+        }
 }
 
-static void marks_check(const struct load *load)
+static void block_check(const struct load *load, unsigned block)
 {
         unsigned mark;
 
-        for (unsigned i = 0; i < load->count; i++)
-                for (unsigned j = 0; j < MARKS; j++) {
-                        MUST(cuMemcpyDtoH_v2(&mark, mark_address(load, i, j), sizeof mark));
-                        if (mark != mark_of(i, j)) {
-                                fprintf(stderr, "share_memory: block %u lost its contents\n", i);
-                                exit(1);
-                        }
+        for (unsigned i = 0; i < MARKS; i++) {
+                MUST(cuMemcpyDtoH_v2(&mark, mark_address(load, block, i), sizeof mark));
+                if (mark != mark_of(load, block, i)) {
+                        fprintf(stderr, "share_memory: block %u lost its contents\n", block);
+                        exit(1);
                 }
+        }
+}
+
+static void block_renew(struct load *load, unsigned block)
+{
+        block_check(load, block);
+        load->generations[block]++;
+        block_write(load, block);
 }
 
 static void load_open(struct load *load, const char *kind, unsigned mib, unsigned hot_mib)
@@ -83,7 +91,8 @@ static void load_open(struct load *load, const char *kind, unsigned mib, unsigne
                                                     CU_MEM_ATTACH_GLOBAL)
                                 : cuMemAlloc_v2(&load->blocks[i], BLOCK_BYTES));
         }
-        marks_write(load);
+        for (unsigned i = 0; i < load->count; i++)
+                block_write(load, i);
 }
 
 static void pass(struct load *load)
@@ -102,16 +111,20 @@ static void pass(struct load *load)
 
 static void passes_until(struct load *load, uint64_t end_ns)
 {
-        while (clock_now_ns() < end_ns)
+        while (clock_now_ns() < end_ns) {
                 pass(load);
+                if (load->writes)
+                        block_renew(load, load->rounds++ * 7 % load->count);
+        }
 }
 
 int main(int argc, char **argv)
 {
         static struct load load;
 
-        if (argc != 6) {
-                fputs("Usage: share_memory KIND MIB HOT_MIB WARM_UP SECONDS\n", stderr);
+        load.writes = argc == 7 && strcmp(argv[6], "write") == 0;
+        if (argc != 6 + load.writes) {
+                fputs("Usage: share_memory KIND MIB HOT_MIB WARM_UP SECONDS [write]\n", stderr);
                 return 2;
         }
         const uint64_t begin_ns = clock_now_ns();
@@ -124,6 +137,7 @@ int main(int argc, char **argv)
         printf("done_percent %.2f\n",
                100 * (double)load.done_ms * 1e6 / (double)(clock_now_ns() - since_ns));
         fflush(stdout);
-        marks_check(&load);
+        for (unsigned i = 0; i < load.count; i++)
+                block_check(&load, i);
         return 0;
 }
