@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of the driver that does as it is told: one command per line, one answer per line.
 
-    alloc BYTES     prints the CUresult; keeps the memory
+    alloc BYTES [managed]
+                    prints the CUresult; keeps the memory
     free            frees what was allocated last
     info            prints free and total bytes
     work MS         launches the kernel "mark" again and again for so long; prints how often
@@ -164,7 +165,9 @@ for line in sys.stdin:
     words = line.split()
     if words[0] == "alloc":
         address = ctypes.c_uint64()
-        result = cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(int(words[1])))
+        size = ctypes.c_size_t(int(words[1]))
+        result = (cuda.cuMemAllocManaged(ctypes.byref(address), size, 1) if words[2:] == ["managed"]
+                  else cuda.cuMemAlloc_v2(ctypes.byref(address), size))
         if result == 0:
             held.append((address, int(words[1])))
         print(result, flush=True)

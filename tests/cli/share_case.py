@@ -35,8 +35,8 @@ class Guest:
         self.begin(*words)
         return self.answer()
 
-    def alloc(self, mib):
-        return self.ask("alloc", mib * MIB)[0]
+    def alloc(self, mib, *kind):
+        return self.ask("alloc", mib * MIB, *kind)[0]
 
     def touch(self):
         return self.ask("touch")[0]

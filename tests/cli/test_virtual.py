@@ -124,8 +124,14 @@ class Virtual(ShareCase):
         self.assertEqual(self.gpu(), 3072)  # nothing of the dead one is left there
 
     def test_what_kernels_use_often_comes_onto_the_gpu(self):
+        self.check_that_what_is_used_moves()
+
+    def test_managed_memory_of_the_program_trades_places_too(self):
+        self.check_that_what_is_used_moves("managed")
+
+    def check_that_what_is_used_moves(self, *kind):
         guest = self.begin("--memory", "4096Mi", "--memory-ratio", "2")
-        self.assertEqual([guest.alloc(256) for _ in range(14)], [0] * 14)
+        self.assertEqual([guest.alloc(256, *kind) for _ in range(14)], [0] * 14)
         self.assertEqual(guest.touch(), 14)
         before = self.device("one")
 

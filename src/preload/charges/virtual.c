@@ -33,6 +33,13 @@ bool virtual_has_rivals(int ordinal)
         return false;
 }
 
+bool virtual_keeps(const struct target *target)
+{
+        return virtual_has_rivals(target->ordinal) ||
+               (target->device_index >= 0 && limits_virtual_bytes((unsigned)target->device_index) &&
+                gate_timeslice_applies((unsigned)target->device_index));
+}
+
 /* Where bytes charged to the GPU may lie: there, if all others reach it; else pages would move to
  * whoever touches them. */
 static int home_of(int ordinal)

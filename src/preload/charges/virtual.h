@@ -20,8 +20,10 @@ CUresult virtual_alloc_managed(const struct target *target, size_t bytes, unsign
                                CUdeviceptr *ret_address);
 /* Are there other GPUs with limits? Then managed memory must stay on the one that is charged for it: */
 bool virtual_has_rivals(int ordinal);
-/* the program's own managed memory, charged to the GPU, is kept there, where the others reach it. Takes
- * the charge over. OUT_OF_MEMORY: it could not be noted; the caller frees it. */
+/* the program's own managed memory, charged to the GPU, is kept there, where the others reach it. Also where there is
+ * virtual memory beside it, which it may trade places with. */
+bool virtual_keeps(const struct target *target);
+/* Takes the charge over. OUT_OF_MEMORY: it could not be noted; the caller frees it. */
 CUresult virtual_keep(const struct target *target, struct charge *charge, size_t bytes,
                       CUdeviceptr address);
 /* Stream-ordered memory of the device's own pool. What another stream has freed is used again after

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Managed memory that a program asks for itself: it may all come onto the device, so all of it counts.
  * What does not fit the GPU is virtual memory, and kept from coming. Where there are several
- * GPUs with limits, it is charged to one and kept from moving to another. */
+ * GPUs with limits, it is charged to one and kept from moving to another. Where ranges exchange places, it may be one of
+ * them. */
 #include "devices.h"
 #include "gate_memory.h"
 #include "gate_timeslice.h"
@@ -12,7 +13,7 @@
 static CUresult settle(const struct target *target, struct charge *charge, CUresult result,
                        size_t bytes, CUdeviceptr *address)
 {
-        if (result != CUDA_SUCCESS || !virtual_has_rivals(target->ordinal)) {
+        if (result != CUDA_SUCCESS || !virtual_keeps(target)) {
                 gate_memory_settle_as(charge, result, result == CUDA_SUCCESS ? *address : 0,
                                       HOLDING_MANAGED);
                 if (result == CUDA_SUCCESS && charge->is_counted)
