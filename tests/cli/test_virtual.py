@@ -126,7 +126,7 @@ class Virtual(ShareCase):
     def test_what_kernels_use_often_comes_onto_the_gpu(self):
         self.check_that_what_is_used_moves()
 
-    def test_managed_memory_of_the_program_trades_places_too(self):
+    def test_managed_memory_of_the_program_is_exchanged_too(self):
         self.check_that_what_is_used_moves("managed")
 
     def check_that_what_is_used_moves(self, *kind):

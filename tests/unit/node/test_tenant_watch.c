@@ -98,7 +98,7 @@ TEST(what_programs_write_rings_nothing)
                 atomic_fetch_add(&region.file->slots_high, 1);
         msync(region.file, 4096, MS_SYNC);
         CHECK_EQ(loop_step(stage.loop, 0), 0);
-        CHECK(!stage.watch.pause.heap_index);
+        CHECK(!stage.watch.pause.is_set);
         region_close(&region);
         stage_close(&stage);
 }
