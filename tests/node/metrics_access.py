@@ -32,10 +32,12 @@ class Node:
 
     def __init__(self, bin_dir, environment, folder, reviews):
         self.reviews, self.port, self.said = reviews, free_port(), folder / "said"
+        self.certificate, self.key = folder / "metrics.crt", folder / "metrics.key"
         FakeCluster(reviews=reviews).write_config(folder / "config")
         self.process = subprocess.Popen(
             [f"{bin_dir}/vgpu-node", f"--device-plugin-path={folder}/plugins", f"--state-dir={folder}/state",
              f"--run-dir={folder}/run", "--node-name=n1", f"--kubeconfig={folder}/config", "--metrics-tls",
+             f"--metrics-certificate={self.certificate}", f"--metrics-key={self.key}",
              "--metrics-auth=kubernetes", f"--metrics-listen=127.0.0.1:{self.port}"],
             env=environment, stderr=open(self.said, "wb"))
 
@@ -59,6 +61,20 @@ class Node:
             if line.startswith("VmRSS"):
                 return int(line.split()[1])
         return 0
+
+
+    def serves_mounted(self):
+        """Is what a client sees the certificate in the file?"""
+        seen = ssl.get_server_certificate(("127.0.0.1", self.port))
+        return seen.split() == self.certificate.read_text(encoding="ascii").split()
+
+
+def mount(node):
+    """The certificate comes when the node has long been up: looked for every 10 s."""
+    made = node.certificate.with_suffix(".new")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                    "2", "-subj", "/CN=localhost", "-out", made, "-keyout", node.key], check=True, capture_output=True)
+    made.rename(node.certificate)
 
 
 def doors(tap, node):
@@ -178,10 +194,13 @@ def refused_options(tap, bin_dir, environment):
 def run(tap, node, pool):
     tap.check("metrics are served over TLS", [] if eventually(node.is_up, 20) else [node.said.read_text(encoding="utf-8")])
     doors(tap, node)
+    mount(node)
     kept(tap, node)
     together(tap, node, pool)
     troubled(tap, node, pool)
     flooded(tap, node, pool)
+    tap.check("a certificate that is mounted later is served, without a restart",
+              differs(eventually(node.serves_mounted, 20), True))
     time.sleep(1.5)         # for one question of a stranger's
     node.reviews.rule = node.reviews.hold
     last = pool.submit(node.status, "last")
