@@ -2,6 +2,7 @@
 """What libvgpu.so adds to calls: programs run bare and run with it, alternately; the difference is its own."""
 
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -154,8 +155,13 @@ def compared(here, row, more=()):
     def measure(builds):
         results = {}
         with tempfile.TemporaryDirectory(prefix="vgpu-bench-") as folder:
-            machines = {build: Machine(here, os.path.join(folder, str(number)), program, library_of(build))
-                        for number, build in enumerate(builds)}
+            machines = {}
+            for number, build in enumerate(builds):
+                # By paths of one length: where the stack lies, below the environment, changes some calls by a fifth.
+                below = os.path.join(folder, str(number))
+                os.mkdir(below)
+                library = shutil.copy(library_of(build), os.path.join(below, "libvgpu.so"))
+                machines[build] = Machine(here, below, program, library)
             bare = machines[builds[0]].run("bare", *words, *more)
             for way in ways[1:]:
                 for build in builds:

@@ -27,6 +27,11 @@
 
 enum {
         ROUNDS = 25,
+        ROUNDS_LEAST = 3,
+        /* A call may take long where there are many processes on a busy host. */
+        ROUND_MS = 20,
+        REPORT_MS = 300,
+        CHUNK = 16, /* calls between two queries of the clock */
         OTHERS_MOST = 4096,
         LIVE_MOST = 100000,
         SMALL_BYTES = 4096,
@@ -91,20 +96,34 @@ static long interruptions(void)
         return usage.ru_nivcsw;
 }
 
+/* Nanoseconds of a call, of so many or of as many as there is time for. */
+static double round_run(struct bench *bench, void (*call)(struct bench *), unsigned count)
+{
+        const uint64_t begin_ns = clock_now_ns();
+        uint64_t spent_ns = 0;
+        unsigned done = 0;
+
+        while (done < count && spent_ns < ROUND_MS * NS_PER_MS) {
+                for (unsigned i = 0; i < CHUNK; i++)
+                        call(bench);
+                done += CHUNK;
+                spent_ns = clock_now_ns() - begin_ns;
+        }
+        return (double)spent_ns / done;
+}
+
 /* Rounds that were interrupted say more of the host than of the call: they count only if all were. */
 static void report(struct bench *bench, const char *metric, void (*call)(struct bench *),
                    unsigned count)
 {
+        const uint64_t end_ns = clock_now_ns() + REPORT_MS * NS_PER_MS;
         double results[ROUNDS];
-        unsigned calm = 0;
+        unsigned calm = 0, round = 0;
 
-        for (unsigned round = 0; round < ROUNDS; round++) {
+        for (; round < ROUNDS && (round < ROUNDS_LEAST || clock_now_ns() < end_ns); round++) {
                 MUST(cuStreamSynchronize(bench->stream));
                 long before = interruptions();
-                uint64_t begin_ns = clock_now_ns();
-                for (unsigned i = 0; i < count; i++)
-                        call(bench);
-                double ns = (double)(clock_now_ns() - begin_ns) / count;
+                const double ns = round_run(bench, call, count);
                 bool is_calm = interruptions() == before;
                 results[round] = ns;
                 if (is_calm) { /* the calm ones come first */
@@ -112,7 +131,7 @@ static void report(struct bench *bench, const char *metric, void (*call)(struct 
                         results[calm++] = ns;
                 }
         }
-        printf("%s %.2f\n", metric, bench_median(results, calm ? calm : ROUNDS));
+        printf("%s %.2f\n", metric, bench_median(results, calm ? calm : round));
 }
 
 static void bench_open(struct bench *bench)
@@ -143,7 +162,7 @@ static void refusal_report(struct bench *bench)
 
         MUST(cuMemGetInfo_v2(&free_bytes, &total_bytes));
         bench->refused_bytes = free_bytes + LARGE_BYTES;
-        report(bench, "refusal", refusal, 1000);
+        report(bench, "refusal", refusal, 1024);
 }
 
 static void calls_report(bool is_limited, bool is_alone)
