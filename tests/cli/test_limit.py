@@ -180,6 +180,8 @@ class Limit(ShareCase):
         self.assertIn("vgpu", os.listdir(self.runtime))
         os.kill(int(last), signal.SIGKILL)
         self.nothing_is_left()
+
+    def test_the_share_goes_with_a_program_that_is_killed_at_work(self):
         guest = self.start("--sim=t4-16gb", "--memory", "1g")
         guest.process.send_signal(signal.SIGKILL)
         self.nothing_is_left()
