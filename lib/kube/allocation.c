@@ -38,7 +38,7 @@ char *allocation_format(const struct allocation *allocation)
                                           "pod", allocation->pod_uid, "node", allocation->node,
                                           "containers", containers_make(&allocation->parts));
 
-        return root ? json_dumps(root, JSON_COMPACT) : NULL;
+        return root ? json_memory_dump(root, JSON_COMPACT) : NULL;
 }
 
 static int part_take(struct vec *parts, const char *container, const json_t *item)

@@ -52,3 +52,14 @@ json_t *json_memory_load_text(const char *text, int *ret_code)
 {
         return json_memory_load(text, strlen(text), 0, ret_code, NULL);
 }
+
+char *json_memory_dump(const json_t *value, size_t flags)
+{
+        const uint64_t mark = json_memory_mark();
+        char *text = json_dumps(value, flags);
+
+        if (json_memory_is_whole(mark))
+                return text;
+        free(text);
+        return NULL;
+}

@@ -16,3 +16,5 @@ json_t *json_memory_load(const char *text, size_t count, size_t flags, int *ret_
                          json_error_t *ret_why);
 /* Of a text that ends with NUL, where it does not matter why it cannot be read. */
 json_t *json_memory_load_text(const char *text, int *ret_code);
+/* As json_dumps(). NULL: there was no memory for all of it. */
+char *json_memory_dump(const json_t *value, size_t flags);

@@ -7,6 +7,7 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "kube_internal.h"
 #include "kube_object.h"
@@ -198,10 +199,9 @@ int kube_client_call(struct kube_client *client, const struct kube_request *requ
         call->path = strdup(request->path);
         call->content_type = request->content_type ? strdup(request->content_type) : NULL;
         call->passed_token = request->passed_token ? strdup(request->passed_token) : NULL;
-        call->body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL;
+        call->body = request->body ? json_memory_dump(request->body, JSON_COMPACT) : NULL;
         if (!call->method || !call->path || (request->content_type && !call->content_type) ||
-            (request->passed_token && !call->passed_token) ||
-            (request->body && !call->body)) {
+            (request->passed_token && !call->passed_token) || (request->body && !call->body)) {
                 call_free(call);
                 return -ENOMEM;
         }

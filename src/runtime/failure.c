@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "log.h"
 #include "scope.h"
@@ -35,7 +36,7 @@ static int line_make(bool is_json, const char *level, const char *sentence, stru
         autojson json_t *text = json_string(sentence);
 
         strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &parts));
-        quoted = json_dumps(text, JSON_ENCODE_ANY);
+        quoted = json_memory_dump(text, JSON_ENCODE_ANY);
         if (!quoted)
                 return -1;
         return is_json ? str_appendf(to, "{\"level\":\"%s\",\"msg\":%s,\"time\":\"%s\"}\n", level,

@@ -88,7 +88,7 @@ static void path_of(const char *folder, char ret_path[static PATH_MAX + 16])
 
 int saved_env_write(const char *folder, const json_t *list)
 {
-        autofree char *text = json_dumps(list, JSON_COMPACT);
+        autofree char *text = json_memory_dump(list, JSON_COMPACT);
         char path[PATH_MAX + 16];
 
         path_of(folder, path);

@@ -108,7 +108,7 @@ int spec_render(const struct spec *spec, struct str *ret_text, struct err *e)
         for (enum spec_part part = 0; part < SPEC_PARTS && r == 0; part++) {
                 if (!spec->is_changed[part])
                         continue;
-                autofree char *value = json_dumps(spec_query(spec, part), JSON_COMPACT);
+                autofree char *value = json_memory_dump(spec_query(spec, part), JSON_COMPACT);
 
                 r = value ? json_splice_put(&text, spec_paths[part], value) : -ENOMEM;
         }

@@ -31,7 +31,7 @@ enum { URGENT_MS = 4000 };
 static void answer(struct http_exchange *exchange, const char *error)
 {
         autojson json_t *result = json_pack("{s:s}", "Error", error);
-        autofree char *text = result ? json_dumps(result, JSON_COMPACT) : NULL;
+        autofree char *text = result ? json_memory_dump(result, JSON_COMPACT) : NULL;
 
         http_reply(exchange, text ? 200 : 500, "application/json", text, text ? strlen(text) : 0);
 }

@@ -25,6 +25,7 @@ struct client_pass {
         struct kube_update *update;
         struct kube_call *call;
         struct timer check;
+        bool lacks_memory; /* for the certificate that is due */
 };
 
 static void later(struct client_pass *pass, bool is_good)
@@ -87,8 +88,10 @@ static json_t *data_make(const struct client_pass *pass)
 static bool change(void *owner, json_t *secret)
 {
         struct client_pass *pass = owner;
-        json_t *data = is_good(pass, json_object_get(secret, "data")) ? NULL : data_make(pass);
+        const bool is_due = !is_good(pass, json_object_get(secret, "data"));
+        json_t *data = is_due ? data_make(pass) : NULL;
 
+        pass->lacks_memory = is_due && !data;
         return data && json_object_set_new(secret, "data", data) == 0;
 }
 
@@ -126,7 +129,7 @@ static void on_updated(void *owner, const struct kube_answer *answer)
         }
         if (answer->status != 200)
                 log_warn("cannot update the Secret %s: %s", pass->name, answer->message);
-        later(pass, answer->status == 200);
+        later(pass, answer->status == 200 && !pass->lacks_memory);
 }
 
 static void on_check(struct timer *timer)

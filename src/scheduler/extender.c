@@ -9,6 +9,7 @@
 
 #include "binding.h"
 #include "clock.h"
+#include "json_memory.h"
 #include "json_read.h"
 #include "kube_object.h"
 #include "list.h"
@@ -43,7 +44,7 @@ static void reply_text(struct http_exchange *exchange, int status, const char *t
 
 static void reply_json(struct http_exchange *exchange, json_t *json)
 {
-        autofree char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+        autofree char *text = json ? json_memory_dump(json, JSON_COMPACT) : NULL;
 
         json_decref(json);
         if (text)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 
 static struct request_class *class_of(struct hash_link *link)
@@ -148,7 +149,7 @@ static int answers_grow(struct request_class *class, size_t least)
 static uint16_t reason_number(struct request_class *class, const char *text)
 {
         autojson json_t *string = json_string(text);
-        char *reason = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+        char *reason = string ? json_memory_dump(string, JSON_ENCODE_ANY) : NULL;
 
         if (!reason)
                 return 0;

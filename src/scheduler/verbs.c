@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_memory.h"
 #include "json_read.h"
 #include "scope.h"
 
@@ -28,7 +29,7 @@ static int name_append(struct str *to, char before, const char *name, size_t cou
 static int result_append(struct str *reply, const struct str *failed, const char *error)
 {
         autojson json_t *string = json_string(error);
-        autofree char *text = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+        autofree char *text = string ? json_memory_dump(string, JSON_ENCODE_ANY) : NULL;
 
         if (!text)
                 return -ENOMEM;

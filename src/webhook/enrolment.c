@@ -30,7 +30,7 @@ struct enrolment {
         struct timer again;
         struct tls_pair authority; /* the certificate is kept: it goes into the configurations */
         unsigned next;             /* of the configurations */
-        bool is_known;
+        bool is_known, lacks_memory;
 };
 
 static void bundle_write(struct enrolment *enrolment);
@@ -98,10 +98,11 @@ static bool bundle_set(void *owner, json_t *configuration)
         json_t *webhook;
         size_t i;
 
+        enrolment->lacks_memory = !bundle;
         json_array_foreach (json_object_get(configuration, "webhooks"), i, webhook) {
                 json_t *client = json_object_get(webhook, "clientConfig");
 
-                if (!client || json_equal(json_object_get(client, "caBundle"), bundle))
+                if (!client || !bundle || json_equal(json_object_get(client, "caBundle"), bundle))
                         continue;
                 json_object_set(client, "caBundle", bundle);
                 has_changed = true;
@@ -112,12 +113,13 @@ static bool bundle_set(void *owner, json_t *configuration)
 static void on_bundle_set(void *owner, const struct kube_answer *answer)
 {
         struct enrolment *enrolment = owner;
-        const bool is_good = answer->status == 200;
+        const bool is_good = answer->status == 200 && !enrolment->lacks_memory;
 
         enrolment->update = NULL;
         if (!is_good)
                 log_warn("%s/%s does not contain vgpu-webhook's CA: %s", resources[enrolment->next],
-                         enrolment->settings->configuration, answer->message);
+                         enrolment->settings->configuration,
+                         enrolment->lacks_memory ? "out of memory" : answer->message);
         enrolment->next = is_good ? enrolment->next + 1 : 0;
         if (enrolment->next < RESOURCES) {
                 step_later(enrolment, is_good ? 0 : AGAIN_S);

@@ -103,7 +103,7 @@ static int uuids_make(const json_t *names, const char *pod_namespace, const stru
                     json_object_set_new(uuids, json_string_value(name), json_string(uuid)) < 0)
                         return -ENOMEM;
         }
-        *ret_uuids = json_dumps(uuids, JSON_COMPACT | JSON_SORT_KEYS);
+        *ret_uuids = json_memory_dump(uuids, JSON_COMPACT | JSON_SORT_KEYS);
         return *ret_uuids ? seal_make(&rules->seal, pod_namespace, *ret_uuids, ret_seal) : -ENOMEM;
 }
 

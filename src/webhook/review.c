@@ -101,7 +101,7 @@ static int review_validate(const struct review *review, const struct rules *rule
 /* The operations as base64 text, or NULL. */
 static json_t *patch_text(const struct patch *patch)
 {
-        autofree char *operations = json_dumps(patch->operations, JSON_COMPACT);
+        autofree char *operations = json_memory_dump(patch->operations, JSON_COMPACT);
         const gnutls_datum_t plain = { (unsigned char *)operations,
                                        operations ? (unsigned)strlen(operations) : 0 };
         gnutls_datum_t coded = { 0 };
@@ -182,7 +182,7 @@ static int root_answer(const json_t *root, enum review_side side, const struct r
                                                                : REVIEW_LEFT;
         autojson json_t *answer = response_make(&review, r, &patch, warnings, e);
 
-        *ret_answer = answer && !patch.is_broken ? json_dumps(answer, JSON_COMPACT) : NULL;
+        *ret_answer = answer && !patch.is_broken ? json_memory_dump(answer, JSON_COMPACT) : NULL;
         patch_done(&patch);
         /* An answer that lacks something admits what must not be admitted. */
         if (*ret_answer && !json_memory_is_whole(mark))

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_memory.h"
+
 enum { FORM = JSON_COMPACT | JSON_REAL_PRECISION(6) };
 
 /* 1, not 1.0: as others write it. */
@@ -35,7 +37,7 @@ static json_t *device(const struct gpu *gpu, const struct node_options *options)
 
 static char *dump(json_t *json)
 {
-        char *text = json ? json_dumps(json, FORM) : NULL;
+        char *text = json ? json_memory_dump(json, FORM) : NULL;
 
         json_decref(json);
         return text;

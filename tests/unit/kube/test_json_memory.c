@@ -51,6 +51,27 @@ TEST(what_is_read_is_whole_or_nothing)
         CHECK(refused > 10);
 }
 
+TEST(what_is_written_is_whole_or_nothing)
+{
+        autojson json_t *value = json_loads(text, 0, NULL);
+        char *whole = json_dumps(value, JSON_COMPACT);
+        unsigned refused = 0;
+
+        for (int i = 0; i < MOST; i++) {
+                left = i;
+                char *dumped = json_memory_dump(value, JSON_COMPACT);
+                const bool has_failed = left == NEVER;
+                left = NEVER;
+                CHECK(has_failed ? !dumped : strcmp(dumped, whole) == 0);
+                free(dumped);
+                refused += has_failed;
+                if (!has_failed)
+                        break;
+        }
+        CHECK(refused > 3);
+        free(whole);
+}
+
 TEST(an_object_without_memory_is_not_a_bad_object)
 {
         for (int i = 0; i < 20; i++) {
@@ -91,6 +112,7 @@ TEST(what_is_no_json_is_refused_as_that)
 int main(void)
 {
         return RUN(CASE(what_is_read_is_whole_or_nothing),
+                   CASE(what_is_written_is_whole_or_nothing),
                    CASE(an_object_without_memory_is_not_a_bad_object),
                    CASE(what_is_put_together_can_be_asked_for_whether_it_is_whole),
                    CASE(what_is_no_json_is_refused_as_that));
