@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clocks VGPU BURN SOURCE: clocks that jump below our daemons: the wall clock by years, the others as after a suspend.
-Whoever asks is served meanwhile; where a certificate follows the clock, as soon as the clock is right again."""
+"""clocks VGPU BURN SOURCE MOST [SCENE...]: clocks that jump below our daemons: the wall clock by years, the others as
+after a suspend. Whoever asks is served meanwhile; where a certificate follows the clock, as soon as the clock is right
+again. MOST: how many jumps are tried of each daemon; 0: all. FAULTS_SEED chooses the same again."""
 
+import os
 import pathlib
+import random
 import sys
 import tempfile
 import time
@@ -30,10 +33,10 @@ def unhealthy(scene):
         health != "Healthy" for told in lists for health in told.values()) else []
 
 
-def jumps(tap, name, scene, control, faults):
+def jumps(tap, name, scene, control, faults, chosen):
     scene.begin(faults)
     scene.waits()
-    for what, jump in JUMPS.items():
+    for what, jump in chosen:
         is_tls = name == "vgpu-webhook"     # its certificate follows the clock: others refuse it meanwhile
         wrong = scene.settles()
         control.jump(**jump)
@@ -49,9 +52,9 @@ def jumps(tap, name, scene, control, faults):
     tap.check(f"{name} ends in order after that", scene.end())
 
 
-def wrong_from_the_start(tap, name, scene, control, faults):
+def wrong_from_the_start(tap, name, scene, control, faults, chosen):
     """A machine without a clock of its own, which learns the time when all runs."""
-    for when, ahead_s in WRONG_FROM_THE_START.items():
+    for when, ahead_s in chosen:
         scene.anew()
         control.jump(wall_s=ahead_s)
         scene.begin(faults)
@@ -62,8 +65,13 @@ def wrong_from_the_start(tap, name, scene, control, faults):
         tap.check(f"{name} started with the clock at {when}, and then it is set right", wrong)
 
 
-def main(*names):
-    tap = Tap()
+def main(most, *names):
+    seed = int(os.environ.get("FAULTS_SEED") or random.SystemRandom().randrange(1 << 32))
+    print(f"# FAULTS_SEED={seed}", flush=True)
+    tap, chance = Tap(), random.Random(seed)
+
+    def some(table):
+        return chance.sample(list(table.items()), min(int(most), len(table)) or len(table))
     with tempfile.TemporaryDirectory(prefix="vgpu-faults-") as folder:
         control = Control(pathlib.Path(folder, "control"))
         for name, make in daemons(folder).items():
@@ -73,8 +81,8 @@ def main(*names):
             try:
                 scene.learns()
                 faults = control.environment(LIBRARY, scene.object)
-                jumps(tap, name, scene, control, faults)
-                wrong_from_the_start(tap, name, scene, control, faults)
+                jumps(tap, name, scene, control, faults, some(JUMPS))
+                wrong_from_the_start(tap, name, scene, control, faults, some(WRONG_FROM_THE_START))
             finally:
                 control.jump()
                 scene.kill()

@@ -138,8 +138,7 @@ class Run(CommandScene):
 
     def is_right_refusal(self, made):
         """The program got no GPU, or none without its limit."""
-        lines = made.split("\n")
-        return not made or (lines[1] == "0 0" and lines[2] != "0")
+        return all(line != "0" and not line.endswith(f" {LIMIT_MIB}") for line in made.split("\n"))
 
     def is_right_result(self, made):
         """Where the library has no memory, the program may get less; never more."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flips VGPU BURN SOURCE COUNT: bits that flip in the files that vgpu-node keeps, and files that are cut short, each
-before a start of vgpu-node. It starts; what is lost is the damaged container's alone, and the log says so; no container
-gets more than its pod was given. FAULTS_SEED chooses the same again."""
+"""flips VGPU BURN SOURCE COUNT: bits that flip in the files that vgpu-node keeps, and files that are cut short, some
+before each start of vgpu-node. It starts; what is lost is the damaged container's alone, and the log says so; no
+container gets more than its pod was given. FAULTS_SEED chooses the same again."""
 
 import os
 import pathlib
@@ -13,6 +13,7 @@ from scenes import daemons  # noqa: I001  it finds the others
 from peer import Tap
 
 CUT_ONE_IN = 8
+FLIPS_MOST = 5
 
 
 def damage(path, chance):
@@ -35,30 +36,45 @@ def damage(path, chance):
     return f"bit {bit} of byte {at} of {size}"
 
 
-def files_of(scene):
-    return sorted(path for path in (scene.state / "shares").rglob("*") if path.is_file())
+def victims_of(scene, chance):
+    """Folders of one or two containers; a third is always innocent."""
+    folders = sorted({path.parent for path in (scene.state / "shares").rglob("*") if path.is_file()})
+    return chance.sample(folders, chance.randrange(1, min(3, len(folders))))
 
 
-def one(scene, chance):
-    """One flip and one start: complaints."""
-    path = chance.choice(files_of(scene))
-    what = damage(path, chance)
-    if not what:
-        return []
-    folder = path.parent        # what may be lost with the file
-    kept = {file: inode for file, inode in scene.files().items() if not file.startswith(f"{folder}/")}
-    mine = {file: inode for file, inode in scene.files().items() if file.startswith(f"{folder}/")}
+def spoil(scene, folders, chance):
+    """Some files of each: what was done to which."""
+    done = []
+    for folder in folders:
+        for _ in range(chance.randrange(1, FLIPS_MOST)):
+            path = chance.choice(sorted(folder.iterdir()))
+            what = damage(path, chance)
+            if what:
+                done.append(f"{path.relative_to(scene.state)}: {what}")
+    return done
+
+
+def one(scene, chance, hit):
+    """Some flips and one start: (how many, complaints). hit: names of all shares that were hit so far; regions keep it."""
+    folders = victims_of(scene, chance)
+    before = scene.files()
+    done = spoil(scene, folders, chance)
     scene.begin()
     wrong = [] if scene.waits() else ["it does not start", *scene.said()[-2:]]
     wrong += scene.settles(10)
-    wrong += [f"share {name} is damaged, too" for name in scene.faulty - {scene.name_of(folder)}]
-    now = scene.files()
-    wrong += [f"'{file}' was made anew" for file, inode in kept.items() if now.get(file) != inode]
-    if any(now.get(file) != inode for file, inode in mine.items()) and not any(
-            str(folder) in line or folder.name[-12:] in line for line in scene.said()):
-        wrong.append("its share was made anew, and no line says so")
+    hit |= {scene.name_of(folder) for folder in folders}
+    wrong += [f"share {name} is damaged, too: {fault}" for name, fault in scene.faulty.items() if name not in hit]
+    now, said = scene.files(), scene.said()
+    for file, inode in before.items():
+        folder = pathlib.Path(file).parent
+        if now.get(file) == inode:
+            continue
+        if folder not in folders:
+            wrong.append(f"'{file}' was made anew")
+        elif not any(str(folder) in line for line in said):
+            wrong.append(f"'{file}' was made anew, and no line says so")
     wrong += scene.refused() if scene.has_ended() else scene.end()
-    return [f"{path.relative_to(scene.folder)}: {what}: {text}" for text in wrong]
+    return len(done), [*done, *(f"  {text}" for text in wrong)] if wrong else []
 
 
 def main(count):
@@ -70,19 +86,21 @@ def main(count):
         try:
             scene.learns()
             scene.is_thorough = False
-            complaints = []
-            for _ in range(int(count)):
-                wrong = one(scene, chance)
+            complaints, flips, starts, hit = [], 0, 0, set()
+            while flips < int(count):
+                more, wrong = one(scene, chance, hit)
+                flips, starts = flips + more, starts + 1
                 if wrong:
                     print("# " + "\n# ".join(wrong), file=sys.stderr, flush=True)
+                    hit.clear()
                     scene.kill()
                     scene.anew()    # the next begins with what is whole
                     scene.is_thorough = True
                     scene.learns()
                     scene.is_thorough = False
                 complaints += wrong
-            tap.check(f"{count} flips and cuts in the files of shares, each before a start of vgpu-node: it starts, and "
-                      "only the damaged container's share is made anew", complaints)
+            tap.check(f"{flips} flips and cuts in the files of shares, before {starts} starts of vgpu-node: it starts, and "
+                      "only shares of damaged containers are made anew", complaints)
         finally:
             scene.kill()
     tap.done()

@@ -51,7 +51,7 @@ class NodeSockets(Scene):
         super().__init__(folder)
         self.build, self.messages = pathlib.Path(build), Messages(descriptors)
         self.is_smaller = False
-        self.faulty = set()     # names of shares whose region is damaged, as they were listed last
+        self.faulty = {}        # name → what is wrong with the region, as it was listed last
         self.machine, self.state, self.run = (self.folder / name for name in ("machine", "state", "run"))
         subprocess.run([self.build / "bin/vgpu", "sim", "create", "--machine", self.machine, "--preset", "a100-40gb",
                         "--gpus", "2"], check=True, stdout=subprocess.DEVNULL)
@@ -94,7 +94,7 @@ class NodeSockets(Scene):
     def listed(self, as_it_is=False):
         shares = self.call("Shares/List", self.messages.vgpu__v1__ListSharesRequest(),
                            self.messages.vgpu__v1__ListSharesResponse).shares
-        self.faulty = {share.name for share in shares if share.fault}
+        self.faulty = {share.name: share.fault for share in shares if share.fault}
         return sorted((share.name, self.limits_of(share, as_it_is)) for share in shares)
 
     def as_before(self, name, size):
@@ -184,14 +184,15 @@ class ClusterNode(NodeSockets):
     def resized(self):
         """What a.main has after it was told to have less, and then as before."""
         seen = []
+        self.is_smaller = True      # from here on, whatever is answered
         for mib in (900, 1000):
             done = subprocess.run([self.build / "bin/vgpu", "set", "a.main", "--memory", f"{mib}Mi"], check=False,
                                   capture_output=True, text=True, timeout=20,
                                   env={"VGPU_NODE_SOCKET": f"{self.run}/node.sock"})
             if done.returncode:
                 raise Refused(done.stderr)
-            self.is_smaller = mib == 900
             seen.append(self.listed_limits("a.main"))
+        self.is_smaller = False
         return seen
 
     def listed_limits(self, name):
