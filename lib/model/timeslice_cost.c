@@ -259,17 +259,28 @@ void timeslice_cost_leave(const struct timeslices *timeslices, struct timeslices
         if (tenant->away_since_ns)
                 return;
         tenant->away_since_ns = timeslices->clock_ns;
-        tenant->charged_when_away_ns = tenant->charged_ns;
+        tenant->busy_when_away_ns = busy_said_ns(tenant);
 }
 
 void timeslice_cost_return(struct timeslices *timeslices, struct timeslices_tenant *tenant)
 {
         const uint64_t away_ns = timeslices->clock_ns - tenant->away_since_ns;
-        const uint64_t used_ns = tenant->charged_ns - tenant->charged_when_away_ns;
+        const uint64_t said_ns = busy_said_ns(tenant);
+        const uint64_t used_ns =
+                said_ns > tenant->busy_when_away_ns ? said_ns - tenant->busy_when_away_ns : 0;
 
         if (tenant->away_since_ns && away_ns >= AWAY_NS && used_ns < away_ns / AWAY_PART)
                 behind_cap(timeslices, tenant, WAKE_QUANTA);
         tenant->away_since_ns = 0;
+}
+
+/* Without time slices it may do as it likes, and then be stopped. The first sign says what it did before. */
+static void sign_take(struct timeslices *timeslices, struct timeslices_tenant *tenant)
+{
+        if (tenant->state != TIMESLICES_FREE && tenant->state != TIMESLICES_RETURNING)
+                return;
+        timeslice_cost_return(timeslices, tenant);
+        timeslice_cost_leave(timeslices, tenant);
 }
 
 static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_tenant *tenant,
@@ -287,6 +298,8 @@ static void tenant_pass_time(struct timeslices *timeslices, struct timeslices_te
         if (tenant->report.wants && !tenant->was_wanting)
                 tenant->wants_since_ns = timeslices->clock_ns;
         tenant->was_wanting = tenant->report.wants;
+        if (tenant->report.signs != tenant->signs_seen)
+                sign_take(timeslices, tenant);
         if (tenant->report.signs != tenant->signs_seen || !tenant->report.is_active)
                 tenant->sign_ns = timeslices->clock_ns;
         else if (span_ns > UNSEEN_NS)

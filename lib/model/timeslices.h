@@ -66,12 +66,12 @@ struct timeslices_tenant {
         uint32_t untaken;     /* time slices in a row that it did not take up */
         uint64_t deaf_until_ns;
         uint64_t signs_when_deaf, signs_seen;
-        uint64_t away_since_ns; /* it is deaf or FREE since then; 0: it is not */
-        uint64_t charged_when_away_ns;
-        uint64_t sign_ns;     /* when the last sign of life was seen */
-        uint64_t return_ns;   /* FREE: asked to come back after so long */
-        uint64_t promised_ns; /* DRAINING: when it should be done, it said */
-        uint64_t trusted_ns;  /* its promises are, from then on */
+        uint64_t away_since_ns;     /* it is deaf or FREE since then; 0: it is not */
+        uint64_t busy_when_away_ns; /* what it said then */
+        uint64_t sign_ns;           /* when the last sign of life was seen */
+        uint64_t return_ns;         /* FREE: asked to come back after so long */
+        uint64_t promised_ns;       /* DRAINING: when it should be done, it said */
+        uint64_t trusted_ns;        /* its promises are, from then on */
         uint64_t
                 distrusted_ns; /* until then nobody waits for when its work should be done, it says */
         uint64_t change_ns; /* the GPU idles before its time slices, lately: this host wakes late */
