@@ -39,6 +39,7 @@ struct invariant_life {
         uint64_t begin_ns, end_ns; /* end 0: not yet */
         uint64_t longest_ns;       /* its longest launch */
         unsigned programs;         /* that it was, one after another */
+        bool was_stopped;          /* it could not see what the GPU went on with */
 };
 
 struct invariant_sample {

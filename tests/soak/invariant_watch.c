@@ -8,6 +8,7 @@
 /* Work that is done is settled within one poll of libvgpu's own thread (region_pending_interval_ns()), and what a batch
  * holds with it. */
 #define SETTLE_NS (6 * NS_PER_MS)
+#define END_NS    (200 * NS_PER_MS)
 #define STEP_NS   (3 * NS_PER_MS) /* between two looks, on an idle host */
 /* Of the dead half a poll is charged for what nobody saw: up to 2.5 ms too much or too little, and over many right. */
 #define UNSEEN_NS (NS_PER_MS / 2)
@@ -76,6 +77,24 @@ static void window_judge(const struct invariant_watch *watch, unsigned first, un
         }
 }
 
+/* How late this host woke anybody about the time of its end: who is not on a core sees nothing of its work. */
+static uint64_t late_at_end(const struct invariant_watch *watch, const struct invariant_life *life)
+{
+        unsigned first = 0, last = 0;
+
+        for (unsigned i = 0; i < watch->sample_count; i++) {
+                first = watch->samples[i].at_ns + END_NS < life->end_ns ? i : first;
+                last = watch->samples[i].at_ns < life->end_ns + END_NS ? i : last;
+        }
+        return late_in(watch, first, last);
+}
+
+static uint64_t unseen_ns(const struct invariant_watch *watch, const struct invariant_life *life)
+{
+        return life->programs * UNSEEN_NS + late_at_end(watch, life) +
+               (life->was_stopped ? life->longest_ns : 0);
+}
+
 /* All are dead, and somebody has looked for them: only what the dead did after they were last seen is uncertain. */
 static void whole_judge(const struct invariant_watch *watch, struct invariant_verdict *verdict)
 {
@@ -86,7 +105,7 @@ static void whole_judge(const struct invariant_watch *watch, struct invariant_ve
         verdict->charged_ns = b->charged_ns - a->charged_ns;
         verdict->allowed_ns = verdict->done_ns / ROUNDING_PART + SETTLE_NS;
         for (unsigned i = 0; i < watch->life_count; i++)
-                verdict->allowed_ns += watch->lives[i].programs * UNSEEN_NS;
+                verdict->allowed_ns += unseen_ns(watch, &watch->lives[i]);
 }
 
 void invariant_judge(const struct invariant_watch *watch, struct invariant_verdict *ret_verdict)
