@@ -114,7 +114,8 @@ void export_reap(struct machine *machine, uint32_t slot)
         for (uint32_t i = 0; i < high; i++) {
                 struct machine_export *row = &machine->file->exports[i];
                 uint32_t kind = __atomic_load_n(&row->kind, __ATOMIC_ACQUIRE);
-                if (kind == EXPORT_FREE || row->slot != slot + 1)
+                /* Physical memory goes with the slot's bytes (kept_memory.h). */
+                if (kind == EXPORT_FREE || kind == EXPORT_HANDLE || row->slot != slot + 1)
                         continue;
                 if (kind == EXPORT_FILE) {
                         export_path(machine, row->number, path);

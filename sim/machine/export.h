@@ -21,9 +21,10 @@ struct machine_export *export_row(struct machine *machine, uint32_t index, uint6
 /* Takes it back. Fine if it is gone. */
 void export_remove(struct machine *machine, uint32_t index, uint64_t number);
 
-/* The file in shared memory that belongs to an EXPORT_FILE row of this number. The row is added
+/* The file in shared memory that belongs to an EXPORT_FILE or EXPORT_HANDLE row of this number. The row is added
  * before the file is made and removed after it: whoever reaps the process finds the file by it. */
 void export_path(const struct machine *machine, uint64_t number, char path[EXPORT_PATH_BYTES]);
 
-/* Takes back all that the slot's process offered, and its files. May be called again after a crash. */
+/* Takes back what the slot's process offered, and its files, all but physical memory (kept_memory.h). May be
+ * called again after a crash. */
 void export_reap(struct machine *machine, uint32_t slot);

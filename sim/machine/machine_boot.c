@@ -40,6 +40,7 @@ static void unit_reset(struct machine_unit *unit)
         machine_lock_init(&unit->memory_lock);
         machine_lock_init(&unit->time_lock);
         unit->used_bytes = unit->outsider_bytes;
+        unit->kept_rows = 0;
         unit->clock_ns = 0;
         unit->journal.count = 0;
         memset(unit->engines, 0, sizeof unit->engines);

@@ -126,9 +126,10 @@ struct machine_unit {
         uint32_t is_active; /* 0: no such instance */
         uint32_t gpu;
         uint32_t sm_count;
-        uint32_t reserved;
+        uint32_t kept_rows;    /* exports here that references keep without their maker */
         uint64_t memory_bytes; /* all that programs can have */
-        /* Guards used_bytes and every slot's bytes on this unit. Heir: used = sum over slots. */
+        /* Guards used_bytes, kept_rows, every slot's bytes on this unit, and whose its EXPORT_HANDLE
+         * rows are. Heir: used = sum over slots and kept rows. */
         pthread_mutex_t memory_lock;
         uint64_t used_bytes;
         uint64_t outsider_bytes; /* memory taken by `vgpu sim inject` */
@@ -232,13 +233,13 @@ struct machine_event {   /* a ring; number = events_next − … */
 enum { EXPORT_FREE, EXPORT_MEMORY, EXPORT_HANDLE, EXPORT_POOL, EXPORT_EVENT, EXPORT_FILE };
 struct machine_export {
         uint32_t kind;
-        uint32_t slot; /* the exporter's, index + 1 */
+        uint32_t slot; /* the exporter's, index + 1; 0: a handle that references keep without it */
         uint32_t unit;
         uint32_t references;
         uint64_t number; /* unique for the life of the machine */
         uint64_t bytes;
-        uint64_t inode; /* of the file that holds the contents */
-        uint64_t detail[4];
+        uint64_t inode;     /* of the file that holds the contents */
+        uint64_t detail[4]; /* of a handle: its CUmemAllocationProp */
 };
 
 /* What the simulator could not do, and how much it did. */

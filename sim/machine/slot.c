@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "export.h"
+#include "kept_memory.h"
 #include "process.h"
 #include "timeline_internal.h"
 
@@ -88,6 +89,7 @@ static void memory_free(struct machine *machine, struct machine_slot *slot)
                         continue;
                 struct machine_unit *unit = machine_unit(machine, u);
                 bool is_heir = machine_lock(&unit->memory_lock);
+                kept_memory_leave_all(machine, u, slot_index(machine, slot));
                 unit->used_bytes -= held->device_bytes + held->managed_bytes;
                 *held = (struct machine_slot_unit){ 0 };
                 if (is_heir)
@@ -126,7 +128,7 @@ void slot_sum_unit(struct machine *machine, unsigned unit_index)
 {
         struct machine_unit *unit = machine_unit(machine, unit_index);
         uint32_t high = atomic_load(&machine->file->header.slots_high);
-        uint64_t sum = unit->outsider_bytes;
+        uint64_t sum = unit->outsider_bytes + kept_memory_sum(machine, unit_index);
 
         for (uint32_t i = 0; i < high; i++) {
                 const struct machine_slot *slot = &machine->file->slots[i];

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "kept_memory.h"
 #include "slot.h"
 
 static void memory_lock(struct machine *machine, unsigned unit)
@@ -13,8 +14,8 @@ static void memory_lock(struct machine *machine, unsigned unit)
                 slot_sum_unit(machine, unit);
 }
 
-/* On hardware the memory of a process is freed before the process is gone. So processes that are gone never
- * count, even if nobody has cleaned up after them yet. The caller holds the lock. */
+/* On hardware the memory of a process is freed before the process is gone, and exported memory with its last
+ * reference. So neither counts, even if nobody has cleaned up yet. The caller holds the lock. */
 static void gone_leave(struct machine *machine, unsigned index)
 {
         struct machine_unit *unit = machine_unit(machine, index);
@@ -22,12 +23,14 @@ static void gone_leave(struct machine *machine, unsigned index)
 
         for (uint32_t i = 0; i < high; i++) {
                 struct machine_slot_unit *held = &machine->file->slots[i].units[index];
-                const uint64_t bytes = held->device_bytes + held->managed_bytes;
-                if (!bytes || !slot_is_gone(machine, i))
+                if (!(held->device_bytes + held->managed_bytes) || !slot_is_gone(machine, i))
                         continue;
+                kept_memory_leave_all(machine, index, i);
+                const uint64_t bytes = held->device_bytes + held->managed_bytes;
                 held->device_bytes = held->managed_bytes = 0;
                 unit->used_bytes -= bytes;
         }
+        kept_memory_reap(machine, index);
 }
 
 static void memory_unlock(struct machine *machine, unsigned unit)
@@ -135,6 +138,15 @@ void unit_release(struct machine *machine, unsigned unit, struct machine_slot *s
 {
         memory_lock(machine, unit);
         unit_give(machine, unit, &slot->units[unit], bytes);
+        memory_unlock(machine, unit);
+}
+
+void unit_release_export(struct machine *machine, unsigned unit, struct machine_slot *slot,
+                         uint64_t bytes, uint32_t index)
+{
+        memory_lock(machine, unit);
+        if (!kept_memory_leave(machine, unit, slot_index(machine, slot), index))
+                unit_give(machine, unit, &slot->units[unit], bytes);
         memory_unlock(machine, unit);
 }
 

@@ -19,6 +19,10 @@ int unit_charge(struct machine *machine, unsigned unit, struct machine_slot *slo
 void unit_release(struct machine *machine, unsigned unit, struct machine_slot *slot,
                   uint64_t bytes);
 
+/* The same of memory that is exported in this row: references may keep it on the GPU. */
+void unit_release_export(struct machine *machine, unsigned unit, struct machine_slot *slot,
+                         uint64_t bytes, uint32_t index);
+
 /* The same for a context: also shown as such. */
 int unit_charge_context(struct machine *machine, unsigned unit, struct machine_slot *slot,
                         uint64_t bytes);

@@ -83,11 +83,26 @@ CUresult physical_new(struct device *device, size_t size, const CUmemAllocationP
                 .references = 1,
                 .is_imported = is_imported,
                 .fd = -1,
+                .reference = -1,
         };
         physical->next = *physical_bucket(physical->handle);
         *physical_bucket(physical->handle) = physical;
         *ret_physical = physical;
         return CUDA_SUCCESS;
+}
+
+/* An import has taken nothing. */
+static void physical_give_back(const struct physical *physical)
+{
+        const unsigned unit = physical->device->unit;
+
+        if (physical->is_imported)
+                return;
+        if (physical->number)
+                unit_release_export(&driver.machine, unit, driver.slot, physical->size,
+                                    physical->row);
+        else
+                unit_release(&driver.machine, unit, driver.slot, physical->size);
 }
 
 static void physical_free(struct physical *physical)
@@ -107,8 +122,9 @@ static void physical_free(struct physical *physical)
         arena_lock();
         arena_give(physical->run);
         arena_unlock();
-        if (!physical->is_imported)
-                unit_release(&driver.machine, physical->device->unit, driver.slot, physical->size);
+        if (physical->reference >= 0)
+                close(physical->reference);
+        physical_give_back(physical);
         free(physical);
 }
 

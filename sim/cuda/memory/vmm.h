@@ -15,7 +15,10 @@ struct physical {
         unsigned references; /* cuMemCreate, cuMemRetainAllocationHandle, … */
         unsigned mappings;
         bool is_imported; /* the exporter pays */
-        int fd;           /* of the file it is exported as; −1: private */
+        int fd;           /* of the file that holds its exported contents; −1: private */
+        int reference; /* of an import: keeps it, as exported handles do (reference.h); −1: ours */
+        uint32_t row;  /* exported in this row of the machine */
+        uint64_t number; /* of that row; 0: not exported */
         struct physical *next;
 };
 

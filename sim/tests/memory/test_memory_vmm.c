@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of mapped memory: handles, addresses, access, and the order in which they go. */
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fd_pass.h"
 #include "memory_fixture.h"
 
 static const CUmemAllocationProp props = {
@@ -132,38 +132,6 @@ SIM_TEST(huge_reservations_cost_nothing)
 
 static int sockets[2];
 
-static void fd_send(int fd)
-{
-        char buffer[CMSG_SPACE(sizeof fd)] = { 0 }, byte = 1;
-        struct iovec part = { &byte, 1 };
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = buffer,
-                                  .msg_controllen = sizeof buffer };
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(header), &fd, sizeof fd);
-        CHECK_EQ(sendmsg(sockets[0], &message, 0), 1);
-}
-
-static int fd_receive(void)
-{
-        char buffer[CMSG_SPACE(sizeof(int))] = { 0 }, byte;
-        struct iovec part = { &byte, 1 };
-        struct msghdr message = { .msg_iov = &part,
-                                  .msg_iovlen = 1,
-                                  .msg_control = buffer,
-                                  .msg_controllen = sizeof buffer };
-        int fd = -1;
-
-        if (recvmsg(sockets[1], &message, 0) == 1)
-                memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
-        return fd;
-}
-
 /* The importer: reads what the exporter wrote, adds one to it. */
 static int importer(void)
 {
@@ -171,7 +139,7 @@ static int importer(void)
         CUcontext context;
         CUdeviceptr at;
         size_t free_now, total;
-        int value = 0, fd = fd_receive();
+        int value = 0, fd = fd_receive(sockets[1]);
 
         if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
                 return 1;
@@ -209,7 +177,8 @@ SIM_TEST(another_process_maps_an_exported_handle)
         GOOD(cuMemcpyHtoD_v2(at + MIB, &value, 4));
         GOOD(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                           0));
-        fd_send(fd);
+        fd_send(sockets[0], fd);
+        CHECK_EQ(close(fd), 0);
         CHECK_EQ(waitpid(child, &status, 0), child);
         CHECK_EQ(status, 0);
         GOOD(cuMemcpyDtoH_v2(&value, at + MIB, 4));

@@ -39,6 +39,7 @@ SIM_TEST(physical_memory_that_is_imported)
         CHECK_EQ(cuMemRelease(imported), CUDA_SUCCESS);
         CHECK_EQ(cuMemUnmap(at, 60 * MIB), CUDA_SUCCESS);
         check_held(60 * MIB);
+        CHECK_EQ(close(fd), 0);
         CHECK_EQ(cuMemRelease(made), CUDA_SUCCESS);
         check_held(0);
 }
