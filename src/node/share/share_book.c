@@ -313,12 +313,15 @@ static int folder_adopt(struct share_book *book, const char *path, struct held_s
                         struct err *e)
 {
         struct share share;
-        bool is_mended;
-        int r = share_folder_open(path, book->boot, &share, &is_mended, e);
+        enum share_opened opened;
+        int r = share_folder_open(path, book->boot, &share, &opened, e);
 
         if (r < 0)
                 return r;
-        if (is_mended)
+        if (opened == SHARE_RENEWED)
+                log_info("'%s' has a new region: the one it had was of another boot, or damaged",
+                         path);
+        if (opened == SHARE_MENDED)
                 log_warn("'%s' was changed in part, or damaged: it is right again", path);
         r = held_add(book, &share, path, ret_held);
         if (r < 0) {

@@ -204,7 +204,7 @@ static int identity_check(const char *path, const struct share_copy *copy, struc
 }
 
 int share_folder_open(const char *path, const char *boot, struct share *ret_share,
-                      bool *ret_is_mended, struct err *e)
+                      enum share_opened *ret_opened, struct err *e)
 {
         struct gpu_device gpu_devices[SHARE_DEVICES] = { 0 };
         struct share share;
@@ -213,18 +213,20 @@ int share_folder_open(const char *path, const char *boot, struct share *ret_shar
 
         if (r < 0)
                 return r;
-        *ret_is_mended = share_mend(&share);
+        const bool is_mended = share_mend(&share);
         r = identity_check(path, share_current(&share), e);
         if (r == 0)
                 r = pages_check(path, boot, share_current(&share)->region_inode, gpu_devices,
                                 &is_old, e);
         if (r == 0 && is_old)
                 r = pages_renew(path, boot, gpu_devices, &share, e);
-        if (r < 0)
+        if (r < 0) {
                 share_close(&share);
-        else
-                *ret_share = share;
-        return r;
+                return r;
+        }
+        *ret_opened = is_old ? SHARE_RENEWED : is_mended ? SHARE_MENDED : SHARE_AS_IT_WAS;
+        *ret_share = share;
+        return 0;
 }
 
 /* A folder that is there, and cannot be read for the moment, is no empty one. */

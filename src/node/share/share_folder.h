@@ -21,10 +21,16 @@ void share_folder_beside(const char *path, const char *name, char ret_path[stati
  * are set. What a maker that was killed has left is made anew; nothing is left behind on failure. */
 int share_folder_make(const char *path, struct share_copy *copy, const char *boot,
                       const struct gpu_device *gpu_devices, struct err *e);
-/* Opens one that was made before, its region made anew if it is of another boot. *ret_is_mended: as share_mend() has it.
- * -EBADMSG: it lies under another container's name. */
+/* What became of a share when it was opened. */
+enum share_opened {
+        SHARE_AS_IT_WAS,
+        SHARE_MENDED, /* as share_mend() has it */
+        SHARE_RENEWED, /* it has a region that nobody has written to: the other was of another boot */
+};
+
+/* Opens one that was made before. -EBADMSG: it lies under another container's name. */
 int share_folder_open(const char *path, const char *boot, struct share *ret_share,
-                      bool *ret_is_mended, struct err *e);
+                      enum share_opened *ret_opened, struct err *e);
 void share_folder_remove(const char *path);
 
 /* Every path at which there may be a share. */
