@@ -25,7 +25,14 @@
 #include "slot.h"
 #include "unit_memory.h"
 
-enum { GPU_MIB = 512, PAUSE_MS = 120, STOPPED_MS = 250, CHECK_EVERY = 20, PATIENCE_S = 60 };
+enum {
+        GPU_MIB = 512,
+        PAUSE_MS = 60,
+        LONG_PAUSE_MS = 1500,
+        STOPPED_MS = 250,
+        CHECK_EVERY = 20,
+        PATIENCE_S = 60
+};
 #define SAMPLE_NS (500 * NS_PER_US)
 
 /* Together 832 MiB of 512 on the GPU. Each process has as many blocks as make its share spill. */
@@ -288,7 +295,9 @@ static void hurts_do(struct soak *soak, unsigned count)
         all_work_again(soak);
         for (unsigned i = 1; i <= count; i++) {
                 hurt(soak);
-                samples_take(soak, chance(soak, PAUSE_MS) * NS_PER_MS);
+                /* At once after another, and when memory has moved. */
+                samples_take(soak,
+                             chance(soak, chance(soak, 2) ? PAUSE_MS : LONG_PAUSE_MS) * NS_PER_MS);
                 if (i % CHECK_EVERY == 0 || i == count) {
                         all_work_again(soak);
                         charges_check(soak);
@@ -323,6 +332,9 @@ static void report(struct soak *soak)
         say(sum_of(soak, false) == 0 && soak->ended == 0,
             "no other answers (%" PRIu64 "), none ended by itself (%u)", sum_of(soak, false),
             soak->ended);
+        for (unsigned i = 0; i < MOVING_PROCESSES; i++)
+                printf("# '%s' did %" PRIu64 " passes\n", shares[i / 2].name,
+                       (uint64_t)soak->board->processes[i].work);
         say(soak->idle == 0, "after %u kills and %u stops all work again", soak->killed,
             soak->stopped);
         say(soak->charged == 0, "and nobody is charged for the dead");
