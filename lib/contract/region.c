@@ -30,7 +30,7 @@ static bool word_note(const struct region *region, unsigned device, uint64_t see
 }
 
 /* Announces an operation; returns its number. */
-static uint64_t intent_begin(struct region_charges *own, int64_t delta, uint32_t victim)
+static uint64_t intent_begin(struct region_charges *own, int64_t delta, uint64_t victim)
 {
         uint64_t number = (number_of(atomic_load_explicit(&own->held, memory_order_relaxed)) + 1) &
                           REGION_NUMBER_MASK;
@@ -169,9 +169,11 @@ static void charges_settle(const struct region *region, uint32_t slot, unsigned 
                 return;
         }
         uint64_t victim = atomic_load(&charges->victim);
-        if (victim && victim <= REGION_SLOTS) {
-                struct region_charges *dead = charges_of(region, (uint32_t)victim, device);
-                atomic_store(&dead->held, pair_make(0, number_of(atomic_load(&dead->held))));
+        if (victim_slot(victim)) {
+                struct region_charges *dead = charges_of(region, victim_slot(victim), device);
+                const uint64_t left = atomic_load(&dead->held);
+                if (pair_upper(left) > victim_kept(victim))
+                        atomic_store(&dead->held, pair_make(victim_kept(victim), number_of(left)));
                 atomic_store(&charges->held, pair_make(pair_upper(held), number_of(intent)));
                 return;
         }
@@ -187,36 +189,48 @@ void region_settle(struct region *region, uint32_t slot)
         }
 }
 
-/* Takes the dead slot's units on one device back, as an operation of ours. */
-static void charges_take(struct region *region, uint32_t victim, unsigned device)
+/* Takes the dead slot's units on one device back, all but `kept` of them, as an operation of ours. */
+static void charges_take(struct region *region, uint32_t victim, unsigned device, uint64_t kept)
 {
         struct region_charges *own = charges_of(region, region->slot, device);
         struct region_charges *dead = charges_of(region, victim, device);
 
         uint64_t held = atomic_load(&dead->held);
-        if (pair_upper(held) == 0)
+        if (pair_upper(held) <= kept)
                 return;
         brief_lock_take(&region->locks[device].lock);
-        int64_t delta = -(int64_t)pair_upper(held);
-        uint64_t number = intent_begin(own, delta, victim);
+        int64_t delta = -(int64_t)(pair_upper(held) - kept);
+        uint64_t number = intent_begin(own, delta, victim_make(victim, kept));
         word_apply(region, device, delta, 0, number);
         /* Dead in between? Our own reaper finds the victim in our intent and does these two. */
-        atomic_store(&dead->held, pair_make(0, number_of(held)));
+        atomic_store(&dead->held, pair_make(kept, number_of(held)));
         atomic_store(&own->held, pair_make(pair_upper(atomic_load(&own->held)), number));
         brief_lock_give(&region->locks[device].lock);
 }
 
-static void charges_take_back(struct region *region, uint32_t victim, unsigned device)
+/* True: nothing is left of it. */
+static bool charges_take_back(struct region *region, uint32_t victim, unsigned device,
+                              uint64_t kept_bytes)
 {
-        charges_take(region, victim, device);
+        struct region_charges *dead = charges_of(region, victim, device);
+
+        charges_take(region, victim, device, units_of(kept_bytes));
+        const uint64_t left = pair_upper(atomic_load(&dead->held));
         for (unsigned k = 0; k < REGION_KINDS; k++)
-                atomic_store(&charges_of(region, victim, device)->kinds[k], 0);
+                atomic_store(&dead->kinds[k], k == REGION_OTHER ? left << REGION_UNIT_BITS : 0);
+        return left == 0;
 }
 
-void region_take_back(struct region *region, uint32_t victim)
+bool region_take_back(struct region *region, uint32_t victim)
 {
+        bool is_all = true;
+
         for (unsigned d = 0; d < region->device_count; d++) {
-                charges_take_back(region, victim, d);
-                charges_take_back(region, victim, region_virtual(d));
+                const uint64_t kept_bytes = region->driver && region->driver->kept
+                                                    ? region->driver->kept(region, victim, d)
+                                                    : 0;
+                is_all &= charges_take_back(region, victim, d, kept_bytes);
+                is_all &= charges_take_back(region, victim, region_virtual(d), 0);
         }
+        return is_all;
 }

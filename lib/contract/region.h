@@ -25,6 +25,9 @@ struct region;
 struct region_driver {
         void (*ask)(void);
         bool (*holds)(const struct region *region, uint32_t slot);
+        /* So many bytes of a device that it had are in others' hands, and stay charged until a later search
+         * finds that they are not. */
+        uint64_t (*kept)(const struct region *region, uint32_t slot, unsigned device);
 };
 
 /* This process's view. Embedded by its one owner. */
@@ -92,5 +95,6 @@ bool region_reap_is_due(const struct region *region, uint64_t every_ns, uint64_t
 /* Slots 1 to this have been used: never more than there are, whatever is written in the file. */
 uint32_t region_slots_high(const struct region *region);
 bool region_slot_is_alive(const struct region *region, uint32_t slot);
-/* Of what is used: held by dead processes that are not reaped. It checks each process that holds some. */
+/* Of what is used: held by dead processes that are not reaped, and by nobody else. It checks each process that
+ * holds some. */
 uint64_t region_dead_bytes(const struct region *region, unsigned device);

@@ -71,10 +71,12 @@ static int64_t slot_units(const struct region *region, uint32_t slot, unsigned d
             !intent_was_applied(region, slot, device, number_of(intent)))
                 return units;
         uint64_t victim = atomic_load(&own->victim);
-        if (!victim || victim > REGION_SLOTS)
+        if (!victim_slot(victim))
                 return units + pair_delta(intent);
-        uint64_t dead = atomic_load(&charges_of(region, (uint32_t)victim, device)->held);
-        return units - (int64_t)pair_upper(dead);
+        const uint64_t dead =
+                pair_upper(atomic_load(&charges_of(region, victim_slot(victim), device)->held));
+        const uint64_t kept = victim_kept(victim);
+        return units - (int64_t)(dead > kept ? dead - kept : 0);
 }
 
 enum sample { SAMPLE_EVEN, SAMPLE_UNEVEN, SAMPLE_MOVED /* says nothing */ };

@@ -46,7 +46,8 @@ struct region_charges {          /* one process on one device: a cache line */
         _Atomic uint64_t held;   /* {units, number}: all operations up to `number` */
         _Atomic uint64_t intent; /* {delta in units, number}: = held's number when at rest */
         _Atomic uint64_t noted;  /* {count, number}: the newest that others saw applied */
-        _Atomic uint64_t victim; /* ≠ 0: the intent takes this dead slot's units back */
+        _Atomic uint64_t
+                victim; /* ≠ 0: the intent takes this dead slot's units back, all but so many: {kept, slot} */
         _Atomic uint64_t kinds[REGION_KINDS];
 };
 static_assert(sizeof(struct region_charges) == 64, "one cache line");
@@ -57,7 +58,8 @@ struct region_pending {
         _Atomic uint64_t seen_ns; /* when it was last seen to be not done */
 };
 
-enum region_state { REGION_FREE, REGION_JOINING, REGION_LIVE, REGION_REAPED };
+/* KEPT: the process is gone, and others hold memory still that it had exported. */
+enum region_state { REGION_FREE, REGION_JOINING, REGION_LIVE, REGION_REAPED, REGION_KEPT };
 struct region_slot {
         /* {pid, reaper's slot, enum region_state}; of a dead process that nobody reaps yet {pid, when it was
          * found dead, enum region_state} */
@@ -78,7 +80,10 @@ struct region_device {
         _Atomic uint64_t context_bytes; /* what a context took when one was last made */
         _Atomic uint64_t measuring;     /* the slot that holds all that is left while it measures */
         char uuid[REGION_UUID];
-        uint64_t reserved[6];
+        /* {device, inode} of the file of which exported handles are open files; 0: nothing was exported.
+         * export_range.h has the locks on it. */
+        _Atomic uint64_t export_node[2];
+        uint64_t reserved[4];
 };
 static_assert(sizeof(struct region_device) == 128, "two cache lines: words do not share one");
 

@@ -74,6 +74,8 @@ static bool slot_is_dead(const struct region *region, uint32_t slot, uint64_t st
 {
         const enum region_state kind = state_kind(state);
 
+        if (kind == REGION_KEPT)
+                return slot != region->slot;
         return slot != region->slot && (kind == REGION_LIVE || kind == REGION_JOINING) &&
                !slot_lives(region, slot, state);
 }
@@ -88,6 +90,8 @@ static bool slot_note_dead(struct region *region, uint32_t slot)
         if (!slot_is_dead(region, slot, state))
                 return false;
         region->dead[slot] = state_pid(state);
+        if (state_kind(state) == REGION_KEPT) /* the driver was asked of it before */
+                return false;
         if (!state_reaper(state))
                 atomic_compare_exchange_strong(
                         &s->state, &state,
@@ -109,7 +113,8 @@ static bool slot_lingers(struct region *region, uint32_t slot, uint64_t state)
 {
         const uint32_t found = state_reaper(state), age = (stamp_now() - found) & STAMP_MASK;
 
-        if (!region->driver || (found && age * STAMP_MS >= REGION_LINGER_MS) ||
+        if (!region->driver || state_kind(state) == REGION_KEPT ||
+            (found && age * STAMP_MS >= REGION_LINGER_MS) ||
             atomic_load(&region->file->slots[slot].start_time) == START_NEVER ||
             !region->driver->holds(region, slot))
                 return false;
@@ -149,6 +154,14 @@ static void slot_free(struct region *region, uint32_t slot)
 
         atomic_store(&s->start_time, 0);
         atomic_store(&s->state, state_make(0, 0, REGION_FREE));
+}
+
+/* Others hold some of its memory still: whoever reaps next looks again. */
+static void slot_keep(struct region *region, uint32_t slot)
+{
+        struct region_slot *s = &region->file->slots[slot];
+
+        atomic_store(&s->state, state_make(state_pid(atomic_load(&s->state)), 0, REGION_KEPT));
 }
 
 static bool slot_is_ours(const struct region *region, uint32_t slot)
@@ -191,9 +204,12 @@ static unsigned slot_reap(struct region *region, uint32_t slot)
                 if (slot_is_ours(region, i)) {
                         region_pending_charge(region->file, &region->file->slots[i],
                                               clock_now_ns());
-                        region_take_back(region, i);
-                        slot_free(region, i);
-                        reaped++;
+                        if (region_take_back(region, i)) {
+                                slot_free(region, i);
+                                reaped++;
+                        } else {
+                                slot_keep(region, i);
+                        }
                 }
         return reaped;
 }
@@ -205,8 +221,9 @@ uint64_t region_dead_bytes(const struct region *region, unsigned device)
 
         for (uint32_t i = 1; i <= high; i++) {
                 const uint64_t held = region_held_bytes(region, i, device);
+                const uint64_t state = atomic_load(&region->file->slots[i].state);
 
-                if (held && slot_is_dead(region, i, atomic_load(&region->file->slots[i].state)))
+                if (held && state_kind(state) != REGION_KEPT && slot_is_dead(region, i, state))
                         bytes += held;
         }
         return bytes;

@@ -47,6 +47,22 @@ static inline struct region_charges *charges_of(const struct region *region, uin
         return &region->file->slots[slot].charges[device];
 }
 
+/* {kept units, slot} of `victim`. */
+static inline uint64_t victim_make(uint32_t slot, uint64_t kept_units)
+{
+        return kept_units << REGION_SLOT_BITS | slot;
+}
+
+static inline uint32_t victim_slot(uint64_t victim)
+{
+        return (uint32_t)(victim & REGION_SLOT_MASK);
+}
+
+static inline uint64_t victim_kept(uint64_t victim)
+{
+        return victim >> REGION_SLOT_BITS;
+}
+
 /* Written by hand, a region may hold less than is given back: it never goes round. */
 static inline uint64_t units_add(uint64_t units, int64_t delta)
 {

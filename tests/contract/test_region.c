@@ -117,6 +117,7 @@ TEST(the_dead_are_reaped_and_the_living_are_not)
 static struct {
         unsigned asked;
         bool holds;
+        uint64_t kept_bytes;
 } driver;
 
 static void driver_ask(void)
@@ -131,7 +132,14 @@ static bool driver_holds(const struct region *region, uint32_t slot)
         return driver.holds;
 }
 
-static const struct region_driver fake_driver = { driver_ask, driver_holds };
+static uint64_t driver_kept(const struct region *region, uint32_t slot, unsigned device)
+{
+        (void)region;
+        (void)slot;
+        return device == 0 ? driver.kept_bytes : 0;
+}
+
+static const struct region_driver fake_driver = { driver_ask, driver_holds, driver_kept };
 
 static uint32_t die_with(struct region *region, uint64_t bytes)
 {
@@ -171,6 +179,37 @@ TEST(what_the_dead_held_is_charged_until_the_driver_has_let_go_of_it)
         region_close(&region);
 }
 
+TEST(what_others_hold_of_the_dead_stays_charged_until_they_let_go_of_it)
+{
+        struct region region;
+
+        open_fresh(&region);
+        region.driver = &fake_driver;
+        driver.holds = false;
+        driver.kept_bytes = 2 * MIB;
+        const uint32_t slot = die_with(&region, 3 * MIB);
+        for (unsigned i = 0; i < 3; i++) {
+                CHECK_EQ(region_reap(&region), 0);
+                CHECK_EQ(region_used_bytes(&region, 0), 2 * MIB);
+                CHECK_EQ(region_held_bytes(&region, slot, 0), 2 * MIB);
+                CHECK_EQ(region_dead_bytes(&region, 0), 0);
+                CHECK(!region_slot_is_alive(&region, slot));
+                CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
+        }
+        CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, 9 * MIB, 10 * MIB), -ENOMEM);
+        driver.kept_bytes = MIB;
+        CHECK_EQ(region_reap(&region), 0);
+        CHECK_EQ(region_used_bytes(&region, 0), MIB);
+        driver.kept_bytes = 5 * MIB; /* never more than there was */
+        CHECK_EQ(region_reap(&region), 0);
+        CHECK_EQ(region_used_bytes(&region, 0), MIB);
+        driver.kept_bytes = 0;
+        CHECK_EQ(region_reap(&region), 1);
+        CHECK_EQ(region_used_bytes(&region, 0), 0);
+        CHECK_EQ(die_with(&region, MIB), slot); /* free for the next */
+        region_close(&region);
+}
+
 static struct region reaper;
 
 /* The slot of the dead is freed and taken again, and the next one dies in it, before this search goes on. */
@@ -182,7 +221,7 @@ static void driver_ask_slowly(void)
 
 TEST(who_dies_after_the_driver_was_asked_waits_for_the_next_search)
 {
-        static const struct region_driver slow_driver = { driver_ask_slowly, driver_holds };
+        static const struct region_driver slow_driver = { driver_ask_slowly, driver_holds, NULL };
         struct region region;
 
         open_fresh(&region);
@@ -346,31 +385,43 @@ static void reap_the_dead(struct region *region)
         region_reap(region);
 }
 
-TEST(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice)
+/* `kept`: of each of the two. */
+static void reapers_are_killed(uint64_t kept_bytes)
 {
         struct region region;
         unsigned long k = 1;
         bool was_killed = true;
 
         open_fresh(&region);
+        region.driver = kept_bytes ? &fake_driver : NULL;
+        driver.holds = false;
         CHECK_EQ(region_charge(&region, 0, REGION_DEVICE, MIB, 10 * MIB), 0);
-        for (; was_killed; k += stride(151)) {
-                for (unsigned i = 0; i < 2; i++) {
-                        pid_t pid = fork();
-                        if (pid == 0) {
-                                rejoin(&region);
-                                region_charge(&region, 0, REGION_DEVICE, (3 + i) * MIB, 10 * MIB);
-                                raise(SIGKILL);
-                        }
-                        waitpid(pid, NULL, 0);
-                }
+        for (; was_killed; k += stride(kept_bytes ? 701 : 151)) {
+                driver.kept_bytes = kept_bytes;
+                for (unsigned i = 0; i < 2; i++)
+                        die_with(&region, (3 + i) * MIB);
                 was_killed = kill_after(&region, reap_the_dead, k);
                 region_reap(&region);
+                CHECK_EQ(region_used_bytes(&region, 0), MIB + 2 * kept_bytes);
+                CHECK_EQ(region_check_sum(&region, 0), REGION_INTACT);
+                driver.kept_bytes = 0;
+                if (kept_bytes)
+                        region_reap(&region);
                 CHECK_EQ(region_used_bytes(&region, 0), MIB);
         }
         CHECK(k > 1000);
         CHECK(region.file->slots_high <= 4);
         region_close(&region);
+}
+
+TEST(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice)
+{
+        reapers_are_killed(0);
+}
+
+TEST(killed_at_any_instruction_of_a_reaping_what_others_hold_stays)
+{
+        reapers_are_killed(2 * MIB);
 }
 
 /* A racer that never ends, and is killed wherever it is. */
@@ -478,10 +529,12 @@ int main(void)
                    CASE(numbers_go_round_without_losing_count),
                    CASE(the_dead_are_reaped_and_the_living_are_not),
                    CASE(what_the_dead_held_is_charged_until_the_driver_has_let_go_of_it),
+                   CASE(what_others_hold_of_the_dead_stays_charged_until_they_let_go_of_it),
                    CASE(who_dies_after_the_driver_was_asked_waits_for_the_next_search),
                    CASE(a_driver_that_never_lets_go_is_waited_for_so_long_and_no_longer),
                    CASE(racing_processes_never_pass_the_limit_and_lose_nothing),
                    CASE(random_kills_in_a_race_lose_no_byte),
                    CASE(killed_at_any_instruction_of_a_charge_nothing_is_left),
-                   CASE(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice));
+                   CASE(killed_at_any_instruction_of_a_reaping_nothing_is_lost_or_taken_twice),
+                   CASE(killed_at_any_instruction_of_a_reaping_what_others_hold_stays));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* limit [--tap] race PROCESSES SECONDS | end PROCESSES ENDS [RELEASE_US] | kill KILLS | crowd PROCESSES
+ *       | export KILLS
  *
  * Run with libvgpu.so preloaded. What is checked is the GPU's own figure, not ours. */
 #include "limit.h"
@@ -193,9 +194,11 @@ int main(int argc, char **argv)
                 limit_kill(number(words[0]));
         } else if (strcmp(what, "crowd") == 0 && number(words[0])) {
                 limit_crowd(number(words[0]));
+        } else if (strcmp(what, "export") == 0 && number(words[0])) {
+                limit_export(number(words[0]));
         } else {
                 fputs("Usage: limit [--tap] race PROCESSES SECONDS | end PROCESSES ENDS "
-                      "[RELEASE_US] | kill KILLS | crowd PROCESSES\n",
+                      "[RELEASE_US] | kill KILLS | crowd PROCESSES | export KILLS\n",
                       stderr);
                 return 2;
         }

@@ -55,3 +55,4 @@ void limit_race(unsigned processes, unsigned seconds);
 void limit_end(unsigned processes, unsigned ends, unsigned release_us);
 void limit_kill(unsigned kills);
 void limit_crowd(unsigned processes);
+void limit_export(unsigned kills);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "devices.h"
+#include "exported.h"
 #include "identity.h"
 #include "own_figure.h"
 #include "process.h"
@@ -69,4 +70,4 @@ static bool holds(const struct region *region, uint32_t slot)
         return false;
 }
 
-const struct region_driver dead_figure = { .ask = ask, .holds = holds };
+const struct region_driver dead_figure = { .ask = ask, .holds = holds, .kept = exported_kept };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dead_figure: of which dead processes of the container the driver still holds memory. */
+/* dead_figure: of which dead processes of the container the driver still holds memory, and others by exports. */
 #pragma once
 
 #include "region.h"

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "devices.h"
+#include "exported.h"
 #include "graph_charge.h"
 #include "limits.h"
 #include "own_figure.h"
@@ -31,6 +32,7 @@ static bool compare(int ordinal, unsigned device_index)
 {
         uint64_t figure;
 
+        exported_check();
         pool_charge_refresh_all();
         graph_charge_refresh();
         /* 0: the process is not in the driver's list, which says nothing. */

@@ -2,6 +2,7 @@
 /* Physical memory apart from addresses: charged from its creation until its handle is released and
  * its last mapping is gone, in whatever order. */
 #include "devices.h"
+#include "export_range.h"
 #include "gate_memory.h"
 #include "limits.h"
 #include "physical.h"
@@ -45,6 +46,69 @@ CUresult hook_cuMemRetainAllocationHandle(cuMemRetainAllocationHandle_fn *real,
 
         if (r == CUDA_SUCCESS && limits_are_set())
                 physical_retain(*handle, (uint64_t)(uintptr_t)address);
+        return r;
+}
+
+/* Others may hold it from now on, and after this process. */
+CUresult hook_cuMemExportToShareableHandle(cuMemExportToShareableHandle_fn *real, void *exported,
+                                           CUmemGenericAllocationHandle handle,
+                                           CUmemAllocationHandleType type, unsigned long long flags)
+{
+        if (!limits_are_set() || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+                return real(exported, handle, type, flags);
+        presence_enter();
+        CUresult r = real(exported, handle, type, flags);
+        if (r == CUDA_SUCCESS)
+                physical_export(handle, *(const int *)exported);
+        presence_leave();
+        return r;
+}
+
+/* Memory of another container is this one's too: the other may end before it. */
+static CUresult foreign_admit(CUmemGenericAllocationHandle handle, struct export_range range,
+                              struct charge *ret_charge)
+{
+        CUmemAllocationProp properties;
+        CUresult r = real_cuda.cuMemGetAllocationPropertiesFromHandle(&properties, handle);
+
+        if (r == CUDA_SUCCESS)
+                r = gate_memory_admit(devices_index(location_ordinal(&properties)), 0,
+                                      range.granules * LEDGER_GRANULE_BYTES, ret_charge);
+        return r;
+}
+
+/* What the container's own processes have made is charged to them. */
+static CUresult import_charge(CUmemGenericAllocationHandle handle, struct export_range range,
+                              int fd)
+{
+        struct charge charge = { 0 };
+
+        if (export_range_is_of(ledger_region(), range)) {
+                presence_enter();
+        } else {
+                CUresult r = foreign_admit(handle, range, &charge);
+                if (r != CUDA_SUCCESS || !charge.is_counted)
+                        return r;
+        }
+        physical_import(&charge, handle, range, fd);
+        presence_leave();
+        return CUDA_SUCCESS;
+}
+
+CUresult hook_cuMemImportFromShareableHandle(cuMemImportFromShareableHandle_fn *real,
+                                             CUmemGenericAllocationHandle *handle, void *os_handle,
+                                             CUmemAllocationHandleType type)
+{
+        const int fd = (int)(intptr_t)os_handle;
+        struct export_range range;
+        CUresult r = real(handle, os_handle, type);
+
+        if (r != CUDA_SUCCESS || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+            !limits_are_set() || !ledger_is_open() || !export_range_of(fd, &range))
+                return r;
+        r = import_charge(*handle, range, fd);
+        if (r != CUDA_SUCCESS)
+                real_cuda.cuMemRelease(*handle);
         return r;
 }
 

@@ -205,6 +205,19 @@ int64_t holding_count(uint64_t key, int change)
         return count;
 }
 
+void holding_set_number(uint64_t key, uint64_t number)
+{
+        struct part *part = part_of(key);
+
+        brief_lock_take(&part->lock);
+        if (part->capacity) {
+                struct holding *row = part_row(part, key, key_hash(key));
+                if (row->key == key && key)
+                        row->number = number;
+        }
+        brief_lock_give(&part->lock);
+}
+
 static bool part_take_of(struct part *part, uint64_t context, struct holding *ret_holding)
 {
         bool is_found = false;

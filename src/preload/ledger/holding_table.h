@@ -19,7 +19,8 @@ enum holding_kind {
         HOLDING_ARRAY,
         HOLDING_HANDLE,
         HOLDING_GRAPH,
-        HOLDING_IMPORTED,
+        HOLDING_IMPORTED, /* another process made it */
+        HOLDING_EXPORTED, /* released, and still held by another process */
 };
 
 struct holding {
@@ -42,6 +43,9 @@ bool holding_find(uint64_t key, struct holding *ret_holding);
 bool holding_add_small(const struct holding *holding, uint64_t block_bytes, bool *ret_is_known);
 /* Changes the count of the holding; the new value. 0 and removed when it reaches 0. −1: no such key. */
 int64_t holding_count(uint64_t key, int change);
+
+/* Notes the number in the holding, if there is such a key. */
+void holding_set_number(uint64_t key, uint64_t number);
 
 /* Takes one holding of the context, if there is any. */
 bool holding_take_of(uint64_t context, struct holding *ret_holding);

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "correction.h"
+#include "exported.h"
 #include "integrity.h"
 #include "presence.h"
 #include "ticks.h"
@@ -34,6 +35,7 @@ static void ledger_forked(void)
         pthread_mutex_init(&ledger.reaping, NULL);
         brief_lock_forked();
         holding_clear();
+        exported_clear();
         virtual_range_clear();
         presence_clear();
 }
@@ -49,11 +51,14 @@ static void fork_watch(void)
 
 int ledger_open(const char *path, unsigned device_count, struct err *e)
 {
-        int r = ledger.file ? 0 : region_open(path, device_count, &ledger, e);
+        const bool is_known = ledger.file;
+        int r = is_known ? 0 : region_open(path, device_count, &ledger, e);
 
         if (r < 0)
                 return r;
         integrity_start(path);
+        if (!is_known)
+                exported_start(&ledger, ledger_release_taken);
         fork_watch();
         if (ledger.slot) /* cuInit again */
                 return 0;
@@ -343,6 +348,7 @@ void ledger_measured(unsigned device_index)
 static bool reap(void)
 {
         region_reap(&ledger);
+        exported_check();
         atomic_store_explicit(&ledger_doubt, true, memory_order_relaxed);
         return true;
 }
@@ -433,7 +439,7 @@ bool ledger_compare(unsigned device_index, uint64_t figure_bytes, uint64_t pool_
                     bool is_all_charged)
 {
         const struct region_charges *own = &ledger.file->slots[ledger.slot].charges[device_index];
-        uint64_t held = region_held_bytes(&ledger, ledger.slot, device_index);
+        uint64_t held = exported_held_bytes(device_index);
         uint64_t on_host = region_held_bytes(&ledger, ledger.slot, region_virtual(device_index));
         /* Managed memory is on the GPU or not, as it is used. */
         uint64_t managed = atomic_load(&own->kinds[REGION_MANAGED]);

@@ -83,7 +83,7 @@ bool ledger_wait_measured(unsigned device_index);
 /* Time to compare the charges with the driver's own figure? Set now and then by reservations and
  * refusals; whoever asks and is told so does it. */
 bool ledger_is_doubtful(void);
-/* Compares this process's part with what the driver says it holds, pools apart (`pool_bytes` of them are
+/* Compares this process's part, without what only others hold, with what the driver says it holds, pools apart (`pool_bytes` of them are
  * charged). What the driver took unasked is charged; what it no longer holds is given back, and not a
  * second time when it is released. `is_all_charged`: everything in the figure should be. The caller is
  * alone (presence_lock). True: something was given back. */
