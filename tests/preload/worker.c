@@ -120,8 +120,8 @@ struct worker_time worker_time(unsigned gpu)
         struct worker_time time;
         do {
                 timeline_advance(machine, index);
-                time = (struct worker_time){ unit->clock_ns,
-                                             unit->engines[ENGINE_COMPUTE].busy_ns, 0 };
+                time = (struct worker_time){ unit->clock_ns, unit->engines[ENGINE_COMPUTE].busy_ns,
+                                             0 };
         } while (time.clock_ns != unit->clock_ns);
         time.late_ns = worker_late_ns();
         return time;

@@ -193,6 +193,7 @@ SIM_TEST(every_copy_and_fill_counts)
         char why[256];
 
         begin("count");
+        worker_hurry();
         for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
                 for (unsigned tries = 1; !is_counted(&moves[i], why, sizeof why); tries++)
                         if (tries == TRIES)
