@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exported memory is charged until nobody holds it: released or not, whoever dies, and however a handle of it
  * travels. The judge is the GPU's own figure. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,24 @@ SIM_TEST(what_was_released_is_charged_while_its_handle_is_open)
         usleep(2000); /* after a refusal it is asked again in 1 ms */
         CHECK_EQ(make(60 * MIB, &handle), CUDA_SUCCESS);
         check_held(60 * MIB);
+}
+
+/* What is not prevented: whoever has the handle can take the lock off it. The page of attempts says so. The simulated
+ * driver goes by a lock on the same file, and lets go; NVIDIA's does not. */
+SIM_TEST(a_handle_whose_lock_was_removed_is_not_charged)
+{
+        struct flock whole = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+        CUmemGenericAllocationHandle handle;
+
+        guest_machine(1);
+        guest_start(LIMIT);
+        CHECK_EQ(make(60 * MIB, &handle), CUDA_SUCCESS);
+        int fd = exported(handle);
+        CHECK_EQ(fcntl(fd, F_OFD_SETLK, &whole), 0);
+        CHECK_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+        CHECK_EQ(make(60 * MIB, &handle), CUDA_SUCCESS);
+        CHECK_EQ(guest_held(), 60 * MIB);
+        close(fd);
 }
 
 SIM_TEST(handles_that_are_kept_fill_the_limit_and_no_more)
@@ -367,6 +386,7 @@ SIM_TEST(without_a_limit_nothing_is_followed)
 int main(void)
 {
         return RUN(CASE(what_was_released_is_charged_while_its_handle_is_open),
+                   CASE(a_handle_whose_lock_was_removed_is_not_charged),
                    CASE(handles_that_are_kept_fill_the_limit_and_no_more),
                    CASE(a_closed_handle_costs_nothing),
                    CASE(a_killed_maker_leaves_the_charge_to_an_open_handle),
