@@ -50,9 +50,10 @@ static size_t slot_offset(uint32_t slot)
         return offsetof(struct region_file, slots) + slot * sizeof(struct region_slot);
 }
 
+/* Never more than a region can count. */
 static uint64_t units_bytes(uint64_t units)
 {
-        return units << REGION_UNIT_BITS;
+        return (units < REGION_UNITS_MAX ? units : REGION_UNITS_MAX) << REGION_UNIT_BITS;
 }
 
 int region_reader_open(const char *path, struct region_reader *ret_view, struct err *e)
@@ -217,10 +218,12 @@ int region_reader_use(const struct region_reader *view, uint32_t slot, unsigned 
         if (r < 0)
                 return r;
         for (unsigned kind = 0; kind < REGION_OTHER; kind++) {
-                use.kinds[kind] = atomic_load(&own.kinds[kind]);
+                const uint64_t bytes = atomic_load(&own.kinds[kind]);
+                const uint64_t unclaimed = use.physical_bytes - claimed;
+                use.kinds[kind] = bytes < unclaimed ? bytes : unclaimed;
                 claimed += use.kinds[kind];
         }
-        use.kinds[REGION_OTHER] = use.physical_bytes > claimed ? use.physical_bytes - claimed : 0;
+        use.kinds[REGION_OTHER] = use.physical_bytes - claimed;
         *ret_use = use;
         return 0;
 }

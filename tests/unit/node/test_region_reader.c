@@ -130,6 +130,29 @@ TEST(waits_for_the_limit_are_a_part_of_the_last_second)
         stage_close(&stage);
 }
 
+TEST(figures_that_cannot_be_are_read_as_what_can_be)
+{
+        struct region_reader view;
+        struct reader_use use;
+        struct stage stage;
+        struct err e;
+
+        stage_open(&stage);
+        struct region_charges *own = &stage.region.file->slots[1].charges[0];
+        atomic_store(&own->held, UINT64_MAX);
+        for (unsigned kind = 0; kind < REGION_KINDS; kind++)
+                atomic_store(&own->kinds[kind], UINT64_MAX - kind);
+        CHECK_EQ(region_reader_open(stage.path, &view, &e), 0);
+        CHECK_EQ(region_reader_use(&view, 1, 0, &use), 0);
+        CHECK_EQ(use.physical_bytes, REGION_UNITS_MAX << REGION_UNIT_BITS);
+        CHECK_EQ(use.kinds[REGION_DEVICE], use.physical_bytes);
+        for (unsigned kind = REGION_DEVICE + 1; kind < REGION_KINDS; kind++)
+                CHECK_EQ(use.kinds[kind], 0);
+        region_reader_close(&view);
+        atomic_store(&own->held, 0);
+        stage_close(&stage);
+}
+
 TEST(nonsense_is_read_and_a_file_cut_short_is_an_error)
 {
         struct reader_device device;
@@ -167,5 +190,6 @@ int main(void)
                    CASE(a_process_that_the_node_knows_to_be_gone_is_not_reported),
                    CASE(a_process_that_ended_is_told_of_for_two_seconds_or_until_it_is_found),
                    CASE(waits_for_the_limit_are_a_part_of_the_last_second),
+                   CASE(figures_that_cannot_be_are_read_as_what_can_be),
                    CASE(nonsense_is_read_and_a_file_cut_short_is_an_error));
 }
