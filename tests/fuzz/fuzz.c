@@ -2,6 +2,9 @@
 /* fuzz: changes inputs at random, keeps those that reach new code, reports what crashes or hangs.
  *
  * usage: fuzz_NAME SECONDS [SEED FILE]…        prints TAP
+ *        fuzz_NAME --least TO [SEED FILE]…     writes those of them that are needed to reach what all reach
+ *
+ * A file NAME.inputs holds many (inputs.h). With FUZZ_KEEP=FOLDER what is kept is added to one there.
  *
  * Compiled with -fsanitize-coverage=trace-pc (make fuzz) it is guided by coverage; without, it tries
  * the seeds and blind changes of them. The work is done in a child, so that an input that kills it
@@ -20,10 +23,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "inputs.h"
 
 enum {
         EDGES = 1 << 16,
-        INPUT_MOST = 1 << 16,
+        INPUT_MOST = INPUTS_BYTES,
         CORPUS_MOST = 4096,
         HANG_S = 20,
 };
@@ -37,11 +41,13 @@ struct run {
         uint8_t input[INPUT_MOST];
 };
 
+struct input {
+        uint8_t *bytes;
+        size_t length;
+};
+
 struct corpus {
-        struct {
-                uint8_t *bytes;
-                size_t length;
-        } items[CORPUS_MOST];
+        struct input items[CORPUS_MOST];
         unsigned count;
 };
 
@@ -91,18 +97,17 @@ static void corpus_add(struct corpus *corpus, const uint8_t *bytes, size_t lengt
         corpus->items[at].length = length;
 }
 
+static void corpus_take(void *corpus, const uint8_t *bytes, size_t length)
+{
+        corpus_add(corpus, bytes, length);
+}
+
 static void corpus_read(struct corpus *corpus, const char *path)
 {
-        uint8_t bytes[INPUT_MOST];
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t length = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-
-        if (length < 0) {
+        if (inputs_read(path, corpus_take, corpus) < 0) {
                 fprintf(stderr, "cannot read the seed '%s'\n", path);
                 exit(2);
         }
-        close(fd);
-        corpus_add(corpus, bytes, (size_t)length);
 }
 
 static void insert(struct run *run, size_t at, const void *bytes, size_t length)
@@ -203,7 +208,15 @@ static void load(struct run *run, const struct corpus *corpus, unsigned item)
         memcpy(run->input, corpus->items[item].bytes, run->length);
 }
 
-static void work(struct run *run, struct corpus *corpus, uint64_t end_ns)
+static void keep(struct run *run, struct corpus *corpus, const char *kept_path)
+{
+        corpus_add(corpus, run->input, run->length);
+        run->kept++;
+        if (*kept_path)
+                inputs_append(kept_path, run->input, run->length);
+}
+
+static void work(struct run *run, struct corpus *corpus, uint64_t end_ns, const char *kept_path)
 {
         unsigned seeds = corpus->count;
 
@@ -215,10 +228,28 @@ static void work(struct run *run, struct corpus *corpus, uint64_t end_ns)
                 load(run, corpus, random_below(corpus->count));
                 for (unsigned changes = 1 + random_below(4); changes; changes--)
                         change(run, corpus);
-                if (try_input(run)) {
-                        corpus_add(corpus, run->input, run->length);
-                        run->kept++;
-                }
+                if (try_input(run))
+                        keep(run, corpus, kept_path);
+        }
+        _exit(0);
+}
+
+static int by_length(const void *a, const void *b)
+{
+        const struct input *one = a, *other = b;
+
+        return (one->length > other->length) - (one->length < other->length);
+}
+
+/* Short ones first: what a long one reaches, several short ones may. */
+static void least(struct run *run, struct corpus *corpus, const char *path)
+{
+        unlink(path);
+        qsort(corpus->items, corpus->count, sizeof corpus->items[0], by_length);
+        for (unsigned i = 0; i < corpus->count; i++) {
+                load(run, corpus, i);
+                if (try_input(run) && inputs_append(path, run->input, run->length) < 0)
+                        _exit(2);
         }
         _exit(0);
 }
@@ -254,6 +285,17 @@ static void save(const struct run *run, const char *name)
                 printf("# the input is in %s\n", path);
         if (fd >= 0)
                 close(fd);
+        inputs_print(run->input, run->length);
+}
+
+static const char *kept_path_of(const char *name)
+{
+        static char path[512];
+        const char *folder = getenv("FUZZ_KEEP");
+
+        if (folder && *folder)
+                snprintf(path, sizeof path, "%.400s/%s.inputs", folder, name + strlen("fuzz_"));
+        return path;
 }
 
 int main(int argc, char **argv)
@@ -263,18 +305,21 @@ int main(int argc, char **argv)
         struct run *run =
                 mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+        const bool is_least = argc > 2 && strcmp(argv[1], "--least") == 0;
         if (argc < 2 || run == MAP_FAILED)
                 return 2;
         fuzz.random = UINT64_C(0x9e3779b97f4a7c15) ^ clock_now_ns();
-        for (int i = 2; i < argc; i++)
+        for (int i = 2 + is_least; i < argc; i++)
                 corpus_read(&corpus, argv[i]);
         if (!corpus.count)
                 corpus_add(&corpus, (const uint8_t *)"", 0);
 
         uint64_t end_ns = clock_now_ns() + (uint64_t)(atof(argv[1]) * (double)NS_PER_S);
         pid_t child = fork();
+        if (child == 0 && is_least)
+                least(run, &corpus, argv[2]);
         if (child == 0)
-                work(run, &corpus, end_ns);
+                work(run, &corpus, end_ns, kept_path_of(name));
         const char *trouble = watch(child, run);
         if (trouble) {
                 printf("not ok 1 - %s %s\n", name, trouble);
