@@ -33,6 +33,26 @@ int loop_signals_open(struct loop *loop, struct loop_signals *signals, const sig
         return r;
 }
 
+/* A blocked signal would reach us although it is ignored. */
+static bool hangup_is_ignored(void)
+{
+        struct sigaction now;
+
+        return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+int loop_signals_open_ends(struct loop *loop, struct loop_signals *signals)
+{
+        sigset_t set;
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        if (!hangup_is_ignored())
+                sigaddset(&set, SIGHUP);
+        return loop_signals_open(loop, signals, &set);
+}
+
 void loop_signals_close(struct loop_signals *signals)
 {
         if (!signals->watch.loop)

@@ -387,14 +387,6 @@ static void on_trim(struct timer *timer)
         loop_timer_set(node->loop, timer, TRIM_S * NS_PER_S);
 }
 
-/* By nohup, for one: a blocked signal would reach us all the same. */
-static bool hangup_is_ignored(void)
-{
-        struct sigaction now;
-
-        return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
 /* Two that register the same names take them from each other, and two that keep the same shares lose some. */
 static int be_the_only_one(struct node *node, struct err *e)
 {
@@ -416,21 +408,15 @@ static int node_start(struct node *node, struct err *e)
                                                 .on_sample = on_gpu_sample,
                                                 .on_trouble = on_gpu_trouble,
                                                 .owner = node };
-        sigset_t set;
         int r = be_the_only_one(node, e);
 
         if (r < 0)
                 return r;
-        sigemptyset(&set);
-        sigaddset(&set, SIGTERM);
-        sigaddset(&set, SIGINT);
-        if (!hangup_is_ignored())
-                sigaddset(&set, SIGHUP);
         node->usage = node_usage_new();
         r = loop_new(&node->loop);
         if (r == 0) {
                 node->signals.on_signal = on_signal;
-                r = loop_signals_open(node->loop, &node->signals, &set);
+                r = loop_signals_open_ends(node->loop, &node->signals);
         }
         if (r == 0)
                 r = connect_cluster(node, e);

@@ -246,19 +246,15 @@ int main(int argc, char **argv)
 {
         static struct scheduler scheduler = { .signals = { .on_signal = on_signal } };
         struct err e = { 0 };
-        sigset_t set;
         int r, code;
 
         if (scheduler_settings_read(argc, argv, &scheduler.settings, &code) < 0)
                 return code;
         log_open("scheduler", LOG_LEVEL_INFO);
-        sigemptyset(&set);
-        sigaddset(&set, SIGTERM);
-        sigaddset(&set, SIGINT);
         signal(SIGPIPE, SIG_IGN);
         r = loop_new(&scheduler.loop);
         if (r == 0)
-                r = loop_signals_open(scheduler.loop, &scheduler.signals, &set);
+                r = loop_signals_open_ends(scheduler.loop, &scheduler.signals);
         if (r == 0)
                 r = start(&scheduler, &e);
         if (r < 0)

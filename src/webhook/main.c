@@ -240,16 +240,12 @@ static void on_signal(struct loop_signals *signals, int number)
 
 static int webhook_open(struct webhook *webhook)
 {
-        sigset_t set;
         int r;
 
-        sigemptyset(&set);
-        sigaddset(&set, SIGTERM);
-        sigaddset(&set, SIGINT);
         signal(SIGPIPE, SIG_IGN);
         r = loop_new(&webhook->loop);
         webhook->signals.on_signal = on_signal;
-        return r < 0 ? r : loop_signals_open(webhook->loop, &webhook->signals, &set);
+        return r < 0 ? r : loop_signals_open_ends(webhook->loop, &webhook->signals);
 }
 
 /* Its files are read, and nobody from outside has said a word. */
