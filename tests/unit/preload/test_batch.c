@@ -120,6 +120,11 @@ static CUresult context_get(CUcontext *context)
         return CUDA_SUCCESS;
 }
 
+static CUresult context_push(CUcontext context)
+{
+        return context == (CUcontext)(uintptr_t)7 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 static void begin(const char *cores)
 {
         char path[64];
@@ -132,6 +137,8 @@ static void begin(const char *cores)
         real_cuda.cuEventDestroy_v2 = event_destroy;
         real_cuda.cuStreamQuery = stream_query;
         real_cuda.cuCtxGetCurrent = context_get;
+        real_cuda.cuCtxPushCurrent_v2 = context_push;
+        real_cuda.cuCtxPopCurrent_v2 = context_get;
         snprintf(path, sizeof path, "/tmp/vgpu-test-batch-%d", getpid());
         setenv("VGPU_CORES", cores, 1);
         setenv("VGPU_REGION", path, 1);
