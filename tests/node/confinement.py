@@ -29,6 +29,7 @@ AT_FDCWD, CREATE = 2**64 - 100, 0o101
 PAGE, READ_WRITE_RUN, PRIVATE = 4096, 7, 0x22
 SIGCHLD, CLONE_VFORK = 17, 0x4000
 DAC_OVERRIDE, KILL = 1 << 1, 1 << 5
+SYS_PTRACE = 1 << 19    # for the simulated driver
 
 # What an intruder would try, and what becomes of it.
 TRIES = [("execve", (0, 0, 0), errno.ENOSYS), ("mount", (0, 0, 0), errno.ENOSYS), ("unshare", (0,), errno.ENOSYS),
@@ -137,7 +138,7 @@ def node(tap, bin_dir, folder, inject, tries):
     process.kill()
     process.wait()
     process = start("--standalone")
-    judge(tap, "vgpu-node --standalone", process, inject, own, DAC_OVERRIDE | KILL)
+    judge(tap, "vgpu-node --standalone", process, inject, own, DAC_OVERRIDE | KILL | SYS_PTRACE)
     process.kill()
     process.wait()
     process = start("--confine=no", *of_cluster)
