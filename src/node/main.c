@@ -336,6 +336,7 @@ static int start_shares(struct node *node, struct err *e)
 
         if (node->options.is_standalone || node->client)
                 r = open_shares(node, e);
+        instance_lock_follow(&node->state_lock); /* the first start has made the folder */
         return r == 0 && node->client ? serve_shares(node, e) : r;
 }
 
